@@ -1,0 +1,42 @@
+"""alrviz: a laboratory for classifiers from naive Bayes to higher-order logistic regression.
+
+Names are imported when they are first used (PEP 562), so that `import alrviz` costs a few milliseconds.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Dataset": "alrviz.data.dataset",
+    "ReadOptions": "alrviz.data.read",
+    "read_table": "alrviz.data.read",
+    "demo_names": "alrviz.data.demos",
+    "load_demo": "alrviz.data.demos",
+    "Recipe": "alrviz.fitting.recipe",
+    "Run": "alrviz.fitting.run",
+    "race": "alrviz.studies.race",
+    "ALRClassifier": "alrviz.estimators",
+    "AnJEClassifier": "alrviz.estimators",
+    "LRClassifier": "alrviz.estimators",
+    "NaiveBayesClassifier": "alrviz.estimators",
+    "WANBIACClassifier": "alrviz.estimators",
+    "MDLDiscretizer": "alrviz.estimators",
+    "make_estimator": "alrviz.estimators",
+    "RaceView": "alrviz.views",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 (the names are strings, made from the table above)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'alrviz' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

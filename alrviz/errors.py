@@ -1,0 +1,46 @@
+"""The exceptions of alrviz, and the one sentence that every one of them owes the reader.
+
+An error says what was wrong, what was expected and the nearest valid choice. Each class is also one of Python's own, so
+that code which knows nothing of alrviz catches what it expects.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AlrvizError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class TableError(AlrvizError, ValueError):
+    """A table, a column or a value in it cannot be used."""
+
+
+class RecipeError(AlrvizError, ValueError):
+    """A parameter, or a combination of parameters, that no model has."""
+
+
+class MemoryLimitError(AlrvizError, MemoryError):
+    """A model refused before anything was allocated.
+
+    Attributes: `needed` and `allowed`, in bytes.
+    """
+
+    def __init__(self, message: str, needed: int, allowed: int):
+        super().__init__(message)
+        self.needed = needed
+        self.allowed = allowed
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
+        return type(self), (str(self), self.needed, self.allowed)
+
+
+class Stopped(AlrvizError):
+    """Raised inside chunked work when its stop token was pulled."""
+
+
+def nearest(word: object, choices: Iterable[object]) -> str:
+    """Return "; did you mean X?" for the choice closest to `word`, or an empty string when none is close."""
+    by_text = {str(choice): choice for choice in choices}
+    close = get_close_matches(str(word), by_text, n=1, cutoff=0.5)
+    return f"; did you mean {by_text[close[0]]!r}?" if close else ""

@@ -1,0 +1,43 @@
+"""Stop tokens: how long work is ended from another thread.
+
+Work that lasts over 50 ms is done in chunks and calls `check` between them; whoever wants it to end calls `stop`.
+"""
+
+import threading
+
+from alrviz.errors import Stopped
+
+
+class StopToken:
+    """A flag that is raised once and never lowered."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def stop(self) -> None:
+        """Ask the work that holds this token to end."""
+        self._event.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raise `Stopped` if `stop` was called."""
+        if self._event.is_set():
+            raise Stopped("stopped on request")
+
+
+class _Never(StopToken):
+    """The token of work that nobody stops; shared, so it refuses to be pulled."""
+
+    __slots__ = ()
+
+    def stop(self) -> None:
+        raise TypeError("NEVER is shared by all work that cannot be stopped; make a StopToken of your own")
+
+
+NEVER = _Never()
