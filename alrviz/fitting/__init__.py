@@ -1,1 +1,1 @@
-
+"""Fitting: objectives, solvers, the stream of steps, recipes and runs."""

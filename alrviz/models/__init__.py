@@ -1,1 +1,1 @@
-
+"""Models as data: cell spaces, generative tables, parameterisations and prediction."""

@@ -1,1 +1,1 @@
-
+"""Studies: many fits set side by side, as tidy rows."""

@@ -1,0 +1,259 @@
+"""A recipe: the one description of a fit.
+
+It is the key of the run store (with the data's hash), what the URL carries, a row of a study and what "copy as Python"
+writes. A recipe is complete: defaults are filled in when it is made, so that it means the same under a later version.
+
+Every parameter is checked here against one registry, `FAMILIES`; estimators and pages ask it too.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+from alrviz.errors import RecipeError, nearest
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`."""
+
+    default: Any
+    choices: tuple[Any, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    integer: bool = False
+    open_low: bool = False
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
+        if self.choices:
+            for choice in self.choices:
+                if type(choice) is type(value) and choice == value:
+                    return choice
+                if choice == value and not isinstance(value, bool | str):  # 1.0 and numpy's 1 stand for 1
+                    return choice
+            listed = ", ".join(map(repr, self.choices))
+            raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
+        return self._number(name, value)
+
+    def _number(self, name: str, value: Any) -> float | int:
+        kind = "a whole number" if self.integer else "a number"
+        low, high = (_plain(self.low), _plain(self.high))
+        wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
+            f" to {high}" if math.isfinite(self.high) else ""
+        )
+        if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+            raise RecipeError(f"{name}={value!r} is not a number; {wanted}")
+        number = float(value)
+        if self.integer and number != int(number) if math.isfinite(number) else True:
+            raise RecipeError(f"{name}={value!r} does not fit; {wanted}")
+        if number < self.low or number > self.high or (self.open_low and number <= self.low):
+            clamped = min(max(number, self.low), self.high)
+            hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
+            raise RecipeError(f"{name}={value!r} is out of range; {wanted}{hint}")
+        return int(number) if self.integer else number
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if math.isfinite(number) and number == int(number) else str(number)
+
+
+_TABLES = {
+    "order": Param(2, low=1, high=12, integer=True),
+    "smoothing": Param(1.0, low=0.0, high=1e6),
+    "missing": Param("level", ("level", "skip")),
+    "unseen": Param("neutral", ("neutral", "m-estimate")),
+}
+_FIT = {
+    "alpha": Param(0.01, low=0.0, high=1e12),
+    "penalty": Param("phi", ("phi", "w")),
+    "solver": Param("auto", ("auto", "lbfgs", "gd")),
+    "class_weight": Param(None, (None, "balanced")),
+    "max_iter": Param(200, low=0, high=10_000_000, integer=True),
+    "tol": Param(1e-6, low=0.0, high=1.0),
+    "memory": Param(10, low=1, high=1000, integer=True),
+}
+FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
+    {
+        "lr": {
+            **_TABLES,
+            **_FIT,
+            "scale": Param("none", ("none", "diagonal")),
+            "center": Param(0, (0, "anje")),
+            "start": Param("zero", ("zero", "anje")),
+        },
+        "alr": {
+            **_TABLES,
+            **_FIT,
+            "scale": Param("theta", ("theta",)),
+            "center": Param(0, (0, 1, "anje")),
+            "start": Param("zero", ("zero", "one", "anje")),
+        },
+        "anje": _TABLES,
+    }
+)
+_ENCODING = {
+    "discretize": Param("mdl", ("mdl", "quantile", "uniform", None)),
+    "n_bins": Param(10, low=2, high=65_535, integer=True),
+    "holdout": Param(0.3, low=0.0, high=0.95),
+    "seed": Param(0, low=0, high=2**32 - 1, integer=True),
+}
+
+
+def family_params(family: str) -> Mapping[str, Param]:
+    """Return the parameters of `family` by name; raises `RecipeError` naming the families there are."""
+    if family not in FAMILIES:
+        listed = ", ".join(map(repr, FAMILIES))
+        raise RecipeError(f"family {family!r} is not known; expected one of {listed}{nearest(family, FAMILIES)}")
+    return FAMILIES[family]
+
+
+def choices(family: str, name: str) -> tuple[Any, ...]:
+    """Return the values that parameter `name` of `family` may take (empty for a number)."""
+    return family_params(family)[name].choices
+
+
+def check_param(family: str, name: str, value: Any) -> Any:
+    """Return the value of one parameter in its plain form; raises `RecipeError` on a bad name or value."""
+    params = family_params(family)
+    if name not in params:
+        listed = ", ".join(sorted(params))
+        raise RecipeError(f"{family} has no parameter {name!r}; it has {listed}{nearest(name, params)}")
+    if name == "class_weight" and isinstance(value, Mapping):
+        return _class_weights(value)
+    return params[name].check(name, value)
+
+
+def _class_weights(weights: Mapping[Any, Any]) -> Mapping[Any, float]:
+    number = Param(1.0, low=0.0, high=1e12)
+    return MappingProxyType({label: number.check(f"class_weight[{label!r}]", w) for label, w in weights.items()})
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Recipe:
+    """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
+
+    Args:
+        family: "lr", "alr" or "anje".
+        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level).
+        n_bins: Number of levels for "quantile" and "uniform".
+        holdout: Share of the rows held out, stratified by class; 0 holds out none.
+        seed: Seed of that split.
+        params: The family's parameters, by the estimators' names; what is left out takes its default.
+
+    Raises:
+        RecipeError: a family, name or value that does not exist, with the nearest that does.
+
+    >>> Recipe("alr", order=2, alpha=0).name
+    'alr n=2 from zero, lbfgs'
+    """
+
+    family: str
+    discretize: str | None
+    n_bins: int
+    holdout: float
+    seed: int
+    params: Mapping[str, Any]
+
+    def __init__(
+        self,
+        family: str,
+        *,
+        discretize: str | None = "mdl",
+        n_bins: int = 10,
+        holdout: float = 0.3,
+        seed: int = 0,
+        **params: Any,
+    ):
+        known = family_params(family)
+        checked = {name: check_param(family, name, value) for name, value in params.items()}
+        full = {name: checked.get(name, param.default) for name, param in known.items()}
+        encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
+        object.__setattr__(self, "family", family)
+        for name, value in encoding.items():
+            object.__setattr__(self, name, _ENCODING[name].check(name, value))
+        object.__setattr__(self, "params", MappingProxyType(dict(sorted(full.items()))))
+
+    @property
+    def label(self) -> str:
+        """Short family name for legends and colours: "lr", "diagonal", "alr", "anje" or "nb"."""
+        if self.family == "lr" and self.params["scale"] == "diagonal":
+            return "diagonal"
+        if self.family == "anje" and self.params["order"] == 1:
+            return "nb"
+        return self.family
+
+    @property
+    def solver(self) -> str:
+        """The solver that will run; "auto" is lbfgs."""
+        solver = self.params.get("solver", "none")
+        return "lbfgs" if solver == "auto" else solver
+
+    @property
+    def name(self) -> str:
+        """One line that tells racers apart."""
+        p = self.params
+        if self.family == "anje":
+            return f"{self.label} n={p['order']}"
+        alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} on {p['penalty']} to {p['center']}"
+        return f"{self.label} n={p['order']} from {p['start']}{alpha}, {self.solver}"
+
+    def replace(self, **changes: Any) -> "Recipe":
+        """Return a recipe with some fields or parameters changed."""
+        parts = {**{name: getattr(self, name) for name in _ENCODING}, **self.params, **changes}
+        family = parts.pop("family", self.family)
+        if family != self.family:  # what the other family does not have, or may not be, falls back to its default
+            given = {name for name in changes if name != "family"}
+            parts = {k: v for k, v in parts.items() if k in given or k in _ENCODING or _fits(family, k, v)}
+        return Recipe(family, **parts)
+
+    def to_json(self) -> str:
+        """Return the recipe as JSON with sorted keys and a format number."""
+        params = {k: sorted(v.items()) if isinstance(v, Mapping) else v for k, v in self.params.items()}
+        parts = {name: getattr(self, name) for name in _ENCODING}
+        content = {"format": FORMAT, "family": self.family, "params": params, **parts}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Recipe":
+        """Read what `to_json` wrote; raises `RecipeError` on anything else."""
+        try:
+            content = json.loads(text)
+            fmt, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
+        if fmt != FORMAT:
+            raise RecipeError(f"recipe format {fmt!r} is not known; this version reads format {FORMAT}")
+        unknown = set(content) - set(_ENCODING)
+        if unknown:
+            raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(_ENCODING)}")
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        return cls(family, **content, **params)
+
+    def key(self, data_hash: str) -> str:
+        """Return the SHA-256 of recipe and data hash together: equal keys are equal fits."""
+        return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recipe) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Recipe.from_json, (self.to_json(),)
+
+
+def _fits(family: str, name: str, value: Any) -> bool:
+    try:
+        check_param(family, name, value)
+    except RecipeError:
+        return False
+    return True

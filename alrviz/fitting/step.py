@@ -1,0 +1,59 @@
+"""What a solver reports: one `Step` an iteration, and at the end one `Outcome`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One point of a fit.
+
+    Counts and seconds are cumulative since the start point, which is step 0.
+
+    Attributes:
+        index: Iteration number; 0 is the start point.
+        kind: "inner" (the weights moved), "outer" (what the features depend on moved) or "search" (a trial fit).
+        evaluations: How often the objective was evaluated, trials of a line search included.
+        passes: Sweeps over all rows; a forward (scores) and a scatter (gradient) sweep are half a pass each.
+        seconds: Solver time. Compiling, encoding, counting, held-out scoring and reporting are not in it.
+        objective: F = NLL + penalty.
+        nll: Sum over the training rows of -log p(y|x), nats; times the row weights where there are any.
+        penalty: alpha times the squared distance from the center.
+        grad_norm: Euclidean norm of dF/dw.
+        step_size: Length of the step along the solver's direction, in units of that direction.
+        extra: Further numbers by name: scores on training and held-out rows, norms.
+    """
+
+    index: int
+    kind: str
+    evaluations: int
+    passes: float
+    seconds: float
+    objective: float
+    nll: float
+    penalty: float
+    grad_norm: float
+    step_size: float
+    extra: Mapping[str, float] = field(default=_NOTHING)
+
+
+CONVERGED = "converged"
+STEP_LIMIT = "step limit"
+SEPARATED = "separated"
+STOPPED = "stopped"
+DIVERGED = "diverged"
+FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Why a run ended: a code (one of the six names above) and a sentence for the reader."""
+
+    code: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.sentence}"
