@@ -1,0 +1,86 @@
+"""Encoded: the table as the kernels see it.
+
+    codes    (a, N)  unsigned   codes[j, i] is the level of column j in row i; levels[j] itself means "no level"
+    y        (N,)    int32      class of row i, an index into classes
+    weights  (N,)    float64    how often row i counts
+    levels   (a,)    int64      number of levels of column j seen in the training rows
+    classes  (C,)               class labels, sorted
+
+Columns are contiguous: a pass over one tuple reads only its own columns. "No level" is a value never seen in training, or
+a missing one that is not a level; a cell that contains it is no cell, and adds nothing to any score.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from alrviz.errors import TableError
+
+
+def code_dtype(levels: np.ndarray) -> np.dtype:
+    """Return the smallest unsigned dtype that holds every level and, behind the last one, "no level"."""
+    return np.min_scalar_type(int(levels.max(initial=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Codes, classes and weights of some rows, column-major; the module docstring has the shapes.
+
+    Raises `TableError` when the arrays do not belong together.
+    """
+
+    codes: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    levels: np.ndarray
+    classes: np.ndarray
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or self.codes.dtype.kind != "u":
+            raise TableError(f"codes must be a 2-D unsigned array, got {self.codes.ndim}-D {self.codes.dtype}")
+        columns, rows = self.codes.shape
+        if self.levels.shape != (columns,) or len(self.names) != columns:
+            raise TableError(f"{columns} columns of codes, but {len(self.levels)} levels and {len(self.names)} names")
+        if self.y.shape != (rows,) or self.weights.shape != (rows,):
+            raise TableError(f"{rows} rows of codes, but y is {self.y.shape} and weights {self.weights.shape}")
+        fixed = {
+            "codes": np.ascontiguousarray(self.codes),
+            "y": np.ascontiguousarray(self.y, dtype=np.int32),
+            "weights": np.ascontiguousarray(self.weights, dtype=np.float64),
+            "levels": np.ascontiguousarray(self.levels, dtype=np.int64),
+        }
+        for name, array in fixed.items():  # one layout and dtype each, or every kernel compiles anew
+            object.__setattr__(self, name, array)
+
+    @property
+    def n_rows(self) -> int:
+        """N, rows given (not weighted)."""
+        return self.codes.shape[1]
+
+    @property
+    def n_columns(self) -> int:
+        """a."""
+        return self.codes.shape[0]
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.classes)
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the weights: the N of every formula."""
+        return float(self.weights.sum())
+
+    def take(self, rows: np.ndarray) -> "Encoded":
+        """Return the given rows (indices or mask), in the given order, with the same levels and classes."""
+        return Encoded(
+            codes=self.codes[:, rows],
+            y=self.y[rows],
+            weights=self.weights[rows],
+            levels=self.levels,
+            classes=self.classes,
+            names=self.names,
+        )
