@@ -1,0 +1,80 @@
+"""What one server gives away at most: sizes of tables, runs at once, threads, memory.
+
+Every limit is an attribute of `ServerLimits` and an environment variable `ALRVIZ_MAX_<NAME>` (0 or "none": no limit). They
+bind in the explorer only; the library itself limits nothing but memory.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from alrviz.errors import AlrvizError
+
+if TYPE_CHECKING:
+    from alrviz.data.limits import Limits
+
+PREFIX = "ALRVIZ_MAX_"
+_NONE = ("0", "none", "")
+_DEFAULT_THREADS = max(1, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Limits of one server process; None is no limit.
+
+    Attributes:
+        bytes, rows, columns, levels, classes: of one uploaded table.
+        uploads: bytes of uploaded tables the process holds at once.
+        tables: uploaded tables held for one owner; the oldest is dropped.
+        owner_runs, runs: races under way at once, of one owner and in all; further ones queue.
+        kept: ended races found again by one owner; the oldest is dropped.
+        memory: bytes of all races held.
+        threads: threads of all races under way.
+        idle: seconds after which a run nobody looks at is stopped.
+    """
+
+    bytes: int | None = 200_000_000
+    rows: int | None = 5_000_000
+    columns: int | None = 5_000
+    levels: int | None = 100_000
+    classes: int | None = 1_000
+    uploads: int | None = 1_000_000_000
+    tables: int | None = 2
+    owner_runs: int | None = 2
+    runs: int | None = 4
+    kept: int | None = 12
+    memory: int | None = 8_000_000_000
+    threads: int | None = _DEFAULT_THREADS
+    idle: int | None = 60
+
+    def table(self) -> "Limits":
+        """Return the limits of one table in the form `read_table` takes."""
+        from alrviz.data.limits import Limits
+
+        return Limits(
+            bytes=self.bytes, rows=self.rows, columns=self.columns, levels=self.levels, classes=self.classes
+        )
+
+
+def limits_from(environment: Mapping[str, str] = os.environ) -> ServerLimits:
+    """Return the defaults, changed by what `environment` sets; a value that is no whole number is an error."""
+    changed: dict[str, int | None] = {}
+    for field in fields(ServerLimits):
+        text = environment.get(PREFIX + field.name.upper())
+        if text is None:
+            continue
+        if text.strip().lower() in _NONE:
+            changed[field.name] = None
+        elif text.strip().isdigit():
+            changed[field.name] = int(text)
+        else:
+            raise AlrvizError(
+                f"{PREFIX}{field.name.upper()}={text!r} is not a limit; expected a whole number, or none"
+            )
+    return ServerLimits(**changed)
+
+
+def below(count: float, limit: int | None) -> bool:
+    """Whether `count` keeps within `limit`."""
+    return limit is None or count <= limit

@@ -1,0 +1,62 @@
+"""Who a session belongs to: a random id in a cookie, or one owner for all on a machine of one's own.
+
+The cookie is HttpOnly and SameSite=Lax. The application is run while the server still builds its answer to the first
+request, before any header is sent, so the cookie is added to the headers of exactly that answer. Where the server is not
+Tornado (a notebook, a test) there is no cookie and every session is its own owner.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+COOKIE = "alrviz_owner"
+LOCAL = "local"
+LOCAL_SWITCH = "ALRVIZ_LOCAL_OWNER"
+_ID = re.compile(r"[0-9a-f]{32}\Z")
+_YEAR = 365 * 24 * 3600
+
+
+def new_id() -> str:
+    """Return 128 random bits as 32 hex digits: an owner, a run, or a link's secret."""
+    return secrets.token_hex(16)
+
+
+def is_id(text: object) -> bool:
+    """Whether `text` could have come from `new_id`."""
+    return isinstance(text, str) and _ID.match(text) is not None
+
+
+def cookie_text(owner: str, secure: bool = False) -> str:
+    """Return the Set-Cookie header's value for `owner`."""
+    return f"{COOKIE}={owner}; Max-Age={_YEAR}; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
+
+
+def owner_of(cookies: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> tuple[str, bool]:
+    """Return the owner of a session with these cookies, and whether that owner is new."""
+    if environment.get(LOCAL_SWITCH) == "1":
+        return LOCAL, False
+    known = cookies.get(COOKIE, "")
+    return (known, False) if is_id(known) else (new_id(), True)
+
+
+def remember(request: Any, owner: str) -> bool:
+    """Add the owner's cookie to the answer to `request` (Bokeh's proxy of it); returns whether it could be done."""
+    http = getattr(request, "_request", None)
+    connection = getattr(http, "connection", None)
+    if connection is None or not hasattr(connection, "write_headers"):
+        return False
+    _add_header_once(connection, cookie_text(owner, secure=getattr(http, "protocol", "http") == "https"))
+    return True
+
+
+def _add_header_once(connection: Any, cookie: str) -> None:
+    original: Callable[..., Any] = connection.write_headers
+
+    def write_headers(start_line: Any, headers: Any, *args: Any, **kwargs: Any) -> Any:
+        del connection.write_headers  # the class's own again: the connection may serve other requests
+        headers.add("Set-Cookie", cookie)
+        return original(start_line, headers, *args, **kwargs)
+
+    connection.write_headers = write_headers

@@ -1,0 +1,277 @@
+"""The runs of the process: found again after a reload, capped, queued, and stopped when nobody looks.
+
+Runs belong to the process, not to a browser tab. Each is an `Entry` with two 128-bit names: its `id`, by which only its
+owner finds it, and its `token`, the secret of a link that opens it read-only. Whoever wants a run to go on asks the
+registry; where a cap is reached it waits in one queue, first come first served, except that an owner who has as many
+under way as one may have is passed over. `sweep` does what time brings: it hands free places to the queue and stops runs
+that nobody has looked at for a while.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.limits import ServerLimits, below, limits_from
+from alrviz.explorer.owners import new_id
+
+UNATTENDED = "stopped: nobody looked at it for {seconds} s"
+
+
+class CapReached(AlrvizError):
+    """Something a server's limits refuse outright, such as a race larger than all the memory it gives away."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """One race and what the process knows of it.
+
+    Attributes:
+        race: what is run (`start`, `pause`, `resume`, `step`, `stop`, `phase`, `ended`).
+        owner, id, token: whose it is, its name, the secret of its read-only link.
+        link: query of the link that describes it, for lists and for copying.
+        bytes, threads: what it is priced at.
+        keep: "continue when I close".
+        wanted: whether it is waiting in the queue.
+        note: why the server stopped it, or "".
+    """
+
+    race: Any
+    owner: str
+    link: str = ""
+    bytes: int = 0
+    threads: int = 1
+    keep: bool = False
+    id: str = field(default_factory=new_id)
+    token: str = field(default_factory=new_id)
+    wanted: bool = False
+    begun: bool = False
+    note: str = ""
+    seen: float = 0.0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether its worker may be computing."""
+        return self.begun and not self.race.ended and self.race.phase != "paused"
+
+
+class Registry:
+    """All runs of a process.
+
+    Args:
+        limits: the caps.
+        clock: seconds, monotonic; a test brings its own.
+        timer: whether a thread of the registry's own sweeps once a second while something runs.
+    """
+
+    def __init__(
+        self, limits: ServerLimits | None = None, clock: Callable[[], float] = time.monotonic, timer: bool = True
+    ):
+        self.limits = limits or limits_from()
+        self._clock = clock
+        self._timer = timer
+        self._entries: dict[str, Entry] = {}
+        self._queue: list[Entry] = []
+        self._lock = threading.RLock()
+        self._sweeper: threading.Thread | None = None
+
+    def add(self, race: Any, owner: str, *, link: str = "", bytes: int = 0, threads: int = 1) -> Entry:
+        """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
+        if not below(bytes, self.limits.memory):
+            raise CapReached(
+                f"this race needs about {bytes / 1e9:.1f} GB and the server gives all races together "
+                f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose a lower order or fewer racers"
+            )
+        threads = min(threads, self.limits.threads or threads)
+        entry = Entry(race, owner, link, bytes, threads, seen=self._clock())
+        with self._lock:
+            self._entries[entry.id] = entry
+            self._drop_old(owner)
+        return entry
+
+    def _drop_old(self, owner: str) -> None:
+        resting = [e for e in self._entries.values() if e.owner == owner and not e.under_way and not e.wanted]
+        surplus = len(resting) - self.limits.kept if self.limits.kept is not None else 0
+        for entry in resting[: max(surplus, 0)]:
+            self._end(entry)
+            del self._entries[entry.id]
+
+    def find(self, id: str, owner: str) -> Entry | None:
+        """Return the owner's run of this id; nothing for anybody else."""
+        entry = self._entries.get(id)
+        return entry if entry is not None and entry.owner == owner else None
+
+    def by_token(self, token: str) -> Entry | None:
+        """Return the run whose read-only link holds `token`."""
+        return next((e for e in list(self._entries.values()) if e.token == token), None)
+
+    def of(self, owner: str) -> list[Entry]:
+        """Return the owner's runs, newest first."""
+        return [e for e in reversed(list(self._entries.values())) if e.owner == owner]
+
+    def look(self, entry: Entry) -> None:
+        """Say that somebody is looking at the run now."""
+        entry.seen = self._clock()
+
+    def start(self, entry: Entry) -> None:
+        """Start or resume the run, at once or as soon as there is a place for it."""
+        with self._lock:
+            if entry.under_way or entry.race.ended:
+                return
+            entry.note, entry.seen = "", self._clock()
+            if not entry.wanted:
+                entry.wanted = True
+                self._queue.append(entry)
+            self._admit()
+        self._wake_sweeper()
+
+    def release(self, entry: Entry) -> None:
+        """Take the run out of the queue, and give its place (it was paused or stopped) to the next."""
+        with self._lock:
+            self._unqueue(entry)
+            self._admit()
+
+    def place(self, entry: Entry) -> int:
+        """Return the run's place in the queue, from 1; 0 when it does not wait."""
+        with self._lock:
+            return self._queue.index(entry) + 1 if entry in self._queue else 0
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait."""
+        return len(self._queue)
+
+    def sweep(self) -> None:
+        """Stop what nobody looks at, and start what there is a place for."""
+        with self._lock:
+            now, idle = self._clock(), self.limits.idle
+            for entry in list(self._entries.values()):
+                busy = entry.under_way or entry.wanted
+                if busy and not entry.keep and idle is not None and now - entry.seen > idle:
+                    entry.note = UNATTENDED.format(seconds=idle)
+                    self._end(entry)
+            self._admit()
+
+    def forget(self, id: str, owner: str) -> None:
+        """Stop the owner's run and drop it."""
+        with self._lock:
+            entry = self.find(id, owner)
+            if entry is not None:
+                self._end(entry)
+                del self._entries[id]
+                self._admit()
+
+    def _end(self, entry: Entry) -> None:
+        self._unqueue(entry)
+        if not entry.race.ended:
+            entry.race.stop()
+
+    def _unqueue(self, entry: Entry) -> None:
+        entry.wanted = False
+        if entry in self._queue:
+            self._queue.remove(entry)
+
+    def _admit(self) -> None:
+        for entry in list(self._queue):
+            if self._has_place(entry):
+                self._unqueue(entry)
+                resume = entry.begun
+                entry.begun = True
+                (entry.race.resume if resume else entry.race.start)()
+
+    def _has_place(self, entry: Entry) -> bool:
+        running = [e for e in self._entries.values() if e.under_way]
+        held = [e for e in self._entries.values() if e.begun and not e.race.ended and e is not entry]
+        caps = self.limits
+        return (
+            below(len(running) + 1, caps.runs)
+            and below(sum(e.owner == entry.owner for e in running) + 1, caps.owner_runs)
+            and (not running or below(sum(e.threads for e in running) + entry.threads, caps.threads))
+            and below(sum(e.bytes for e in held) + entry.bytes, caps.memory)
+        )
+
+    def _wake_sweeper(self) -> None:
+        if not self._timer:
+            return
+        with self._lock:
+            if self._sweeper is None or not self._sweeper.is_alive():
+                self._sweeper = threading.Thread(target=self._sweep_on, name="alrviz-registry", daemon=True)
+                self._sweeper.start()
+
+    def _sweep_on(self) -> None:
+        while True:
+            time.sleep(1.0)
+            self.sweep()
+            with self._lock:
+                if not self._queue and not any(e.under_way for e in self._entries.values()):
+                    self._sweeper = None
+                    return
+
+
+class Governed:
+    """A race as a session sees it: the race itself, except that going on asks the registry, and readers may not.
+
+    It has the race's whole interface, so that a view cannot tell the two apart. While it queues, `phase` is "waiting" and
+    `activity` says which place it has.
+    """
+
+    def __init__(self, registry: Registry, entry: Entry, read_only: bool = False):
+        self.registry = registry
+        self.entry = entry
+        self.read_only = read_only
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.entry.race, name)
+
+    @property
+    def phase(self) -> str:
+        """The race's phase, or "waiting" while it queues."""
+        return "waiting" if self.entry.wanted else self.entry.race.phase
+
+    @property
+    def activity(self) -> str:
+        """What the race is doing, or its place in the queue."""
+        place = self.registry.place(self.entry)
+        return f"waiting for a free place: number {place} in the queue" if place else self.entry.race.activity
+
+    def start(self) -> None:
+        """Start, or queue."""
+        if not self.read_only:
+            self.registry.start(self.entry)
+
+    resume = start
+
+    def pause(self) -> None:
+        """Pause, and give the place to the next in the queue."""
+        if not self.read_only:
+            self.entry.race.pause()
+            self.registry.release(self.entry)
+
+    def step(self, count: int = 1) -> None:
+        """Take single steps; they cost little, so they do not queue."""
+        if not self.read_only:
+            self.entry.begun = True
+            self.entry.race.step(count)
+
+    def stop(self) -> None:
+        """Stop at once."""
+        if not self.read_only:
+            self.entry.race.stop()
+            self.registry.release(self.entry)
+
+
+_process: Registry | None = None
+_process_lock = threading.Lock()
+
+
+def process_registry() -> Registry:
+    """Return the one registry of this process."""
+    global _process  # noqa: PLW0603 (runs outlive sessions: somebody has to hold them)
+    with _process_lock:
+        if _process is None:
+            _process = Registry()
+        return _process

@@ -1,0 +1,168 @@
+"""The state of a session as one small value, and the link that carries it.
+
+One typed list, `PROPERTIES`, says what a link may hold. Reading a link never fails and never trusts it: what is not in
+the list is ignored, numbers are moved into their range, words must be of a plain alphabet. A link holds no path, no
+code and no row of a table; a table that was dropped is named by what one needs to drop the same file again.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from alrviz.explorer.compact import read_recipes, write_recipes
+from alrviz.explorer.owners import is_id
+from alrviz.fitting.recipe import Recipe
+
+LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
+FIRST_DEMO, FIRST_ROWS = "led", 3_000
+KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target"}
+
+
+@dataclass(frozen=True)
+class FileLink:
+    """Which file a link is about: its name (never a path), shape and the first 16 hex digits of its hash."""
+
+    name: str
+    rows: int
+    columns: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.rows:,} rows x {self.columns:,} columns, hash {self.hash})"
+
+    def fits(self, data_hash: str) -> bool:
+        """Whether a table with this hash is the one meant."""
+        return data_hash.startswith(self.hash)
+
+
+@dataclass(frozen=True)
+class State:
+    """What a session shows.
+
+    Attributes:
+        page: slug of the page.
+        data: name of a demo set; "" while `file` is set.
+        rows: rows asked of the demo's generator, or None for its own number.
+        file: the uploaded table, or None.
+        kinds: changes to the guessed kinds by column position: "2c_14t" (c, n, o, i or t for target).
+        question, axis: slugs owned by the page that shows them.
+        recipes: the racers.
+        seed: of demo set and split.
+        run: id of a run, to be found again by its owner.
+        watch: secret of a run, to be opened read-only by anybody who has it.
+    """
+
+    page: str = "convergence"
+    data: str = FIRST_DEMO
+    rows: int | None = None
+    file: FileLink | None = None
+    kinds: tuple[tuple[int, str], ...] = ()
+    question: str = ""
+    axis: str = ""
+    recipes: tuple[Recipe, ...] = ()
+    seed: int = 0
+    run: str = ""
+    watch: str = ""
+
+    def replace(self, **changes: Any) -> "State":
+        """Return a state with some properties changed."""
+        return replace(self, **changes)
+
+
+def _slug(text: str) -> str:
+    return text if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", text) else ""
+
+
+def _clamped(text: str, low: int, high: int, default: int | None) -> int | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return default
+    return default if math.isnan(number) else int(min(max(number, low), high))
+
+
+def _id(text: str) -> str:
+    return text if is_id(text) else ""
+
+
+def safe_name(name: str) -> str:
+    """Return a file's name without folders and without marks that mean something elsewhere."""
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^\w .()+-]", "_", last).strip(". ")[:80] or "table"
+
+
+def _write_file(link: FileLink | None) -> str:
+    return f"{link.name}~{link.rows}~{link.columns}~{link.hash}" if link else ""
+
+
+def _read_file(text: str) -> FileLink | None:
+    match = re.fullmatch(r"([^~]{1,120})~(\d{1,12})~(\d{1,7})~([0-9a-f]{16})", text, re.ASCII)
+    if match is None:
+        return None
+    return FileLink(safe_name(match[1]), int(match[2]), int(match[3]), match[4])
+
+
+def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
+    letters = {kind: letter for letter, kind in KIND_LETTERS.items()}
+    return "_".join(f"{position}{letters[kind]}" for position, kind in kinds[:64])
+
+
+def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
+    found = (re.fullmatch(r"(\d{1,5})([cnoit])", part, re.ASCII) for part in text.split("_")[:64])
+    by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in found if match}
+    return tuple(sorted(by_position.items()))
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of a link: its key, the state's attribute, and how it is read and written ("" is left out)."""
+
+    key: str
+    attribute: str
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = field(default=str)
+
+
+PROPERTIES = (
+    Property("page", "page", _slug),
+    Property("data", "data", _slug),
+    Property("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), lambda n: "" if n is None else str(n)),
+    Property("file", "file", _read_file, _write_file),
+    Property("kinds", "kinds", _read_kinds, _write_kinds),
+    Property("q", "question", _slug),
+    Property("axis", "axis", _slug),
+    Property("seed", "seed", lambda text: _clamped(text, 0, 2**32 - 1, 0)),
+    Property("racers", "recipes", lambda text: text, write_recipes),  # read last: racers share the seed
+    Property("run", "run", _id),
+    Property("watch", "watch", _id),
+)
+_DEFAULT = State()
+
+
+def read_link(query: str) -> State:
+    """Return the state that a URL's query holds; whatever it holds, this does not raise."""
+    text = query[:LONGEST].lstrip("?")
+    try:
+        given = dict(parse_qsl(text, max_num_fields=50, errors="replace"))
+    except ValueError:  # more fields than any link of ours has
+        return _DEFAULT
+    values = {p.attribute: p.read(given[p.key]) for p in PROPERTIES if p.key in given}
+    racers = values.pop("recipes", "")
+    state = State(**{name: value for name, value in values.items() if value not in ("", None)})
+    if state.file is not None:
+        state = state.replace(data="", rows=None)
+    return state.replace(recipes=read_recipes(racers, state.seed))
+
+
+def write_link(state: State) -> str:
+    """Return the query (with its question mark) of the shortest link to `state`; "" for the first screen."""
+    pairs = []
+    for p in PROPERTIES:
+        value = getattr(state, p.attribute)
+        if value != getattr(_DEFAULT, p.attribute):
+            pairs.append((p.key, p.write(value)))
+    kept = [(key, text) for key, text in pairs if text]
+    return "?" + urlencode(kept, quote_via=quote) if kept else ""
