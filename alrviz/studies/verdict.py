@@ -1,0 +1,247 @@
+"""The one sentence under a race, from a fixed list, as a pure function of what the racers' traces say.
+
+| code | when (the first that holds) |
+|---|---|
+| "waiting", "racing" | nothing has been drawn yet; some racer has not ended |
+| "diverged" | some racer's objective stopped being a number, or its fit failed |
+| "stopped" | some racer was stopped by the reader |
+| "different" | the racers minimise different functions: only held-out log loss compares them |
+| "perfect" | no penalty, and the training rows can be fitted perfectly: no best model exists |
+| "step limit" | no racer near the lowest objective has converged |
+| "none" | at both milestones every pair of racers is within a factor 1.25 |
+| "faster" | one racer needs the fewest iterations (the tighter milestone decides) |
+| "crossed" | one leads at the first milestone, another at the second, both by 1.25 or more |
+
+An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1). A racer that never met the milestone counts as
+"at least" its last iteration. Differences of held-out log loss below two paired standard errors are called a tie.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, paired
+
+NO_DIFFERENCE = 1.25
+NOTHING_TO_FIT = ("anje", "nb")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """code: which sentence of the fixed list. sentence: its words. winner: the racer it names as faster, if any.
+
+    factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
+    """
+
+    code: str
+    sentence: str
+    winner: str | None = None
+    factor: float | None = None
+    at_least: bool = False
+
+
+def objective_key(recipe: Recipe) -> Hashable:
+    """Equal for two recipes that minimise the same function over the same cells on the same rows.
+
+    Without a penalty families of one order share NLL, whatever their metric. A penalty on phi depends on the model it
+    pulls toward; a penalty on w also on the scale between w and phi (for lr without a scale w is phi).
+    """
+    of = recipe.params
+    weights = of.get("class_weight")
+    rows = (recipe.discretize, recipe.n_bins, recipe.holdout, recipe.seed, of.get("missing"))
+    weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
+    common = (of.get("order"), *rows, weighting)
+    if not of.get("alpha"):
+        return (*common, 0.0)
+    center = "anje" if of["center"] == 1 and of["order"] == 1 else of["center"]
+    toward = (center, None if center == 0 else of.get("smoothing"))
+    plain = recipe.family == "lr" and of.get("scale") in (None, "none")
+    on = ("phi",) if of["penalty"] == "phi" or plain else ("w", recipe.family, of.get("scale"), of.get("smoothing"))
+    return (*common, float(of["alpha"]), *toward, *on)
+
+
+def verdict(lanes: Sequence[Lane]) -> Verdict:
+    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it."""
+    lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
+    if not lanes or any(lane.frame.empty for lane in lanes):
+        broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.frame.empty]
+        return _ended_early(broken) if broken else Verdict("waiting", "Press Run to start the race.")
+    if any(lane.outcome is None for lane in lanes):
+        return Verdict("racing", "Racing: nothing is decided yet.")
+    if any(lane.outcome in ("diverged", "failed") for lane in lanes):
+        return _broken(lanes)
+    if any(lane.outcome == "stopped" for lane in lanes):
+        counts = _list(f"{lane.iterations} ({lane.name})" for lane in lanes)
+        return Verdict("stopped", f"Stopped by you after {counts} iterations{_so_far(lanes)}.")
+    if len(by_objective(lanes)) > 1:
+        return Verdict(
+            "different",
+            f"Different objectives: the curves have no common minimum, so compare held out. {heldout_words(lanes)}",
+        )
+    if falls_to_zero(lanes):
+        return _perfect(lanes)
+    return _raced(lanes, milestones(lanes))
+
+
+def _ended_early(lanes: Sequence[Lane]) -> Verdict:
+    lane = lanes[0]
+    if lane.outcome == "stopped":
+        return Verdict("stopped", "Stopped by you before the first step.")
+    return Verdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
+
+
+def _broken(lanes: Sequence[Lane]) -> Verdict:
+    parts = []
+    for lane in lanes:
+        if lane.outcome == "diverged":
+            parts.append(
+                f"{lane.name} diverged after {_iterations(lane)}: its objective is no longer a number, and "
+                "nothing after that counts."
+            )
+        elif lane.outcome == "failed":
+            parts.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
+    return Verdict("diverged", " ".join(parts))
+
+
+def _so_far(lanes: Sequence[Lane]) -> str:
+    """Who is lower so far, as the end of a sentence; empty where it cannot be said."""
+    if len(lanes) < 2:
+        return f"; {lanes[0].last:.4f} per row so far"
+    if len(by_objective(lanes)) > 1:
+        return "; the objectives differ, so compare held out"
+    order = sorted(lanes, key=lambda lane: lane.last)
+    low, high = order[0], order[-1]
+    if high.last - low.last < 1e-3 * abs(high.last):
+        return f"; nothing between them so far ({low.last:.4f} per row)"
+    others = _list(f"{lane.last:.4f} ({lane.name})" for lane in order[1:])
+    return f"; {low.name} is lower so far ({low.last:.4f} per row against {others})"
+
+
+def _perfect(lanes: Sequence[Lane]) -> Verdict:
+    many = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
+    who = f"{lanes[0].name} {many}" if len(lanes) == 1 else many
+    held = heldout_words(lanes)
+    return Verdict(
+        "perfect",
+        f"{who} the training rows perfectly: no best model exists, the weights grow without end, and the race only "
+        f"tells how fast. {held} Try alpha 0.1.",
+    )
+
+
+def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
+    near = [lane for lane in lanes if lane.best <= marks.goals[-1]]
+    if all(lane.outcome == "step limit" for lane in near):
+        return Verdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
+    if len(lanes) == 1:
+        lane = lanes[0]
+        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {lane.last:.4f} per row.")
+    tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
+    if max(tight.factor, loose.factor) < NO_DIFFERENCE:
+        return Verdict("none", f"No difference: {_counts(lanes, marks, 0)}; {_counts(lanes, marks, 1)}.")
+    decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
+    if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
+        return Verdict(
+            "crossed",
+            f"Each leads once: {loose.first.name} is first {marks.words[0]} ({_counts(lanes, marks, 0)}), "
+            f"{tight.first.name} {marks.words[1]} ({_counts(lanes, marks, 1)}).",
+        )
+    rank = decided[0]
+    return _faster(lanes, marks, rank)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    goal: int
+    first: Lane
+    last: Lane
+    factor: float
+    at_least: bool
+
+
+def _count(lane: Lane, marks: Milestones, goal: int) -> float:
+    met = marks.at(lane.name, goal)
+    return max(float(lane.iterations if met is None else met), 1.0)
+
+
+def _ranking(lanes: Sequence[Lane], marks: Milestones, goal: int) -> _Ranking:
+    def key(lane: Lane) -> tuple[bool, float]:
+        return marks.at(lane.name, goal) is None, _count(lane, marks, goal)
+
+    order = sorted(lanes, key=key)
+    first, last = order[0], order[-1]
+    missed = [lane for lane in order if marks.at(lane.name, goal) is None]
+    factor = _count(last, marks, goal) / _count(first, marks, goal)
+    # Whoever never came near is slower by more than its own iterations say, even when it gave up sooner.
+    return _Ranking(goal, first, last, max(factor, NO_DIFFERENCE) if missed else factor, bool(missed))
+
+
+def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
+    """Whether the leader of one milestone is clearly behind at the other, and the reverse."""
+    pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
+    return all(_count(b, marks, goal) >= NO_DIFFERENCE * _count(a, marks, goal) for a, b, goal in pairs)
+
+
+def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+    """Who met a milestone when: "within 1 % of the best NLL after 20 (alr) and 52 (lr) iterations"."""
+    met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
+    missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
+    met.sort(key=lambda lane: _count(lane, marks, goal))
+    words = []
+    if met:
+        words = [f"after {_list(f'{marks.at(lane.name, goal):.0f} ({lane.name})' for lane in met)} iterations"]
+    if missed:
+        words.append(f"not {'yet ' if met else ''}after {_list(f'{lane.iterations} ({lane.name})' for lane in missed)}")
+    return f"{marks.words[goal]} {', '.join(words)}"
+
+
+def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
+    bound = "at least " if rank.at_least else ""
+    rivals = "" if len(lanes) == 2 else f" than {rank.last.name}, the slowest"
+    equals = [
+        lane.name
+        for lane in lanes
+        if lane is not rank.first
+        and marks.at(lane.name, rank.goal) is not None
+        and _count(lane, marks, rank.goal) < NO_DIFFERENCE * _count(rank.first, marks, rank.goal)
+    ]
+    level = f" ({_list(equals)} about as fast)" if equals else ""
+    return Verdict(
+        "faster",
+        f"{rank.first.name} is faster by {bound}{_times(rank.factor)}{rivals}{level}: "
+        f"{_counts(lanes, marks, rank.goal)}; {_counts(lanes, marks, 1 - rank.goal)}.",
+        rank.first.name,
+        rank.factor,
+        rank.at_least,
+    )
+
+
+def _iterations(lane: Lane) -> str:
+    return "1 iteration" if lane.iterations == 1 else f"{lane.iterations} iterations"
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}".removesuffix(".0")
+
+
+def _list(words: Iterable[str]) -> str:
+    parts = list(words)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def heldout_words(lanes: Sequence[Lane]) -> str:
+    """Held-out log loss of every racer at its last step, and whether the best and the worst are a tie."""
+    losses = [(lane.last_of("heldout_log_loss"), lane) for lane in lanes]
+    if any(loss != loss for loss, _ in losses):
+        return "No rows are held out to compare them on."
+    losses.sort(key=lambda pair: pair[0])
+    words = ", ".join(f"{lane.name} {loss:.4f}" for loss, lane in losses)
+    return f"Held-out log loss: {words}{_tie(losses[0][1], losses[-1][1])}."
+
+
+def _tie(best: Lane, worst: Lane) -> str:
+    if best is worst or best.heldout is None or worst.heldout is None or len(best.heldout) != len(worst.heldout):
+        return ""
+    gap = paired(worst.heldout, best.heldout, best.heldout_weights)
+    if gap.tie:
+        return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
+    return f" (difference {gap.mean:.4f} ± {gap.error:.4f})"

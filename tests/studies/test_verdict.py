@@ -1,0 +1,203 @@
+"""Every sentence of the fixed list, each from traces written by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.milestones import Lane, milestones, paired
+from alrviz.studies.verdict import objective_key, verdict
+
+ROWS = 100.0
+
+
+def lane(name, values, outcome="converged", *, label=None, lead=0.5, heldout_loss=None, **more):
+    """A racer whose objective per row goes through `values`."""
+    values = np.asarray(values, float)
+    steps = np.arange(len(values))
+    frame = pd.DataFrame(
+        {"index": steps, "passes": 1.0 + steps, "seconds": 0.5 * steps, "objective": ROWS * values, "lead": lead}
+    )
+    if heldout_loss is not None:
+        frame["heldout_log_loss"] = heldout_loss
+    return Lane(name=name, label=label or name, frame=frame, n_rows=ROWS, outcome=outcome, **more)
+
+
+def falling(near, nearest, floor=0.4, length=None):
+    """Values that come within 1 % of `floor` at step `near` and within 0.1 % at step `nearest`, then reach it."""
+    length = length or nearest + 2
+    steps = np.arange(length)
+    return np.where(steps < near, 2 * floor, np.where(steps < nearest, 1.005 * floor, 1.0005 * floor)) - np.where(
+        steps == length - 1, 0.0005 * floor, 0
+    )
+
+
+def test_alr_is_faster():
+    told = verdict([lane("lr", falling(40, 100)), lane("alr", falling(10, 25))])
+    assert (told.code, told.winner, told.factor) == ("faster", "alr", 4.0)
+    assert told.sentence == (
+        "alr is faster by 4: within 0.1 % of the best NLL after 25 (alr) and 100 (lr) iterations; "
+        "within 1 % of the best NLL after 10 (alr) and 40 (lr) iterations."
+    )
+
+
+def test_lr_is_faster_and_order_of_racers_does_not_matter():
+    lanes = [lane("lr", falling(10, 20)), lane("alr", falling(10, 62))]
+    told = verdict(lanes)
+    assert (told.code, told.winner) == ("faster", "lr")
+    assert told.sentence.startswith("lr is faster by 3.1: within 0.1 %")
+    assert verdict(lanes[::-1]).sentence == told.sentence
+
+
+def test_faster_at_the_first_milestone_only():
+    told = verdict([lane("lr", falling(40, 100)), lane("alr", falling(10, 100))])
+    assert (told.code, told.winner, told.factor) == ("faster", "alr", 4.0)
+    assert told.sentence.startswith("alr is faster by 4: within 1 % of the best NLL after 10 (alr)")
+
+
+@pytest.mark.parametrize(("slow", "code"), [(124, "none"), (125, "faster")])
+def test_no_difference_below_a_factor_of_1_25(slow, code):
+    told = verdict([lane("lr", falling(40, slow)), lane("alr", falling(40, 100))])
+    assert told.code == code
+    assert told.sentence.startswith("No difference: within 1 %") == (code == "none")
+
+
+def test_a_racer_that_never_came_near_counts_as_at_least():
+    told = verdict([lane("lr", np.full(251, 0.41), "step limit"), lane("alr", falling(10, 25))])
+    assert (told.code, told.winner, told.factor, told.at_least) == ("faster", "alr", 10.0, True)
+    assert "faster by at least 10: within 0.1 % of the best NLL after 25 (alr) iterations, not yet after 250 (lr)" in (
+        told.sentence
+    )
+
+
+def test_a_racer_that_gave_up_early_far_away_is_not_called_equal():
+    told = verdict([lane("lr", np.full(11, 0.5)), lane("alr", falling(10, 25))])
+    assert (told.code, told.winner, told.at_least) == ("faster", "alr", True)
+
+
+def test_crossed():
+    told = verdict([lane("lr", falling(10, 100)), lane("alr", falling(30, 50))])
+    assert told.code == "crossed"
+    assert "lr is first within 1 %" in told.sentence
+    assert "alr within 0.1 %" in told.sentence
+
+
+def test_step_limit_lower_so_far():
+    told = verdict([lane("lr", np.full(201, 0.45), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
+    assert told.code == "step limit"
+    assert told.sentence == (
+        "Step limit: no racer has converged; alr is lower so far (0.4000 per row against 0.4500 (lr))."
+    )
+
+
+def test_step_limit_with_nothing_between_them():
+    told = verdict([lane("lr", np.full(201, 0.4001), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
+    assert told.sentence == "Step limit: no racer has converged; nothing between them so far (0.4000 per row)."
+
+
+def test_converged_above_a_racer_at_its_limit_is_no_win():
+    told = verdict([lane("lr", falling(10, 20, floor=0.5)), lane("alr", np.full(201, 0.4), "step limit")])
+    assert told.code == "step limit"
+
+
+def test_different_objectives_with_a_tie_and_with_a_difference():
+    rng = np.random.default_rng(0)
+    base = rng.exponential(0.4, 400)
+    near, far = base + rng.normal(0.001, 0.2, 400), base + 0.1
+    racers = [
+        lane("lr", falling(10, 20), objective=1, heldout_loss=0.41, heldout=near),
+        lane("alr", falling(10, 20), objective=2, heldout_loss=0.40, heldout=base),
+    ]
+    told = verdict(racers)
+    assert told.code == "different"
+    assert "compare held out. Held-out log loss: alr 0.4000, lr 0.4100 (a tie" in told.sentence
+    racers[0] = lane("lr", falling(10, 20), objective=1, heldout_loss=0.5, heldout=far)
+    assert "(difference 0.1000 ± 0.0000)" in verdict(racers).sentence
+    bare = [lane("lr", falling(10, 20), objective=1), lane("alr", falling(10, 20), objective=2)]
+    assert verdict(bare).sentence.endswith("No rows are held out to compare them on.")
+
+
+def test_perfect_fit_says_that_there_is_no_best_model():
+    values = 0.5 ** np.arange(20)
+    racers = [
+        lane("lr", values, "separated", lead=1.0, heldout_loss=0.3),
+        lane("alr", values, "step limit", lead=1.0, heldout_loss=0.2),
+    ]
+    told = verdict(racers)
+    assert told.code == "perfect"
+    assert told.sentence == (
+        "Both fit the training rows perfectly: no best model exists, the weights grow without end, and the race only "
+        "tells how fast. Held-out log loss: alr 0.2000, lr 0.3000. Try alpha 0.1."
+    )
+    assert verdict([*racers, lane("diagonal", values)]).sentence.startswith("All 3 fit")
+
+
+def test_milestones_are_absolute_when_the_objective_falls_to_zero():
+    values = 0.5 ** np.arange(20)
+    marks = milestones([lane("lr", values, lead=np.minimum(1.0, 0.1 * np.arange(20)))])
+    assert marks.to_zero
+    assert (marks.at("lr", 0), marks.at("lr", 1)) == (7, 14)
+    assert marks.at("lr", 0, "seconds") == 3.5
+    penalised = milestones([lane("lr", values, lead=1.0, alpha=0.1)])
+    assert not penalised.to_zero
+    assert penalised.words[0] == "within 1 % of the best F"
+
+
+def test_diverged_failed_stopped_racing_waiting():
+    good = lane("alr", falling(10, 25))
+    assert verdict([lane("lr", [1, 2, np.nan], "diverged"), good]).sentence.startswith("lr diverged after 2 iterations")
+    failed = lane("lr", [1, 2], "failed", detail="Scores drifted apart.")
+    assert verdict([failed, good]).sentence == "lr failed after 1 iteration. Scores drifted apart."
+    stopped = verdict([lane("lr", np.full(11, 0.5), "stopped"), good])
+    assert stopped.sentence.startswith("Stopped by you after 10 (lr) and 26 (alr) iterations; alr is lower so far")
+    assert verdict([lane("lr", np.full(11, 0.5), None), good]).code == "racing"
+    assert verdict([]).code == "waiting"
+    assert verdict([lane("lr", [], None), good]).code == "waiting"
+    assert verdict([lane("lr", [], "stopped"), lane("alr", [], "stopped")]).code == "stopped"
+
+
+def test_more_racers_and_other_labels():
+    told = verdict(
+        [
+            lane("lr", falling(40, 100)),
+            lane("alr from zero", falling(9, 13), label="alr"),
+            lane("alr from anje", falling(9, 12), label="alr"),
+            lane("anje", [0.6], label="anje"),
+        ]
+    )
+    assert (told.code, told.winner) == ("faster", "alr from anje")
+    assert told.sentence.startswith(
+        "alr from anje is faster by 8.3 than lr, the slowest (alr from zero about as fast): "
+    )
+    assert "anje 0" not in told.sentence
+
+
+def test_one_racer_alone():
+    assert verdict([lane("lr", falling(10, 20))]).sentence == "lr converged after 21 iterations at 0.4000 per row."
+
+
+def test_objective_keys():
+    lr, alr = Recipe("lr", alpha=0), Recipe("alr", alpha=0)
+    assert objective_key(lr) == objective_key(alr) == objective_key(lr.replace(scale="diagonal", start="anje"))
+    assert objective_key(lr) != objective_key(lr.replace(order=1))
+    assert objective_key(lr) != objective_key(lr.replace(seed=1))
+    assert objective_key(lr.replace(alpha=0.1)) == objective_key(alr.replace(alpha=0.1))
+    assert objective_key(lr.replace(alpha=0.1)) != objective_key(lr.replace(alpha=0.2))
+    on_w = objective_key(alr.replace(alpha=0.1, penalty="w"))
+    assert on_w != objective_key(lr.replace(alpha=0.1, penalty="w"))
+    assert objective_key(lr.replace(alpha=0.1, penalty="w")) == objective_key(lr.replace(alpha=0.1, penalty="phi"))
+    centers = {objective_key(alr.replace(alpha=0.1, center=center)) for center in (0, 1, "anje")}
+    assert len(centers) == 3
+    assert objective_key(Recipe("alr", order=1, alpha=1, center=1)) == objective_key(
+        Recipe("lr", order=1, alpha=1, center="anje")
+    )
+
+
+def test_paired_difference_against_a_hand_calculation_and_repeated_rows():
+    a, b, weight = np.array([1.0, 2, 4]), np.array([1.0, 1, 1]), np.array([2, 1, 3])
+    gap = paired(a, b, weight)
+    rows = np.repeat(a - b, weight)
+    assert gap.mean == pytest.approx(rows.mean())
+    assert gap.error == pytest.approx(rows.std(ddof=1) / np.sqrt(len(rows)))
+    assert paired(a, a).tie
+    assert not paired(a + 1, a).tie
