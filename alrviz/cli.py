@@ -1,0 +1,224 @@
+"""The console script `alrviz`: explore a table in the browser, and compile the kernels ahead of time.
+
+`explore` serves the same page as `panel serve apps/explorer.py`, on this machine only unless an address is given.
+`explore --check` is the same server, asked once for its page by the program itself: what an installation without a
+browser can try. A command imports what it needs itself, so that `alrviz --version` answers at once.
+
+Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use).
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import unescape
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+from urllib.request import urlopen
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError, nearest
+
+if TYPE_CHECKING:
+    from bokeh.server.server import Server
+
+    from alrviz.data.dataset import Dataset
+
+PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
+PORTS_TRIED = 50
+PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
+LOCAL = ("127.0.0.1", "localhost")
+PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
+
+
+class _Refused(Exception):
+    """What was asked for cannot be had; the text is shown as it is."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options)
+    except (_Refused, AlrvizError) as error:
+        print(f"alrviz: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print()
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="alrviz", description="Classifiers from naive Bayes to higher-order logistic regression, watched live."
+    )
+    parser.add_argument("--version", action="version", version=f"alrviz {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    explore = commands.add_parser("explore", help="open the explorer in the browser")
+    explore.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="a table to open with (CSV, Parquet, ARFF ...)"
+    )
+    explore.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
+    explore.add_argument("--address", default="127.0.0.1", help="the address to serve on (default: this machine only)")
+    explore.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="a name under which others reach the page; needed with --address, may be repeated",
+    )
+    explore.add_argument("--no-show", action="store_true", help="do not open a browser")
+    explore.add_argument("--check", action="store_true", help="serve, fetch the page once, say what was seen, and end")
+    explore.set_defaults(command=_explore)
+
+    warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
+    warm.set_defaults(command=_warm)
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; expected a whole number from 1 to 65535")
+    return int(text)
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from alrviz.passes import warm
+
+    start = time.perf_counter()
+    count = warm()
+    print(f"{count} kernels compiled and kept on disk, in {time.perf_counter() - start:.1f} s")
+    return 0
+
+
+def _explore(options: argparse.Namespace) -> int:
+    dataset = _read(options.file) if options.file else None
+    from alrviz.explorer import application
+    from alrviz.explorer.owners import LOCAL_SWITCH
+
+    if options.address in LOCAL:
+        os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
+    page = partial(application, dataset=dataset) if dataset is not None else application
+    failures: list[Exception] = []
+    server = _serve(_watched(page, failures), options)
+    host = options.address if options.address not in ("", "0.0.0.0", "::") else "localhost"
+    url = f"http://{f'[{host}]' if ':' in host else host}:{server.port}/{PATH}"
+    if options.check:
+        return _checked(server, url, failures)
+    print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
+    if options.address not in LOCAL:
+        print("Everyone who can reach this address can upload tables and run fits on this machine.", flush=True)
+    if not options.no_show:
+        server.io_loop.add_callback(server.show, f"/{PATH}")
+    _run(server)
+    return 0
+
+
+def _read(file: Path) -> Dataset:
+    if not file.is_file():
+        there = file.parent.iterdir() if file.parent.is_dir() else ()
+        hint = nearest(file.name, (path.name for path in there if path.is_file()))
+        raise _Refused(f"there is no file {str(file)!r}{hint}")
+    from alrviz.data.read import read_table
+
+    try:
+        return read_table(file)
+    except OSError as error:
+        raise _Refused(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
+
+
+def _serve(page: Callable[[], Any], options: argparse.Namespace) -> Server:
+    """Bind a server for `page`, not started yet, on the port asked for or on the first that is free."""
+    ports = [0] if options.check else [options.port] if options.port else range(PORT, PORT + PORTS_TRIED)
+    for port in ports:
+        try:
+            return _bound(page, port, options)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise _Refused(f"cannot serve on {options.address}: {error.strerror or error}") from error
+    if options.port:
+        raise _Refused(f"port {options.port} is in use; give another, or leave --port out for the next free one")
+    raise _Refused(f"the ports from {ports[0]} to {ports[-1]} are all in use; name a free one with --port")
+
+
+def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> Server:
+    from panel.io.server import get_server
+
+    names = ["localhost", "127.0.0.1", options.address, *options.origin]
+    origins = [name if ":" in name else f"{name}:{port}" for name in dict.fromkeys(names)]
+    return get_server(
+        {PATH: page}, port=port, address=options.address, websocket_origin=origins, title={PATH: "alrviz"}
+    )
+
+
+def _watched(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
+    """Keep what `page` raises: Panel shows it to the reader on a page that looks like any other to a program."""
+
+    def watched() -> Any:
+        try:
+            return page()
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    return watched
+
+
+def _run(server: Server) -> None:
+    """Serve until the loop is stopped; Panel stops it on Ctrl-C."""
+    server.start()
+    try:
+        server.io_loop.start()
+    finally:
+        server.stop()
+
+
+def _checked(server: Server, url: str, failures: list[Exception]) -> int:
+    """Serve while a thread looks at the page once; say what it saw."""
+    findings: list[tuple[bool, str]] = []
+
+    def look() -> None:
+        try:
+            findings.append(_seen(url))
+        except (OSError, HTTPException) as error:
+            findings.append((False, f"no page: {error}"))
+        finally:
+            server.io_loop.add_callback(server.io_loop.stop)
+
+    threading.Thread(target=look, name="alrviz-check", daemon=True).start()
+    _run(server)
+    good, sentence = findings[0] if findings else (False, "ended before the page came")
+    if failures:
+        good, sentence = False, f"the page could not be built: {type(failures[0]).__name__}: {failures[0]}"
+    print(f"{url}: {sentence}", file=sys.stdout if good else sys.stderr)
+    return 0 if good else 1
+
+
+def _seen(url: str) -> tuple[bool, str]:
+    """Fetch the page and the scripts and styles that it takes from its own server."""
+    with urlopen(url, timeout=PATIENCE) as answer:
+        text = answer.read().decode()
+    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
+    roots = re.search(r'"roots":\{(.*?)\}', text)
+    if title is None or roots is None or not roots[1]:
+        return False, "the server answered, but not with a page of the explorer"
+    files = {urljoin(url, unescape(name)) for name in re.findall(r'(?:src|href)="([^"]+\.(?:js|css)\b[^"]*)"', text)}
+    own = sorted(file for file in files if urlsplit(file).netloc == urlsplit(url).netloc)
+    for file in own:
+        with urlopen(file, timeout=PATIENCE) as answer:
+            answer.read()
+    name, elsewhere = unescape(title[1].strip()), len(files) - len(own)
+    parts = f"{len(own)} scripts and styles" + (
+        f" (and {elsewhere} from elsewhere, not asked for)" if elsewhere else ""
+    )
+    return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {parts}: all there"
