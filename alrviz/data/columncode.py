@@ -1,0 +1,160 @@
+"""ColumnCode: how one column becomes codes.
+
+Two forms:
+    cuts     numeric, cut into intervals; value <= cut goes left: code = number of cuts below the value
+    values   one code per value seen in training (categorical, ordinal, or numeric with `discretize=None`)
+
+Missing, where it is a level, is the last one. The number of levels, `len(labels)`, is also the code for "no level". A column
+that has no value at all has one level: "missing", or under `missing="skip"` one that no row has.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.columns import Level, as_levels, as_numbers, sorted_levels
+
+MISSING = "missing"
+NOBODY = "(no value seen)"
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCode:
+    """The levels of one column: its name, kind, a label per code, and the cuts or the values they stand for."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    cuts: np.ndarray | None = None
+    missing_code: int | None = None
+    values: tuple[Level, ...] | None = None
+
+    @property
+    def n_levels(self) -> int:
+        """Levels seen in training; as a code it means "no level"."""
+        return len(self.labels)
+
+    def transform(self, column: pd.Series) -> np.ndarray:
+        """Return the codes of the column's rows (N,)."""
+        missing = self.n_levels if self.missing_code is None else self.missing_code
+        if self.cuts is not None:
+            numbers = as_numbers(column, self.name)
+            codes = np.searchsorted(self.cuts, numbers, side="left")
+            codes[np.isnan(numbers)] = missing
+            return codes
+        if self.kind == "numeric":
+            return self._match_numbers(as_numbers(column, self.name), missing)
+        places, values = as_levels(column)
+        lookup = np.array([self._code_of(value) for value in values] + [missing], dtype=np.intp)
+        return lookup[places]  # a missing row's place is -1: the last entry
+
+    def _match_numbers(self, numbers: np.ndarray, missing: int) -> np.ndarray:
+        known = self._known_numbers
+        if not len(known):
+            return np.where(np.isnan(numbers), missing, self.n_levels)
+        codes = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        codes[known[codes] != numbers] = self.n_levels
+        codes[np.isnan(numbers)] = missing
+        return codes
+
+    def _code_of(self, value: Level) -> int:
+        """Return the value's code: by value, else by text (a file may hold 1 where the last one held "1")."""
+        by_value, by_text = self._places
+        return by_value.get(value, by_text.get(str(value), self.n_levels))
+
+    @cached_property
+    def _known_numbers(self) -> np.ndarray:
+        return np.array(self.values, dtype=np.float64)
+
+    @cached_property
+    def _places(self) -> tuple[dict[Level, int], dict[str, int]]:
+        values = self.values or ()
+        by_text = {str(value): code for code, value in reversed(list(enumerate(values)))}
+        return {value: code for code, value in enumerate(values)}, by_text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "labels": list(self.labels),
+            "cuts": None if self.cuts is None else self.cuts.tolist(),
+            "missing_code": self.missing_code,
+            "values": None if self.values is None else list(self.values),
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "ColumnCode":
+        """Rebuild what `to_dict` gave."""
+        return cls(
+            name=state["name"],
+            kind=state["kind"],
+            labels=tuple(state["labels"]),
+            cuts=None if state["cuts"] is None else np.array(state["cuts"], dtype=np.float64),
+            missing_code=state["missing_code"],
+            values=None if state["values"] is None else tuple(state["values"]),
+        )
+
+
+def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> ColumnCode:
+    """Give every distinct value of a training column its own level, sorted (an ordinal keeps its declared order)."""
+    if kind == "numeric":
+        numbers = as_numbers(column, name)
+        seen = np.unique(numbers[~np.isnan(numbers)])
+        values: Sequence[Level] = seen.tolist()
+        any_missing = bool(np.isnan(numbers).any())
+        return _finish(
+            name,
+            kind,
+            [f"{value:.17g}" if value % 1 else f"{value:.0f}" for value in values],
+            values,
+            None,
+            any_missing and keep_missing,
+        )
+    places, found = as_levels(column)
+    occurs = np.zeros(len(found) + 1, dtype=bool)  # the last entry takes the missing rows
+    occurs[places] = True
+    present = [value for value, here in zip(found, occurs, strict=False) if here]
+    values = list(dict.fromkeys(present)) if kind == "ordinal" else sorted_levels(present)
+    return _finish(name, kind, [str(value) for value in values], values, None, bool(occurs[-1]) and keep_missing)
+
+
+def code_intervals(
+    column: pd.Series, name: str, keep_missing: bool, find_cuts: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> ColumnCode:
+    """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there, and the rows' mask."""
+    numbers = as_numbers(column, name)
+    present = ~np.isnan(numbers)
+    keep_missing = keep_missing and not present.all()
+    if not present.any():
+        return _finish(name, "numeric", [], (), None, keep_missing)
+    cuts = find_cuts(numbers[present], present)
+    return _finish(name, "numeric", interval_labels(cuts), None, cuts, keep_missing)
+
+
+def _finish(
+    name: str, kind: str, labels: list[str], values: Sequence[Level] | None, cuts: np.ndarray | None, missing: bool
+) -> ColumnCode:
+    missing_code = len(labels) if missing else None
+    labels = [*labels, MISSING] if missing else labels or [NOBODY]
+    return ColumnCode(name, kind, tuple(labels), cuts, missing_code, None if values is None else tuple(values))
+
+
+def interval_labels(cuts: np.ndarray) -> list[str]:
+    """Return the intervals in words, with as few digits as tell the cuts apart.
+
+    >>> interval_labels(np.array([3.5, 7]))
+    ['<= 3.5', '(3.5, 7]', '> 7']
+    """
+    if not len(cuts):
+        return ["any number"]
+    for digits in range(6, 18):
+        texts = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(texts)) == len(texts):
+            break
+    between = [f"({low}, {high}]" for low, high in zip(texts, texts[1:], strict=False)]
+    return [f"<= {texts[0]}", *between, f"> {texts[-1]}"]

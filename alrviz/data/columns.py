@@ -1,0 +1,149 @@
+"""Columns of whatever table comes: names, kinds by dtype, numbers and levels.
+
+A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy matrix (numbers, text or objects) or a list
+of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers numeric;
+an object column that holds only numbers is numeric. Dates are nobody's level and no number: they are refused.
+
+Levels are compared by value: 1, 1.0 and numpy's 1 are one level, and so is True. Anything but a bool, a finite number or text
+is taken by its text.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from alrviz.errors import RecipeError, TableError, nearest
+
+Level = bool | int | float | str
+_NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
+_DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", "period"}
+
+
+def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
+    """Return the names of X's columns, the columns, and whether the names are the table's own."""
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if isinstance(X, pd.DataFrame):
+        names = tuple(str(name) for name in X.columns)
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise TableError(f"column names must differ, but {twice[0]!r} occurs {names.count(twice[0])} times")
+        return names, [X.iloc[:, j] for j in range(X.shape[1])], True
+    if isinstance(X, (list, tuple)):
+        X = pd.DataFrame(X).infer_objects()
+        columns = [X.iloc[:, j] for j in range(X.shape[1])]
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise TableError(f"a table has rows and columns (2-D), got {X.ndim}-D {type(X).__name__}")
+        columns = [pd.Series(X[:, j]) for j in range(X.shape[1])]
+    return tuple(f"x{j}" for j in range(len(columns))), columns, False
+
+
+def kind_by_dtype(column: pd.Series, name: str) -> str:
+    """Return "numeric", "categorical" or "ordinal"; dates and complex numbers are a `TableError`."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "ordinal" if dtype.ordered else "categorical"
+    if types.is_bool_dtype(dtype):
+        return "categorical"
+    if types.is_complex_dtype(dtype):
+        raise TableError(f"column {name!r} holds complex numbers; split them into two columns")
+    if types.is_numeric_dtype(dtype):
+        return "numeric"
+    content = types.infer_dtype(column, skipna=True) if dtype == object else ""
+    if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+        raise TableError(
+            f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
+        )
+    return "numeric" if content in _NUMBERS else "categorical"
+
+
+def choose_kinds(columns: Sequence[pd.Series], names: Sequence[str], categorical_features: Any) -> list[str]:
+    """Return each column's kind; `categorical_features` is "from_dtype", "all", None (no column), names, a mask or indices."""
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+        return [kind_by_dtype(column, name) for column, name in zip(columns, names, strict=True)]
+    chosen = _chosen(names, categorical_features)
+    kinds = []
+    for j, column in enumerate(columns):
+        ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
+        kinds.append(("ordinal" if ordered else "categorical") if j in chosen else "numeric")
+    return kinds
+
+
+def _chosen(names: Sequence[str], features: Any) -> set[int]:
+    """Return the indices that `categorical_features` names, or a `RecipeError` that says what it could be."""
+    if features is None:
+        return set()
+    if isinstance(features, str):
+        if features == "all":
+            return set(range(len(names)))
+        raise RecipeError(
+            f"categorical_features={features!r}: expected 'from_dtype', 'all', None, or a list of names, booleans or "
+            f"indices{nearest(features, ['from_dtype', 'all'])}"
+        )
+    entries = np.asarray(features)
+    if entries.size == 0:
+        return set()
+    if entries.ndim == 1 and entries.dtype == bool:
+        if len(entries) != len(names):
+            raise RecipeError(f"categorical_features is a mask of {len(entries)}, but there are {len(names)} columns")
+        return set(np.flatnonzero(entries).tolist())
+    if entries.ndim == 1 and entries.dtype.kind in "iu":
+        if entries.min() < 0 or entries.max() >= len(names):
+            raise RecipeError(f"categorical_features has an index outside 0..{len(names) - 1}: {entries.tolist()}")
+        return set(entries.tolist())
+    if entries.ndim == 1 and entries.dtype.kind in "OUT":
+        places = {name: j for j, name in enumerate(names)}
+        for entry in entries:
+            if str(entry) not in places:
+                raise RecipeError(f"categorical_features: no column {str(entry)!r}{nearest(entry, names)}")
+        return {places[str(entry)] for entry in entries}
+    raise RecipeError(f"categorical_features must be names, booleans or indices, got {entries.ndim}-D {entries.dtype}")
+
+
+def as_numbers(column: pd.Series, name: str) -> np.ndarray:
+    """Return the column as float64 with NaN where missing; text and infinities are a `TableError` naming the column."""
+    try:
+        if column.dtype == object or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
+            column = pd.to_numeric(column.astype(object))
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise TableError(f"column {name!r} is used as numeric but holds something else ({error})") from error
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise TableError(
+            f"column {name!r} holds an infinite number (row {int(infinite.argmax())}); make it missing or finite"
+        )
+    return np.ascontiguousarray(numbers)
+
+
+def as_levels(column: pd.Series) -> tuple[np.ndarray, list[Level]]:
+    """Return the row's place in the list of distinct values (-1 where missing), and that list (order as met or categories)."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:  # something in it has no hash, a dict say: its text stands for it
+        codes, values = pd.factorize(column.map(lambda value: value if types.is_hashable(value) else str(value)))
+    return codes, [as_level(value) for value in values]
+
+
+def as_level(value: Any) -> Level:
+    """Return the value as bool, int, float or text; whole floats become ints, so that 1.0 reads as 1."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        return int(value) if value.is_integer() else value
+    return value if isinstance(value, (bool, int, str)) else str(value)
+
+
+def sorted_levels(levels: Sequence[Level]) -> list[Level]:
+    """Return the distinct levels, numbers before text, each in its own order."""
+    return sorted(dict.fromkeys(levels), key=lambda level: (isinstance(level, str), level))

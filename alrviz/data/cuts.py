@@ -1,0 +1,37 @@
+"""Cuts that do not look at the class: quantiles and equal widths.
+
+Cuts are sorted float64; value <= cut goes left. Both leave out cuts that no training row needs: every interval holds a row,
+because a level is something seen.
+"""
+
+import numpy as np
+
+
+def midpoint(low: float, high: float) -> float:
+    """Return the number halfway, low <= it < high: `low` itself where halfway rounds to `high`."""
+    middle = (low + high) / 2
+    if not np.isfinite(middle):  # the sum left the range of floats
+        middle = low / 2 + high / 2
+    return low if middle >= high else middle
+
+
+def quantile_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return at most n_bins - 1 cuts that share the weight of x (N,) evenly.
+
+    Cut j lies halfway between the first value up to which j/n_bins of the weight lies, and the next value.
+    """
+    values, places = np.unique(x, return_inverse=True)
+    below = np.cumsum(np.bincount(places, weights=weights, minlength=len(values)))
+    wanted = np.arange(1, n_bins) * below[-1]
+    ends = np.unique(np.searchsorted(below * n_bins, wanted, side="left"))
+    return np.array([midpoint(values[i], values[i + 1]) for i in ends if i + 1 < len(values)], dtype=np.float64)
+
+
+def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return at most n_bins - 1 cuts between n_bins intervals of equal width; an empty interval joins the one above it."""
+    low, high = x.min(), x.max()
+    share = np.arange(1, n_bins) / n_bins
+    edges = np.unique(low * (1 - share) + high * share)  # never high - low, which may leave the range of floats
+    edges = edges[(edges >= low) & (edges < high)]
+    sizes = np.bincount(np.searchsorted(edges, x, side="left"), minlength=len(edges) + 1)
+    return edges[sizes[:-1] > 0]

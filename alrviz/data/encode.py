@@ -1,0 +1,224 @@
+"""Encoder: from a table to codes, learned from the training rows alone.
+
+Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL (MODELS.md's rule, see
+mdl.py), quantiles or equal widths; with `discretize=None` one level per distinct value. Missing is a level where it occurs in
+training (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no level".
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.columncode import ColumnCode, code_intervals, code_values
+from alrviz.data.columns import choose_kinds, table_columns
+from alrviz.data.cuts import quantile_cuts, uniform_cuts
+from alrviz.data.encoded import Encoded, code_dtype
+from alrviz.data.mdl import mdl_cuts
+from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.stop import NEVER, StopToken
+
+_FORMAT = 1
+_DISCRETIZE = ("mdl", "quantile", "uniform", None)
+_MISSING = ("level", "skip")
+
+
+class Encoder:
+    """Turn tables into codes by the levels of the training rows.
+
+    Parameters
+    ----------
+    discretize : "mdl", "quantile", "uniform" or None
+        How numeric columns are cut; None: every distinct value is a level.
+    n_bins : int, at least 2
+        Intervals of "quantile" and "uniform"; fewer where values repeat.
+    missing : "level" or "skip"
+        Missing is a level of its own (the last) where training rows have it, or no level.
+    categorical_features : "from_dtype", "all", None, or names, a mask or indices
+        Which columns are categorical. "from_dtype": text, booleans and pandas categoricals (None: none).
+
+    Attributes: `columns_` (a `ColumnCode` per column), `levels_` (a,) int64, `classes_` (C,) sorted labels.
+
+    >>> encoder = Encoder().fit(pd.DataFrame({"colour": ["red", "blue", None, "red"]}), [0, 1, 1, 0])
+    >>> encoder.columns_[0].labels
+    ('blue', 'red', 'missing')
+    >>> encoder.transform(pd.DataFrame({"colour": ["red", "green", None]}))
+    array([[1, 3, 2]], dtype=uint8)
+    """
+
+    columns_: tuple[ColumnCode, ...]
+    levels_: np.ndarray
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        discretize: str | None = "mdl",
+        n_bins: int = 10,
+        missing: str = "level",
+        categorical_features: Any = "from_dtype",
+    ):
+        for name, value, choices in (("discretize", discretize, _DISCRETIZE), ("missing", missing, _MISSING)):
+            if value not in choices:
+                raise RecipeError(f"{name}={value!r}: expected one of {choices}{nearest(value, choices)}")
+        if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 2:
+            raise RecipeError(f"n_bins={n_bins!r}: expected a whole number of at least 2")
+        self.discretize = discretize
+        self.n_bins = int(n_bins)
+        self.missing = missing
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, stop: StopToken = NEVER) -> "Encoder":
+        """Learn levels, cuts and classes from the rows of weight above 0; a weight of 2 is the row twice, exactly."""
+        names, columns, named = table_columns(X)
+        rows = len(columns[0]) if columns else 0
+        if not rows:
+            raise TableError(f"nothing to learn from: the table has {rows} rows and {len(columns)} columns")
+        kinds = choose_kinds(columns, names, self.categorical_features)
+        classes, codes = class_codes(y, rows)
+        weights = row_weights(sample_weight, rows)
+        if not (weights > 0).all():
+            kept = weights > 0
+            columns = [column[kept] for column in columns]
+            classes, codes = class_codes(classes[codes[kept]], int(kept.sum()))
+            weights = weights[kept]
+        coded = []
+        for name, kind, column in zip(names, kinds, columns, strict=True):
+            stop.check()
+            coded.append(self._code(column, name, kind, codes, classes, weights, stop))
+        self.named_ = named
+        self.classes_ = classes
+        self.columns_ = tuple(coded)
+        self.levels_ = np.array([column.n_levels for column in coded], dtype=np.int64)
+        return self
+
+    def _code(
+        self,
+        column: pd.Series,
+        name: str,
+        kind: str,
+        y: np.ndarray,
+        classes: np.ndarray,
+        weights: np.ndarray,
+        stop: StopToken,
+    ) -> ColumnCode:
+        keep_missing = self.missing == "level"
+        if kind != "numeric" or self.discretize is None:
+            return code_values(column, name, kind, keep_missing)
+
+        def find_cuts(numbers: np.ndarray, present: np.ndarray) -> np.ndarray:
+            if self.discretize == "mdl":
+                return mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
+            if self.discretize == "quantile":
+                return quantile_cuts(numbers, self.n_bins, weights[present])
+            return uniform_cuts(numbers, self.n_bins)
+
+        return code_intervals(column, name, keep_missing, find_cuts)
+
+    def transform(self, X: Any, *, stop: StopToken = NEVER) -> np.ndarray:
+        """Return the codes (a, N), C order, smallest unsigned dtype; code == levels_[j] means "no level"."""
+        columns = self._matching(X)
+        codes = np.empty((len(columns), len(columns[0])), dtype=code_dtype(self.levels_))
+        for j, (coded, column) in enumerate(zip(self.columns_, columns, strict=True)):
+            stop.check()
+            codes[j] = coded.transform(column)
+        return codes
+
+    def encode(self, X: Any, y: Any, sample_weight: Any = None, *, stop: StopToken = NEVER) -> Encoded:
+        """Return codes, class indices and weights of the rows; every row is kept, whatever its weight.
+
+        Raises `TableError` for a class that training never saw.
+        """
+        codes = self.transform(X, stop=stop)
+        labels, places = class_codes(y, codes.shape[1])
+        known = {label: place for place, label in enumerate(self.classes_.tolist())}
+        lookup = []
+        for label in labels.tolist():
+            if label not in known:
+                raise TableError(f"class {label!r} is not among the training classes {_some(self.classes_)}")
+            lookup.append(known[label])
+        return Encoded(
+            codes=codes,
+            y=np.array(lookup, dtype=np.int32)[places],
+            weights=row_weights(sample_weight, codes.shape[1]),
+            levels=self.levels_,
+            classes=self.classes_,
+            names=tuple(column.name for column in self.columns_),
+        )
+
+    def _matching(self, X: Any) -> list[pd.Series]:
+        """Return X's columns in the training order: by name where both tables have names, else by place."""
+        names, columns, named = table_columns(X)
+        wanted = [column.name for column in self.columns_]
+        if named and self.named_:
+            by_name = dict(zip(names, columns, strict=True))
+            lost = [name for name in wanted if name not in by_name]
+            if lost:
+                raise TableError(f"no column {lost[0]!r} in the table{nearest(lost[0], names)} ({len(lost)} not found)")
+            return [by_name[name] for name in wanted]
+        if len(columns) != len(wanted):
+            raise TableError(f"the table has {len(columns)} columns, training had {len(wanted)}")
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything a fitted encoder knows, as JSON can hold it."""
+        features = self.categorical_features
+        if not (features is None or isinstance(features, str)):
+            features = np.asarray(features).tolist()
+        return {
+            "format": _FORMAT,
+            "discretize": self.discretize,
+            "n_bins": self.n_bins,
+            "missing": self.missing,
+            "categorical_features": features,
+            "named": self.named_,
+            "classes": {"dtype": self.classes_.dtype.str, "labels": self.classes_.tolist()},
+            "columns": [column.to_dict() for column in self.columns_],
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "Encoder":
+        """Rebuild the fitted encoder that `to_dict` described."""
+        if state.get("format") != _FORMAT:
+            raise TableError(f"encoder format {state.get('format')!r}: this version reads format {_FORMAT}")
+        parameters = ("discretize", "n_bins", "missing", "categorical_features")
+        encoder = cls(**{name: state[name] for name in parameters})
+        encoder.named_ = state["named"]
+        encoder.classes_ = np.array(state["classes"]["labels"], dtype=np.dtype(state["classes"]["dtype"]))
+        encoder.columns_ = tuple(ColumnCode.from_dict(column) for column in state["columns"])
+        encoder.levels_ = np.array([column.n_levels for column in encoder.columns_], dtype=np.int64)
+        return encoder
+
+
+def class_codes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes and each row's index among them."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise TableError(f"y must have one class per row, shape ({n_rows},), got {labels.shape}")
+    places, found = pd.factorize(labels)
+    if (places < 0).any():
+        raise TableError(f"y has no class in row {int((places < 0).argmax())}; drop such rows")
+    try:
+        classes, order = np.unique(np.asarray(found), return_inverse=True)
+    except TypeError as error:
+        raise TableError(f"classes must be all numbers or all text, got {_some(found)}") from error
+    return classes, order[places]
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return the weights as float64 (ones for None); they must be finite, not negative, and not all 0."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise TableError(f"sample_weight must have shape ({n_rows},), got {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise TableError("sample_weight must be finite and not negative")
+    if not (weights > 0).any():
+        raise TableError("sample_weight is zero for every row: nothing is left")
+    return weights
+
+
+def _some(labels: np.ndarray) -> str:
+    shown = ", ".join(repr(label) for label in labels[:5].tolist())
+    return shown + (f" ... ({len(labels)} in all)" if len(labels) > 5 else "")
