@@ -164,8 +164,8 @@ def _count(lane: Lane, marks: Milestones, goal: int) -> float:
 
 
 def _ranking(lanes: Sequence[Lane], marks: Milestones, goal: int) -> _Ranking:
-    def key(lane: Lane) -> tuple[bool, float]:
-        return marks.at(lane.name, goal) is None, _count(lane, marks, goal)
+    def key(lane: Lane) -> tuple[bool, float, str]:
+        return marks.at(lane.name, goal) is None, _count(lane, marks, goal), lane.name
 
     order = sorted(lanes, key=key)
     first, last = order[0], order[-1]
@@ -185,7 +185,7 @@ def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
     """Who met a milestone when: "within 1 % of the best NLL after 20 (alr) and 52 (lr) iterations"."""
     met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
     missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
-    met.sort(key=lambda lane: _count(lane, marks, goal))
+    met.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
     words = []
     if met:
         words = [f"after {_list(f'{marks.at(lane.name, goal):.0f} ({lane.name})' for lane in met)} iterations"]
