@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PREFIX = "ALRVIZ_MAX_"
 _NONE = ("0", "none", "")
-_DEFAULT_THREADS = max(1, os.cpu_count() or 1)
+_CORES = os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class ServerLimits:
     uploads: int | None = 1_000_000_000
     tables: int | None = 2
     owner_runs: int | None = 2
-    runs: int | None = 4
+    runs: int | None = max(4, 2 * _CORES)
     kept: int | None = 12
     memory: int | None = 8_000_000_000
-    threads: int | None = _DEFAULT_THREADS
+    threads: int | None = max(4, 2 * _CORES)
     idle: int | None = 60
 
     def table(self) -> "Limits":

@@ -1,0 +1,284 @@
+"""One visitor's session: what is shown, and the only way a page changes it.
+
+Pages watch its parameters and call its methods; the shell writes the link from it. Long work goes to a thread
+(`Loading`) and comes back through `pump`, which the shell calls every 100 ms while `busy`. A page that starts something
+calls `wake()`.
+
+What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
+`load_bytes`, `set_kinds`, `set_target`, `reread`, `cancel`, `adopt(race)` -> the race to show, `race` (the one to show on
+arrival, or None), `go(page)`, `wake()`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from alrviz.errors import AlrvizError, TableError, nearest
+from alrviz.explorer.loading import Loading
+from alrviz.explorer.owners import new_id
+from alrviz.explorer.registry import Entry, Governed, Registry, process_registry
+from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, write_link
+from alrviz.explorer.tables import Tables, Upload, link_of
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.data.options import ReadOptions
+
+_tables: dict[int, Tables] = {}
+
+
+def tables_of(registry: Registry) -> Tables:
+    """Return the store of dropped tables that goes with a registry."""
+    return _tables.setdefault(id(registry), Tables(registry.limits))
+
+
+class Session(param.Parameterized):
+    """What one visitor sees and owns."""
+
+    dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
+    recipes: tuple = param.Tuple(default=(), length=None, doc="The racers' recipes.")
+    question = param.String(default="", doc="Slug of the question that chose them.")
+    axis = param.String(default="", doc="Slug of the axis chosen.")
+    seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
+    page = param.String(default="convergence", doc="Slug of the page shown.")
+    dark = param.Boolean(default=False, doc="Whether the page is dark.")
+    loading: "Loading[Any] | None" = param.Parameter(default=None, doc="Work under way, or None.")
+    problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
+    wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
+    entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
+
+    def __init__(self, owner: str | None = None, registry: Registry | None = None, **params: Any):
+        super().__init__(**params)
+        self.owner = owner or new_id()
+        self.registry = registry or process_registry()
+        self.tables = tables_of(self.registry)
+        self.read_only = False
+        self.upload: Upload | None = None
+        self.demo: tuple[str, int | None] | None = None
+        self.file: FileLink | None = None
+        self._kinds: dict[int, str] = {}
+        self.on_wake: Callable[[], None] = lambda: None
+
+    # ---- links -------------------------------------------------------------------------------------------------
+
+    def apply(self, state: State) -> None:
+        """Show what a link asks for."""
+        self.param.update(
+            page=state.page, question=state.question, axis=state.axis, seed=state.seed, recipes=state.recipes
+        )
+        self._kinds = dict(state.kinds)
+        if state.watch:
+            self._open_watched(state.watch)
+        elif state.run and (entry := self.registry.find(state.run, self.owner)) is not None:
+            self.entry = entry
+        if state.file is not None:
+            self._open_file(state.file)
+        elif not self.read_only:
+            self.load_demo(state.data, state.rows)
+
+    def _open_watched(self, token: str) -> None:
+        entry = self.registry.by_token(token)
+        if entry is None:
+            self.problem = AlrvizError(
+                "The run this link opens is no longer there: it ended with the server, or was deleted by its owner. "
+                "Ask its owner for a new link, or start a race of your own."
+            )
+            return
+        self.read_only = entry.owner != self.owner
+        self.entry = entry
+
+    def _open_file(self, link: FileLink) -> None:
+        upload = self.tables.find(self.owner, link)
+        if upload is not None:
+            self._read(upload)
+        else:
+            self.wanted = link
+
+    @property
+    def state(self) -> State:
+        """The session as one value: what its link holds."""
+        name, rows = self.demo or ("", None)
+        asked = self.file or self.wanted
+        return State(
+            page=self.page,
+            data="" if asked else name or FIRST_DEMO,
+            rows=None if asked else rows,
+            file=asked,
+            kinds=tuple(sorted(self._kinds.items())),
+            question=self.question,
+            axis=self.axis,
+            recipes=self.recipes,
+            seed=self.seed,
+            run=self.entry.id if self.entry is not None and not self.read_only else "",
+            watch=self.entry.token if self.entry is not None and self.read_only else "",
+        )
+
+    @property
+    def link(self) -> str:
+        """The query of the link to what is shown."""
+        return write_link(self.state)
+
+    # ---- tables ------------------------------------------------------------------------------------------------
+
+    def load_demo(self, name: str, rows: int | None = None) -> None:
+        """Load a demo set on a thread; an unknown name is a problem that names the nearest."""
+        from alrviz.data.demos import demo_names, load_demo
+
+        if name not in demo_names():
+            self._fail(TableError(f"there is no demo set {name!r}{nearest(name, demo_names())}"))
+            return
+        if name == FIRST_DEMO and rows is None:
+            rows = FIRST_ROWS
+        seed = self.seed
+
+        def done(dataset: "Dataset") -> None:
+            self.upload, self.file, self.demo = None, None, (name, rows)
+            self._arrived(dataset)
+
+        self._load(lambda stop: self._with_kinds(load_demo(name, rows=rows, seed=seed)), f"making {name}", done)
+
+    def load_bytes(self, filename: str, data: bytes | str) -> None:
+        """Read a dropped file on a thread."""
+        self._kinds = {} if self.wanted is None else self._kinds
+        self._read(Upload.of(filename, data))
+
+    def reread(self, options: "ReadOptions") -> None:
+        """Read the dropped file again with other options."""
+        if self.upload is not None:
+            self._read(self.upload.replace(options=options))
+
+    def _read(self, upload: Upload) -> None:
+        from alrviz.data.read import read_table
+
+        limits = self.registry.limits
+        try:
+            self.tables.check_room(self.owner, len(upload.data))
+        except TableError as error:
+            self._fail(error)
+            return
+        base: list[FileLink] = []
+
+        def work(stop: Any) -> "Dataset":
+            stem = upload.name.split(".")[0] or upload.name
+            dataset = read_table(
+                upload.data, upload.target, options=upload.options, limits=limits.table(), name=stem, stop=stop
+            )
+            base.append(link_of(upload, dataset))
+            return self._with_kinds(dataset)
+
+        def done(dataset: "Dataset") -> None:
+            self.upload, self.demo, self.file = upload, None, base[0]
+            self.tables.keep(self.owner, base[0].hash, upload)
+            asked, self.wanted = self.wanted, None
+            self._arrived(dataset)
+            if asked is not None and asked.hash != base[0].hash:
+                self.problem = TableError(
+                    f"This is another table than the link is about. The link was made with {asked}; "
+                    f"this is {base[0]}. You can go on with it, or drop the other file."
+                )
+
+        self._load(work, f"reading {upload.name}", done)
+
+    def set_kinds(self, **kinds: str) -> None:
+        """Change kinds of columns by name (one may become "target")."""
+        if self.dataset is None:
+            return
+        position = {column.name: k for k, column in enumerate(self.dataset.columns)}
+        changed = {**self._kinds, **{position[name]: kind for name, kind in kinds.items() if name in position}}
+        targets = [k for k, kind in changed.items() if kind == "target"]
+        new_target = next((position[name] for name, kind in kinds.items() if kind == "target"), None)
+        for k in targets:  # a second target takes the place of the first
+            if new_target is not None and k != new_target:
+                del changed[k]
+        dataset = self.dataset
+
+        def done(result: "Dataset") -> None:
+            self._kinds = changed
+            self._arrived(result)
+
+        self._load(lambda stop: _change_kinds(dataset, kinds), "changing the kinds of columns", done)
+
+    def set_target(self, name: str) -> None:
+        """Make another column the class."""
+        self.set_kinds(**{name: "target"})
+
+    def _with_kinds(self, dataset: "Dataset") -> "Dataset":
+        names = [column.name for column in dataset.columns]
+        kinds = {names[k]: kind for k, kind in self._kinds.items() if k < len(names)}
+        return _change_kinds(dataset, kinds) if kinds else dataset
+
+    def _arrived(self, dataset: "Dataset") -> None:
+        self.param.update(dataset=dataset, loading=None, problem=None, wanted=None)
+
+    def _fail(self, error: Exception) -> None:
+        self.param.update(loading=None, problem=error)
+
+    def _load(self, work: Callable[[Any], Any], title: str, done: Callable[[Any], None]) -> None:
+        self.cancel()
+        self.problem = None
+        self.loading = Loading(work, title, done, self._fail)
+        self.wake()
+
+    def cancel(self) -> None:
+        """End the work under way; what was shown before stays."""
+        if self.loading is not None:
+            self.loading.cancel()
+            self.loading = None
+
+    # ---- runs --------------------------------------------------------------------------------------------------
+
+    def adopt(self, race: Any, *, bytes: int | None = None, threads: int = 1) -> Governed:
+        """Give a race to the registry under this owner and return it as it is to be shown.
+
+        The result has the race's interface; where a cap is reached, `start` queues. Raises `CapReached`.
+        """
+        if bytes is None:
+            prices = [getattr(run, "price", None) for run in getattr(race, "runs", ())]
+            bytes = sum(price.bytes for price in prices if price is not None)
+        entry = self.registry.add(race, self.owner, link=self.link, bytes=bytes, threads=threads)
+        self.read_only = False
+        self.entry = entry
+        return Governed(self.registry, entry)
+
+    @property
+    def race(self) -> Governed | None:
+        """The run shown, as this visitor may use it: found again after a reload, or opened by a read-only link."""
+        return None if self.entry is None else Governed(self.registry, self.entry, self.read_only)
+
+    # ---- the pump ----------------------------------------------------------------------------------------------
+
+    def go(self, page: str) -> None:
+        """Show another page."""
+        self.page = page
+
+    def wake(self) -> None:
+        """Start the pump, if it rests: something has begun."""
+        self.on_wake()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way that the pump has to watch."""
+        entry = self.entry
+        return self.loading is not None or (entry is not None and (entry.under_way or entry.wanted))
+
+    def pump(self, watched: bool = True) -> bool:
+        """Take over finished work, say that the run is looked at; returns whether to go on."""
+        if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
+            self.loading = None
+        if watched and self.entry is not None:
+            self.registry.look(self.entry)
+        return self.busy
+
+
+def _change_kinds(dataset: "Dataset", kinds: dict[str, str]) -> "Dataset":
+    targets = [name for name, kind in kinds.items() if kind == "target"]
+    if targets and targets[0] != dataset.target:
+        dataset = dataset.with_target(targets[0])
+    others = {name: kind for name, kind in kinds.items() if kind != "target" and name != dataset.target}
+    return dataset.with_kinds(**others) if others else dataset
+
+
+def slugs(pages: Sequence[type]) -> list[str]:
+    """Return the slugs of page classes."""
+    return [page.slug for page in pages]  # type: ignore[attr-defined]
