@@ -222,3 +222,7 @@ def _seen(url: str) -> tuple[bool, str]:
         f" (and {elsewhere} from elsewhere, not asked for)" if elsewhere else ""
     )
     return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {parts}: all there"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""What several floors' tests share: a server with the explorer, a browser, and Hypothesis's profile.
+
+`served` is one server for the whole session, started as README says; `serve(...)` starts further ones with other
+settings. `page` is a fresh page of 1280x720 in a context of its own (own cookies); it fails its test when the page's
+console shows an error. Where there is no Chromium a test that asks for it is skipped with the reason; under
+ALRVIZ_REQUIRE_BROWSER=1 it fails.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_ARGS = [
+    "--no-sandbox",  # a container's root has no other way
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+READY = 60.0  # seconds until a server answers; panel's own import is most of it
+
+# No deadline and no complaint about slow first examples: they compile kernels. In CI the examples are always the same.
+settings.register_profile(
+    "alrviz", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+)
+settings.load_profile("alrviz")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server under way: its page's address, its process, and the file its log goes to."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log_path: Path
+
+    @property
+    def log(self) -> str:
+        """What the server has said so far."""
+        return self.log_path.read_text(encoding="utf-8", errors="replace")
+
+
+def free_port() -> int:
+    """Return a port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition: Callable[[], Any], seconds: float, what: str, every: float = 0.05) -> Any:
+    """Ask `condition` until what it returns is true, and return that; fail after `seconds`."""
+    end = time.monotonic() + seconds
+    while True:
+        if answer := condition():
+            return answer
+        if time.monotonic() > end:
+            pytest.fail(f"not within {seconds:g} s: {what}")
+        time.sleep(every)
+
+
+def start_server(app: Path, log_path: Path, *arguments: str, **environment: str) -> Served:
+    """Start `panel serve` on a free port and wait until it answers."""
+    port = free_port()
+    command = [sys.executable, "-m", "panel", "serve", str(app), "--port", str(port), "--address", "127.0.0.1"]
+    command += ["--allow-websocket-origin", f"127.0.0.1:{port}", *arguments]
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    served = Served(f"http://127.0.0.1:{port}/{app.stem}", process, log_path)
+
+    def answers() -> bool:
+        if process.poll() is not None:
+            pytest.fail(f"the server ended with code {process.returncode}:\n{served.log}")
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/static/js/bokeh.min.js", timeout=5) as answer:
+                return answer.status == 200
+        except (URLError, TimeoutError, ConnectionError):
+            return False
+
+    try:
+        wait_until(answers, READY, f"an answer from {' '.join(command)}")
+    except BaseException:
+        end_process(process)
+        raise
+    return served
+
+
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """End a process, kindly and then not."""
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+    """A function that starts a server: `serve(app=apps/explorer.py, *arguments of panel serve, VARIABLE="value")`."""
+    started: list[Served] = []
+
+    def start(app: Path = ROOT / "apps" / "explorer.py", *arguments: str, **environment: str) -> Served:
+        log_path = tmp_path_factory.mktemp("server") / "log.txt"
+        started.append(start_server(app, log_path, *arguments, **environment))
+        return started[-1]
+
+    yield start
+    for served in started:
+        end_process(served.process)
+
+
+@pytest.fixture(scope="session")
+def served(serve: Callable[..., Served]) -> Served:
+    """The explorer, served once for all tests: `served.url`, `served.log`."""
+    return serve()
+
+
+def _without_browser(reason: str) -> None:
+    if os.environ.get("ALRVIZ_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"ALRVIZ_REQUIRE_BROWSER=1, and {reason}")
+    pytest.skip(reason)
+
+
+# Not for the whole session: Playwright's event loop occupies the thread while it lives, and asyncio.run would fail there.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium under Playwright, one for each test module."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _without_browser("Playwright is not installed")
+    with sync_playwright() as playwright:
+        found = next(filter(None, map(shutil.which, CHROMIUMS)), playwright.chromium.executable_path)
+        if not Path(found).exists():
+            _without_browser("there is no Chromium (Debian: apt-get install chromium; or: playwright install chromium)")
+        chromium = playwright.chromium.launch(executable_path=found, args=BROWSER_ARGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def new_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """A function that opens a page in a context of its own: `new_page(color_scheme="dark", viewport={...})`.
+
+    What the console shows as an error is in `page.problems`; it must be empty at the end of the test.
+    """
+    contexts: list[Any] = []
+    problems: list[str] = []
+
+    def open_page(**options: Any) -> Any:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 720}} | options))
+        page = contexts[-1].new_page()
+        page.problems = problems
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: problems.append(f"exception: {error}"))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not problems, "the page's console shows errors:\n" + "\n".join(problems)
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Any]) -> Any:
+    """A fresh page of 1280x720; `page.problems` lists the console's errors."""
+    return new_page()

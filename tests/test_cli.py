@@ -1,0 +1,155 @@
+"""The console script: what it prints, the exit codes, and a page that is really there."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import types
+from contextlib import contextmanager
+from urllib.request import urlopen
+
+import pytest
+
+import alrviz
+from alrviz import cli
+from tests.conftest import wait_until
+
+COMMAND = [sys.executable, "-m", "alrviz.cli"]
+TABLE = "colour,size,class\n" + "red,1,yes\nblue,2,no\nred,3,yes\nblue,4,no\n" * 5
+
+
+def run(*arguments, timeout=120, **environment):
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=os.environ | environment,
+        check=False,
+    )
+
+
+@contextmanager
+def explorer(*arguments):
+    """`alrviz explore` under way; yields the process and the address it prints."""
+    process = subprocess.Popen(
+        [*COMMAND, "explore", "--no-show", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if address := re.search(r"http://\S+", line):
+                break
+        else:
+            pytest.fail("ended without an address:\n" + "".join(lines))
+        yield process, address[0]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"alrviz {alrviz.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "COMMAND"),
+        (["explain"], "invalid choice"),
+        (["explore", "--port", "80000"], "'80000' is not a port; expected a whole number from 1 to 65535"),
+        (["explore", "--port", "x"], "'x' is not a port"),
+    ],
+)
+def test_wrong_use_says_what_was_expected(arguments, complaint, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_missing_file_names_its_neighbour(tmp_path, capsys):
+    (tmp_path / "adult.csv").write_text(TABLE)
+    assert cli.main(["explore", str(tmp_path / "adlut.csv")]) == 2
+    error = capsys.readouterr().err
+    assert "there is no file" in error
+    assert "did you mean 'adult.csv'?" in error
+
+
+def test_a_folder_is_no_file(tmp_path, capsys):
+    assert cli.main(["explore", str(tmp_path)]) == 2
+    assert "there is no file" in capsys.readouterr().err
+
+
+def test_a_table_without_rows_is_refused_before_serving(tmp_path, capsys):
+    (tmp_path / "empty.csv").write_text("")
+    assert cli.main(["explore", str(tmp_path / "empty.csv")]) == 2
+    assert capsys.readouterr().err.startswith("alrviz: ")
+
+
+def test_check_sees_the_page():
+    done = run("explore", "--check")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"http://127\.0\.0\.1:\d+/explorer: page 'alrviz[^']*' of \d+ kB, \d+ scripts", done.stdout)
+
+
+def test_check_with_a_table(tmp_path):
+    (tmp_path / "colours.csv").write_text(TABLE)
+    done = run("explore", str(tmp_path / "colours.csv"), "--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_check_fails_when_the_page_cannot_be_built(monkeypatch, capsys):
+    """Panel answers a page that failed with status 200: the check must look deeper."""
+
+    def application(dataset=None):
+        raise ValueError("planted")
+
+    broken = types.ModuleType("alrviz.explorer")
+    broken.application = application
+    owners = types.ModuleType("alrviz.explorer.owners")
+    owners.LOCAL_SWITCH = "ALRVIZ_LOCAL_OWNER"
+    monkeypatch.setitem(sys.modules, "alrviz.explorer", broken)
+    monkeypatch.setitem(sys.modules, "alrviz.explorer.owners", owners)
+    monkeypatch.setenv("ALRVIZ_LOCAL_OWNER", "1")
+    assert cli.main(["explore", "--check"]) == 1
+    assert "the page could not be built: ValueError: planted" in capsys.readouterr().err
+
+
+def test_a_port_asked_for_and_in_use_is_an_error():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run("explore", "--no-show", "--port", str(port))
+    assert done.returncode == 2
+    assert f"port {port} is in use" in done.stderr
+
+
+def test_without_a_port_the_next_free_one_is_taken_and_ctrl_c_ends_it():
+    with explorer() as (_, first), explorer() as (process, second):
+        assert first != second
+        for address in (first, second):
+            with urlopen(address, timeout=60) as answer:
+                assert answer.status == 200
+        if sys.platform != "win32":
+            process.send_signal(signal.SIGINT)
+            assert wait_until(lambda: process.poll() is not None, 20, "an end after Ctrl-C")
+            assert process.returncode == 0
+            assert "Traceback" not in process.stdout.read()
+
+
+@pytest.mark.slow
+def test_warm_says_how_many_kernels_and_leaves_them_on_disk(tmp_path):
+    done = run("warm", NUMBA_CACHE_DIR=str(tmp_path), timeout=300)
+    assert done.returncode == 0, done.stderr
+    count = int(re.match(r"(\d+) kernels compiled", done.stdout)[1])
+    assert count > 0
+    assert len(list(tmp_path.rglob("*.nbc"))) >= count

@@ -1,0 +1,49 @@
+"""The front door: cheap to open, and everything it names is there."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import alrviz
+
+HEAVY = ["numpy", "pandas", "scipy", "numba", "sklearn", "panel", "bokeh", "holoviews", "pyarrow"]
+
+
+def loaded_after(statement):
+    """Names of the modules a fresh interpreter holds after `statement`."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    return set(json.loads(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout))
+
+
+def test_the_import_loads_no_library():
+    assert loaded_after("import alrviz; dir(alrviz); alrviz.__version__").isdisjoint(HEAVY)
+
+
+def test_estimators_load_no_page():
+    loaded = loaded_after("import alrviz; alrviz.ALRClassifier; alrviz.read_table; alrviz.race")
+    assert "sklearn" in loaded
+    assert loaded.isdisjoint(["panel", "bokeh", "holoviews"])
+
+
+@pytest.mark.parametrize("name", alrviz.__all__)
+def test_every_public_name_is_there(name):
+    value = getattr(alrviz, name)
+    assert name == "__version__" or value.__module__.startswith("alrviz."), "a name of ours, from a module of ours"
+    assert name == "__version__" or (value.__doc__ or "").strip(), f"{name} has no docstring"
+
+
+def test_dir_lists_the_public_names():
+    assert dir(alrviz) == sorted(alrviz.__all__)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="no attribute 'HALRClassifier'"):
+        _ = alrviz.HALRClassifier
+
+
+def test_a_star_import_gives_the_public_names():
+    names: dict = {}
+    exec("from alrviz import *", names)
+    assert set(alrviz.__all__) <= set(names)
