@@ -1,0 +1,131 @@
+"""The cell space of order n: which tuples and cells there are, known before anything is allocated.
+
+A tuple is a set of n of the a columns, a cell a tuple with one level chosen per column. Cells are numbered tuple by tuple,
+tuples in lexicographic order, the last column of a tuple fastest:
+
+    cell_t(x) = first[t] + sum_j code_j(x) * stride[t, j]        card(t) = product of the levels of t's columns
+    number of parameters p = C + C * e_n(levels)                 e_n the elementary symmetric polynomial   (MODELS: [ALR] 3)
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.passes.rows import Layout
+
+# Cells are numbered in 32 bits by the kernels; a table of so many rows would take 32 GiB at the least.
+MOST_CELLS = 2**31 - 1
+
+
+def count_cells(levels: ArrayLike, order: int) -> int:
+    """Return the number of cells of order n, e_n(levels), exactly, in O(a n) steps.
+
+    >>> count_cells([4] * 54 + [5] * 2, 2) * 3 + 3
+    75246
+    """
+    sums = [1] + [0] * order
+    for level in np.asarray(levels).tolist():
+        for k in range(order, 0, -1):
+            sums[k] += int(level) * sums[k - 1]
+    return sums[order]
+
+
+def count_parameters(levels: ArrayLike, order: int, n_classes: int) -> int:
+    """Return the number of parameters of order n: one per cell and class, one per class."""
+    return n_classes * (1 + count_cells(levels, order))
+
+
+def check_order(n_columns: int, order: int) -> None:
+    """Raise `RecipeError` if `n_columns` columns have no tuples of that order."""
+    if order > n_columns:
+        raise RecipeError(
+            f"order={order} needs at least {order} columns, and there {'is' if n_columns == 1 else 'are'} {n_columns}; "
+            f"the highest order here is {n_columns}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CellSpace:
+    """All tuples of `order` columns and their cells.
+
+    Attributes:
+        levels: (a,) number of levels of each column.
+        order: n, from 1 to a.
+        tuples: (T, n) int32, ascending columns.
+        cards: (T,) number of cells of each tuple.
+        first: (T,) number of each tuple's first cell.
+        n_cells: cells in all.
+    """
+
+    levels: NDArray[np.int64]
+    order: int
+    tuples: NDArray[np.int32] = field(init=False, repr=False)
+    cards: NDArray[np.int64] = field(init=False, repr=False)
+    first: NDArray[np.int64] = field(init=False, repr=False)
+    strides: NDArray[np.int64] = field(init=False, repr=False)
+    n_cells: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        levels = np.ascontiguousarray(self.levels, np.int64)
+        a, n = len(levels), self.order
+        check_order(a, n)
+        n_cells = count_cells(levels, n)
+        if n_cells > MOST_CELLS:
+            raise MemoryLimitError(
+                f"order {n} has {n_cells:,} cells on this table; at most {MOST_CELLS:,} can be numbered: choose a lower "
+                "order or fewer levels",
+                n_cells * 16,
+                MOST_CELLS * 16,
+            )
+        flat = np.fromiter((j for t in combinations(range(a), n) for j in t), np.int32, comb(a, n) * n)
+        tuples = flat.reshape(-1, n)
+        card = levels[tuples]
+        strides = np.ones_like(card)
+        strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
+        cards = card.prod(axis=1)
+        values = {
+            "levels": levels,
+            "tuples": tuples,
+            "strides": strides,
+            "cards": cards,
+            "first": np.concatenate([[0], np.cumsum(cards)[:-1]]).astype(np.int64),
+            "n_cells": n_cells,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_tuples(self) -> int:
+        """Number of tuples, C(a, n)."""
+        return len(self.tuples)
+
+    @property
+    def gamma(self) -> float:
+        """AnJE's exponent 1 / C(a - 1, n - 1): each column is then counted once in all."""
+        return 1.0 / comb(len(self.levels) - 1, self.order - 1)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The space as the kernels take it."""
+        return Layout(self.tuples, self.strides, self.levels, self.first, self.n_cells)
+
+    def n_parameters(self, n_classes: int) -> int:
+        """Number of parameters: one per cell and class, one per class."""
+        return n_classes * (1 + self.n_cells)
+
+    def tuple_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the tuple each cell belongs to."""
+        return np.searchsorted(self.first, cells, side="right") - 1
+
+    def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (len(cells), n): the level of each of its tuple's columns."""
+        t = self.tuple_of(cells)
+        return (cells - self.first[t])[:, None] // self.strides[t] % self.levels[self.tuples[t]]
+
+    def __reduce__(self) -> tuple[type, tuple[NDArray[np.int64], int]]:
+        return CellSpace, (self.levels, self.order)

@@ -1,0 +1,116 @@
+"""Generative tables: what counting alone gives, for every cell that occurs.
+
+    log pi_y            = log((N_y + m / C) / (N + m))
+    log theta_{cell|y}  = log((N_{cell,y} + m / card(t)) / (N_{t,y} + m))
+    AnJE:  log p(y|x)   = log pi_y + gamma * sum_t log theta_{x_t|y} - normaliser          (n = 1 is naive Bayes)
+
+N are sums of row weights; N_{t,y} counts the rows of class y that have a cell in tuple t (all of them, unless missing values
+are skipped); card(t) is the product of the numbers of levels seen in the training rows; m is the smoothing.
+Cells that no training row has are left out: `seen` numbers those that are kept, ascending.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.errors import RecipeError
+from alrviz.models.space import CellSpace
+from alrviz.passes.rows import Floats, Rows
+from alrviz.stop import NEVER, StopToken
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Counts of the S seen cells of a cell space, and the logarithms made of them.
+
+    Attributes:
+        space: The cell space.
+        seen: (S,) int64, the cells that occur, ascending.
+        counts: (S, C) sums of row weights.
+        class_counts: (C,) N_y.
+        tuple_counts: (T, C) N_{t,y}.
+        cards: (T,) product of the numbers of levels seen.
+        smoothing: m.
+    """
+
+    space: CellSpace
+    seen: NDArray[np.int64]
+    counts: Floats
+    class_counts: Floats
+    tuple_counts: Floats
+    cards: Floats
+    smoothing: float
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.class_counts)
+
+    @cached_property
+    def tuple_of_seen(self) -> NDArray[np.int64]:
+        """(S,) the tuple of each seen cell."""
+        return self.space.tuple_of(self.seen)
+
+    @cached_property
+    def log_pi(self) -> Floats:
+        """(C,) log of the smoothed class shares."""
+        m = self.smoothing
+        with np.errstate(divide="ignore"):
+            return np.log((self.class_counts + m / self.n_classes) / (self.class_counts.sum() + m))
+
+    @cached_property
+    def log_theta(self) -> Floats:
+        """(S, C) log of the smoothed share of each cell among its class."""
+        t = self.tuple_of_seen
+        with np.errstate(divide="ignore"):
+            share = self.counts + (self.smoothing / self.cards)[t][:, None]
+            share /= (self.tuple_counts + self.smoothing)[t]
+            return np.log(share, out=share)
+
+    @cached_property
+    def log_theta_unseen(self) -> Floats:
+        """(T, C) log theta of a cell that no training row has."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log((self.smoothing / self.cards)[:, None] / (self.tuple_counts + self.smoothing))
+
+    @cached_property
+    def empty_share(self) -> float:
+        """Share of (seen cell, class) pairs with count 0: one such pair means that NLL alone has no optimum."""
+        return float((self.counts == 0).mean()) if self.counts.size else 0.0
+
+    def require_finite(self) -> None:
+        """Raise `RecipeError` where a logarithm of 0 would follow from smoothing = 0."""
+        if self.smoothing == 0 and (self.empty_share > 0 or (self.class_counts == 0).any()):
+            raise RecipeError(
+                f"smoothing=0 takes the logarithm of 0: {self.empty_share:.1%} of the pairs of a cell and a class do not "
+                "occur; expected a smoothing above 0, 1 is the default"
+            )
+
+
+def count_tables(rows: Rows, space: CellSpace, smoothing: float, stop: StopToken = NEVER) -> Tables:
+    """Count the cells of `rows` and keep those that occur."""
+    dense = rows.count(space.layout, stop)
+    cells = dense[: space.n_cells]
+    seen = np.flatnonzero(cells.sum(axis=1) > 0)
+    class_counts = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
+    return Tables(
+        space=space,
+        seen=seen,
+        counts=cells[seen],
+        class_counts=class_counts,
+        tuple_counts=class_counts - dense[space.n_cells :],
+        cards=_seen_levels(rows, space)[space.tuples].prod(axis=1).astype(float),
+        smoothing=smoothing,
+    )
+
+
+def _seen_levels(rows: Rows, space: CellSpace) -> NDArray[np.int64]:
+    """(a,) number of levels that rows of positive weight have, at least 1."""
+    present = rows.weights > 0
+    levels = []
+    for codes, top in zip(rows.codes, space.levels, strict=True):
+        occurs = np.bincount(codes[present], minlength=top + 1)[:top] > 0
+        levels.append(max(1, int(occurs.sum())))
+    return np.array(levels)
