@@ -139,7 +139,7 @@ def _without_browser(reason: str) -> None:
     pytest.skip(reason)
 
 
-# Not for the whole session: Playwright's event loop occupies the thread while it lives, and asyncio.run would fail there.
+# Not for the whole session: Playwright's event loop occupies its thread, and asyncio.run would fail there.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium under Playwright, one for each test module."""

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import types
 from contextlib import contextmanager
 from urllib.request import urlopen
 
@@ -106,21 +105,18 @@ def test_check_with_a_table(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_check_fails_when_the_page_cannot_be_built(monkeypatch, capsys):
+def test_check_fails_when_the_page_cannot_be_built():
     """Panel answers a page that failed with status 200: the check must look deeper."""
-
-    def application(dataset=None):
-        raise ValueError("planted")
-
-    broken = types.ModuleType("alrviz.explorer")
-    broken.application = application
-    owners = types.ModuleType("alrviz.explorer.owners")
-    owners.LOCAL_SWITCH = "ALRVIZ_LOCAL_OWNER"
-    monkeypatch.setitem(sys.modules, "alrviz.explorer", broken)
-    monkeypatch.setitem(sys.modules, "alrviz.explorer.owners", owners)
-    monkeypatch.setenv("ALRVIZ_LOCAL_OWNER", "1")
-    assert cli.main(["explore", "--check"]) == 1
-    assert "the page could not be built: ValueError: planted" in capsys.readouterr().err
+    planted = (
+        "import sys, alrviz.explorer\n"
+        "def application(dataset=None): raise ValueError('planted')\n"
+        "alrviz.explorer.application = application\n"
+        "from alrviz.cli import main\n"
+        "sys.exit(main(['explore', '--check']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", planted], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "the page could not be built: ValueError: planted" in done.stderr
 
 
 def test_a_port_asked_for_and_in_use_is_an_error():
