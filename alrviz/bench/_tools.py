@@ -1,0 +1,121 @@
+"""What benchmarks share: medians of repeats, the line that says where they ran, plain tables, and benchmark data.
+
+Absolute times belong to one machine: every benchmark prints the environment first, and where it can it measures what it
+is compared with in the same run, the two taking turns.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from alrviz.errors import AlrvizError
+
+LIBRARIES = ("alrviz", "numpy", "numba", "scipy", "scikit-learn", "pandas", "panel", "bokeh")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of some repeats of the same work."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle one, which a single disturbance does not move."""
+        return median(self.seconds)
+
+    def __str__(self) -> str:
+        """Median and range: "0.0123 s (0.0120 .. 0.0131)"."""
+        return f"{seconds(self.median)} ({seconds(min(self.seconds))} .. {seconds(max(self.seconds))})"
+
+
+def timed(work: Callable[[], Any], repeats: int = 5, warm: int = 1) -> Timing:
+    """Time `work` `repeats` times, after `warm` calls that do not count (kernels compile in them)."""
+    return taking_turns([work], repeats, warm)[0]
+
+
+def taking_turns(works: Sequence[Callable[[], Any]], repeats: int = 5, warm: int = 1) -> list[Timing]:
+    """Time several works one after another, round by round, so that a busy minute hits all of them alike."""
+    for work in works:
+        for _ in range(warm):
+            work()
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats):
+        for work, mine in zip(works, taken, strict=True):
+            start = time.perf_counter()
+            work()
+            mine.append(time.perf_counter() - start)
+    return [Timing(tuple(mine)) for mine in taken]
+
+
+def seconds(value: float) -> str:
+    """Three digits that count: "0.0123 s", "1.23 s", "123 s"."""
+    decimals = 4 if value < 0.1 else 3 if value < 1 else 2 if value < 10 else 1
+    return f"{value:.{decimals}f} s"
+
+
+def environment() -> str:
+    """One line: versions, processor, cores, system."""
+    versions = ", ".join(f"{name} {found}" for name in LIBRARIES if (found := _version(name)))
+    return (
+        f"{versions}; Python {platform.python_version()}; {_processor()}, {_cores()}; {platform.platform(terse=True)}"
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _cores() -> str:
+    logical = os.cpu_count() or 1
+    try:
+        from psutil import cpu_count
+    except ImportError:
+        return f"{logical} cores"
+    physical = cpu_count(logical=False)
+    return f"{logical} cores" if physical in (None, logical) else f"{logical} threads on {physical} cores"
+
+
+def show(rows: Iterable[Sequence[object]], header: Sequence[str]) -> None:
+    """Print a table: the first column to the left, the others to the right."""
+    texts = [list(header), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for index, row in enumerate(texts):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        print("  ".join(cells).rstrip())
+        if index == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+def reached(value: float, limit: float, unit: str = "s") -> str:
+    """Set a figure beside what it is to reach: "0.0812 s, to reach 0.1 s: yes"."""
+    shown = seconds(value) if unit == "s" else f"{value:.3g} {unit}"
+    return f"{shown}, to reach {limit:g} {unit}: {'yes' if value <= limit else 'NO'}"
+
+
+def data_file(folder: Path | None, name: str) -> Path | None:
+    """Return the file of a benchmark set in the folder given with --data, None without a folder."""
+    if folder is None:
+        return None
+    for ending in (".csv.gz", ".csv", ".parquet"):
+        if (path := folder / f"{name}{ending}").is_file():
+            return path
+    raise AlrvizError(f"there is no {name}.csv.gz, .csv or .parquet in {str(folder)!r}")

@@ -1,0 +1,49 @@
+"""How long imports take, each in a fresh interpreter.
+
+`import alrviz` names everything and loads nothing. The first use of an estimator imports scikit-learn, numba and
+pandas and takes the kernels from numba's cache; it is set beside what scikit-learn costs alone. Where the kernels are
+not yet compiled the first round does it; that round does not count.
+"""
+
+import argparse
+import subprocess
+import sys
+
+from alrviz.bench._tools import Timing, reached, seconds, show
+
+TABLE = (
+    "import numpy as np; r = np.random.default_rng(0); "
+    "X = r.integers(0, 4, (200, 4)); y = X[:, 0] > r.integers(0, 4, 200)"
+)
+STATEMENTS = {
+    "import alrviz": "import alrviz",
+    "scikit-learn's own import": "from sklearn.linear_model import LogisticRegression",
+    "alrviz.ALRClassifier": "import alrviz; alrviz.ALRClassifier",
+    "first fit and predict": (
+        f"import alrviz; {TABLE}; alrviz.ALRClassifier(order=1, categorical_features='all').fit(X, y).predict(X)"
+    ),
+}
+
+
+def fresh(statement: str) -> float:
+    """Return the seconds `statement` takes in a fresh interpreter, without the interpreter's own start."""
+    code = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
+    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print a row a statement, and the two figures that have something to reach."""
+    taken: dict[str, list[float]] = {name: [] for name in STATEMENTS}
+    for turn in range(options.repeats + 1):
+        for name, statement in STATEMENTS.items():
+            value = fresh(statement)
+            if turn:
+                taken[name].append(value)
+    timings = {name: Timing(tuple(values)) for name, values in taken.items()}
+    show(
+        ((name, *map(seconds, (t.median, min(t.seconds), max(t.seconds)))) for name, t in timings.items()),
+        header=("in a fresh interpreter", "median", "least", "most"),
+    )
+    own, first = timings["scikit-learn's own import"].median, timings["first fit and predict"].median
+    print(f"\nimport alrviz: {reached(timings['import alrviz'].median, 0.1)}")
+    print(f"first fit and predict beyond scikit-learn's own import: {reached(first - own, 0.7)}")
