@@ -4,13 +4,14 @@ Two forms:
     cuts     numeric, cut into intervals; value <= cut goes left: code = number of cuts below the value
     values   one code per value seen in training (categorical, ordinal, or numeric with `discretize=None`)
 
-Missing, where it is a level, is the last one. The number of levels, `len(labels)`, is also the code for "no level". A column
-that has no value at all has one level: "missing", or under `missing="skip"` one that no row has.
+Missing, where it is a level, is the last one. The number of levels, `len(labels)`, is also the code for "no level". A
+column that has no value at all has one level: "missing", or under `missing="skip"` one that no row has.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
 def code_intervals(
     column: pd.Series, name: str, keep_missing: bool, find_cuts: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> ColumnCode:
-    """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there, and the rows' mask."""
+    """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there and their mask."""
     numbers = as_numbers(column, name)
     present = ~np.isnan(numbers)
     keep_missing = keep_missing and not present.all()
@@ -156,5 +157,5 @@ def interval_labels(cuts: np.ndarray) -> list[str]:
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):
             break
-    between = [f"({low}, {high}]" for low, high in zip(texts, texts[1:], strict=False)]
+    between = [f"({low}, {high}]" for low, high in pairwise(texts)]
     return [f"<= {texts[0]}", *between, f"> {texts[-1]}"]

@@ -1,11 +1,11 @@
 """Columns of whatever table comes: names, kinds by dtype, numbers and levels.
 
-A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy matrix (numbers, text or objects) or a list
-of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers numeric;
-an object column that holds only numbers is numeric. Dates are nobody's level and no number: they are refused.
+A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy matrix (numbers, text or objects) or a
+list of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers
+numeric; an object column that holds only numbers is numeric. Dates are neither level nor number: they are refused.
 
-Levels are compared by value: 1, 1.0 and numpy's 1 are one level, and so is True. Anything but a bool, a finite number or text
-is taken by its text.
+Levels are compared by value: 1, 1.0 and numpy's 1 are one level, and so is True. Anything but a bool, a finite number or
+text is taken by its text.
 """
 
 import math
@@ -55,7 +55,7 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
         raise TableError(f"column {name!r} holds complex numbers; split them into two columns")
     if types.is_numeric_dtype(dtype):
         return "numeric"
-    content = types.infer_dtype(column, skipna=True) if dtype == object else ""
+    content = types.infer_dtype(column, skipna=True) if types.is_object_dtype(dtype) else ""
     if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
         raise TableError(
             f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
@@ -64,7 +64,7 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
 
 
 def choose_kinds(columns: Sequence[pd.Series], names: Sequence[str], categorical_features: Any) -> list[str]:
-    """Return each column's kind; `categorical_features` is "from_dtype", "all", None (no column), names, a mask or indices."""
+    """Return each column's kind; `categorical_features`: "from_dtype", "all", None (no column), names, mask or indices."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return [kind_by_dtype(column, name) for column, name in zip(columns, names, strict=True)]
     chosen = _chosen(names, categorical_features)
@@ -109,7 +109,7 @@ def _chosen(names: Sequence[str], features: Any) -> set[int]:
 def as_numbers(column: pd.Series, name: str) -> np.ndarray:
     """Return the column as float64 with NaN where missing; text and infinities are a `TableError` naming the column."""
     try:
-        if column.dtype == object or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
+        if types.is_object_dtype(column.dtype) or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
             column = pd.to_numeric(column.astype(object))
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (ValueError, TypeError, OverflowError) as error:
@@ -123,7 +123,7 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
 
 
 def as_levels(column: pd.Series) -> tuple[np.ndarray, list[Level]]:
-    """Return the row's place in the list of distinct values (-1 where missing), and that list (order as met or categories)."""
+    """Return each row's place in the list of distinct values, -1 where missing, and that list (as met, or the categories)."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
     try:

@@ -1,7 +1,7 @@
 """Cuts that do not look at the class: quantiles and equal widths.
 
-Cuts are sorted float64; value <= cut goes left. Both leave out cuts that no training row needs: every interval holds a row,
-because a level is something seen.
+Cuts are sorted float64; value <= cut goes left. Both leave out cuts that no training row needs: every interval holds a
+row, because a level is something seen.
 """
 
 import numpy as np
@@ -18,17 +18,24 @@ def midpoint(low: float, high: float) -> float:
 def quantile_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return at most n_bins - 1 cuts that share the weight of x (N,) evenly.
 
-    Cut j lies halfway between the first value up to which j/n_bins of the weight lies, and the next value.
+    Cut j lies halfway between two neighbouring values, where the share of the weight below it is nearest to j/n_bins (the
+    lower place of two), so that a heavy value at either end is still set apart.
     """
     values, places = np.unique(x, return_inverse=True)
+    if len(values) < 2:
+        return np.empty(0)
     below = np.cumsum(np.bincount(places, weights=weights, minlength=len(values)))
+    reached = below[:-1] * n_bins  # times n_bins on both sides: exact for whole weights
     wanted = np.arange(1, n_bins) * below[-1]
-    ends = np.unique(np.searchsorted(below * n_bins, wanted, side="left"))
-    return np.array([midpoint(values[i], values[i + 1]) for i in ends if i + 1 < len(values)], dtype=np.float64)
+    above = np.minimum(np.searchsorted(reached, wanted, side="left"), len(reached) - 1)
+    under = np.maximum(above - 1, 0)
+    nearer = wanted - reached[under] <= reached[above] - wanted
+    ends = np.unique(np.where(nearer, under, above))
+    return np.array([midpoint(values[i], values[i + 1]) for i in ends], dtype=np.float64)
 
 
 def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return at most n_bins - 1 cuts between n_bins intervals of equal width; an empty interval joins the one above it."""
+    """Return at most n_bins - 1 cuts into intervals of equal width; an empty interval joins the one above it."""
     low, high = x.min(), x.max()
     share = np.arange(1, n_bins) / n_bins
     edges = np.unique(low * (1 - share) + high * share)  # never high - low, which may leave the range of floats

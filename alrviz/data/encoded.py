@@ -6,8 +6,8 @@
     levels   (a,)    int64      number of levels of column j seen in the training rows
     classes  (C,)               class labels, sorted
 
-Columns are contiguous: a pass over one tuple reads only its own columns. "No level" is a value never seen in training, or
-a missing one that is not a level; a cell that contains it is no cell, and adds nothing to any score.
+Columns are contiguous: a pass over one tuple reads only its own columns. "No level" is a value never seen in training,
+or a missing one that is not a level; a cell that contains it is no cell, and adds nothing to any score.
 """
 
 from dataclasses import dataclass
@@ -56,17 +56,17 @@ class Encoded:
 
     @property
     def n_rows(self) -> int:
-        """N, rows given (not weighted)."""
+        """Rows given, N (not weighted)."""
         return self.codes.shape[1]
 
     @property
     def n_columns(self) -> int:
-        """a."""
+        """Columns, a."""
         return self.codes.shape[0]
 
     @property
     def n_classes(self) -> int:
-        """C."""
+        """Classes, C."""
         return len(self.classes)
 
     @cached_property

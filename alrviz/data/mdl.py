@@ -1,15 +1,15 @@
 """MDL cuts of a numeric column (Fayyad and Irani 1993).
 
-A set S of rows (weight N, k classes present, entropy H in bits) is cut into S1, S2 where n1 H1 + n2 H2 is lowest (the first
-such place), if
+A set S of rows (weight N, k classes present, entropy H in bits) is cut into S1, S2 where n1 H1 + n2 H2 is lowest (the
+first such place), if
 
     gain = H - (n1 H1 + n2 H2)/N  >  [log2(max(N-1, 1)) + log2(3^k - 2) - (k H - k1 H1 - k2 H2)]/N
 
-and then each side in the same way. Candidates lie between distinct values; the cut is their midpoint (the left value where
-that rounds to the right one); value <= cut goes left. All counts are sums of weights: a weight of 2 is the row twice.
+and then each side in the same way. Candidates lie between distinct values; the cut is their midpoint (the left value
+where that rounds to the right one); value <= cut goes left. All counts are sums of weights: a weight of 2 is the row twice.
 
-The column is sorted once. Where values repeat, its rows are merged to one entry per value and class. Half a million rows cost
-about 20 ms to sort; a stop token is asked before and after, and between stretches of a million entries.
+The column is sorted once. Where values repeat, its rows are merged to one entry per value and class. Half a million rows
+cost about 20 ms to sort; a stop token is asked before and after, and between stretches of a million entries.
 """
 
 import math
@@ -23,6 +23,7 @@ from alrviz.kernels.cuts import STATE_SIZE, class_weights, scan
 from alrviz.stop import NEVER, StopToken
 
 _STRETCH = 1_000_000  # entries per kernel call, about 40 ms
+_TABLE = 1 << 22  # a table of c log2 c beyond this (32 MB) costs more than the logarithms it spares
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
@@ -66,11 +67,12 @@ def mdl_cuts(
     array([9.5])
     """
     entries = sorted_entries(x, y, n_classes, weights, stop)
+    table = _table(entries.weights)
     cuts = []
     pieces = [_piece(entries, 0, len(entries.values), n_classes)] if len(entries.values) else []
     while pieces:
         whole = pieces.pop()
-        place = _best_place(entries, whole, stop)
+        place = _best_place(entries, whole, table, stop)
         if place < 0:
             continue
         low = _piece(entries, whole.start, place, n_classes)
@@ -113,6 +115,15 @@ def sorted_entries(
     return Entries(values, classes, weights, last)
 
 
+def _table(weights: np.ndarray) -> np.ndarray:
+    """Return c log2 c for c = 0 .. sum of the weights; empty where they are not whole, or too many."""
+    total = weights.sum()
+    if total >= _TABLE or (weights % 1).any():
+        return np.empty(0)
+    numbers = np.arange(1.0, total + 1)
+    return np.concatenate([[0.0], numbers * np.log2(numbers)])
+
+
 def _piece(entries: Entries, start: int, end: int, n_classes: int) -> Piece:
     counts = np.zeros(n_classes)
     class_weights(entries.classes, entries.weights, start, end, counts)
@@ -122,7 +133,7 @@ def _piece(entries: Entries, start: int, end: int, n_classes: int) -> Piece:
     return Piece(start, end, counts, weight, max(bits, 0.0), len(present))
 
 
-def _best_place(entries: Entries, whole: Piece, stop: StopToken) -> int:
+def _best_place(entries: Entries, whole: Piece, table: np.ndarray, stop: StopToken) -> int:
     """Return the first entry of the right side of the best cut, -1 where there is one value or one class only."""
     if whole.present < 2:
         return -1
@@ -146,6 +157,7 @@ def _best_place(entries: Entries, whole: Piece, stop: StopToken) -> int:
             state,
             best,
             slack,
+            table,
         )
     return int(best[0])
 
