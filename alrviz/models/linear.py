@@ -16,6 +16,17 @@ from alrviz.passes.rows import Floats, Rows
 from alrviz.stop import NEVER, StopToken
 
 
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """phi (T, C) of the cells of a tuple that no training row has.
+
+    `known_only`: a row without a level in one of the columns (a skipped missing value) still gets 0.
+    """
+
+    phi: Floats
+    known_only: bool = False
+
+
 @dataclass(eq=False)
 class LinearModel:
     """Scores rows of codes.
@@ -25,14 +36,14 @@ class LinearModel:
         seen: (S,) cells that have a phi of their own.
         phi: (S, C).
         bias: (C,) b.
-        unseen: (T, C) phi of all other cells of a tuple, or None for 0.
+        unseen: what all other cells add, or None for nothing.
     """
 
     space: CellSpace
     seen: NDArray[np.int64]
     phi: Floats
     bias: Floats
-    unseen: Floats | None = None
+    unseen: Unseen | None = None
 
     @property
     def n_classes(self) -> int:
@@ -69,7 +80,8 @@ class LinearModel:
         cached = self.__dict__.get("_cached_table")
         if cached is None:
             cached = rows.table(self.space.layout)
-            fill_table(cached, self.space, self.seen, self.phi, self.unseen)
+            fill_unseen(cached, self.space, self.unseen)
+            cached[self.seen, : self.n_classes] = self.phi
             self.__dict__["_cached_table"] = cached
         return cached
 
@@ -77,13 +89,13 @@ class LinearModel:
         return {key: value for key, value in self.__dict__.items() if key != "_cached_table"}
 
 
-def fill_table(table: Floats, space: CellSpace, seen: NDArray[np.int64], phi: Floats, unseen: Floats | None) -> None:
-    """Write phi (S, C) to the rows of the seen cells; without `unseen` all other rows must be 0 and stay so."""
-    classes = phi.shape[1]
+def fill_unseen(table: Floats, space: CellSpace, unseen: Unseen | None) -> None:
+    """Write phi of unseen cells to a zero table; the seen ones are written over them later."""
     if unseen is not None:
-        table[: space.n_cells, :classes] = np.repeat(unseen, space.cards, axis=0)
-        table[space.n_cells :, :classes] = unseen
-    table[seen, :classes] = phi
+        classes = unseen.phi.shape[1]
+        table[: space.n_cells, :classes] = np.repeat(unseen.phi, space.cards, axis=0)
+        if not unseen.known_only:
+            table[space.n_cells :, :classes] = unseen.phi
 
 
 def log_softmax(scores: Floats) -> Floats:

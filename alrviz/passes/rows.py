@@ -209,6 +209,12 @@ class Rows:
         other.weights = np.ascontiguousarray(weights, np.float64)
         return other
 
+    def with_jobs(self, n_jobs: int | None) -> "Rows":
+        """Return the same rows, sharing their arrays, worked on by `n_jobs` threads."""
+        other = self.with_weights(self.weights)
+        other.n_jobs = resolve_jobs(n_jobs)
+        return other
+
     def _where(self, layout: Layout) -> tuple[object, ...]:
         return (
             self.codes, layout.columns, layout.strides, layout.levels, self.gaps, layout.first, layout.n_cells,

@@ -1,0 +1,58 @@
+"""The exact search along a line: Newton's method on the slope, held inside a bracket.
+
+F is convex along the line and each trial gives its value, slope and curvature for one softmax pass, so the root of the slope
+is found in two or three trials. Only slopes are compared: near the optimum values differ by less than their rounding.
+"""
+
+import math
+from typing import Protocol
+
+# How far the slope must fall. Measured on adult, connect-4 and LED (n = 2): 0.01 spends a third more trials and saves no
+# iteration; 0.5 costs iterations.
+EXACT = 0.1
+MOST_TRIALS = 30
+# Separable data pull the minimum out to infinity: a step grows by at most this factor from trial to trial.
+GROWTH = 10.0
+
+
+class Searchable(Protocol):
+    """What a search needs of a line."""
+
+    slope: float
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return value, slope and curvature at t."""
+
+
+def exact_step(line: Searchable, guess: float | None) -> tuple[float, int]:
+    """Return the step t > 0 at which the slope is at most EXACT of that at 0, and the number of trials.
+
+    `guess` is the first trial; None: Newton's step from 0. Returns t = 0 when no trial was finite.
+    """
+    low, high, t, trials = 0.0, math.inf, guess, 0
+    if t is None:
+        _, slope, curvature = line.at(0.0)
+        trials += 1
+        t = -slope / curvature if curvature > 0.0 and slope < 0.0 else 1.0
+    while trials < MOST_TRIALS:
+        value, slope, curvature = line.at(t)
+        trials += 1
+        if not math.isfinite(value) or not math.isfinite(slope):
+            high, t = t, 0.5 * (low + t)
+            continue
+        if abs(slope) <= EXACT * abs(line.slope):
+            return t, trials
+        if slope < 0.0:
+            low = t
+        else:
+            high = t
+        newton = t - slope / curvature if curvature > 0.0 else math.inf
+        if high == math.inf:
+            t = min(newton, GROWTH * t)
+        elif low < newton < high:
+            t = newton
+        else:
+            t = 0.5 * (low + high)
+        if high - low <= 1e-12 * high:
+            break
+    return (low if low > 0.0 else high if math.isfinite(high) and trials < MOST_TRIALS else 0.0), trials
