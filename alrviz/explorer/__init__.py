@@ -1,1 +1,24 @@
+"""The explorer: the Panel application over everything below."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+__all__ = ["application"]
+
+
+def application(dataset: "Dataset | None" = None) -> Any:
+    """Return the page of the visitor whose request is being answered, ready for `.servable()`.
+
+    Args:
+        dataset: a table to open with, instead of the first demo set.
+    """
+    import panel as pn
+
+    from alrviz.explorer.convergence import ConvergencePage
+    from alrviz.explorer.data_page import DataPage
+    from alrviz.explorer.shell import build
+
+    pn.extension("tabulator", notifications=False)
+    return build([ConvergencePage, DataPage], dataset).root

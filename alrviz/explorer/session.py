@@ -9,7 +9,7 @@ What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `da
 arrival, or None), `go(page)`, `wake()`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -18,7 +18,7 @@ from alrviz.errors import AlrvizError, TableError, nearest
 from alrviz.explorer.loading import Loading
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Entry, Governed, Registry, process_registry
-from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, write_link
+from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, safe_name, write_link
 from alrviz.explorer.tables import Tables, Upload, link_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Session(param.Parameterized):
     """What one visitor sees and owns."""
 
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
-    recipes: tuple = param.Tuple(default=(), length=None, doc="The racers' recipes.")
+    recipes: tuple = param.Parameter(default=(), doc="The racers' recipes.")
     question = param.String(default="", doc="Slug of the question that chose them.")
     axis = param.String(default="", doc="Slug of the axis chosen.")
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
@@ -48,8 +48,15 @@ class Session(param.Parameterized):
     wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
     entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
 
-    def __init__(self, owner: str | None = None, registry: Registry | None = None, **params: Any):
+    def __init__(
+        self,
+        owner: str | None = None,
+        registry: Registry | None = None,
+        served: "Dataset | None" = None,
+        **params: Any,
+    ):
         super().__init__(**params)
+        self.served = served  # the table the server was started with, if it was
         self.owner = owner or new_id()
         self.registry = registry or process_registry()
         self.tables = tables_of(self.registry)
@@ -59,6 +66,7 @@ class Session(param.Parameterized):
         self.file: FileLink | None = None
         self._kinds: dict[int, str] = {}
         self.on_wake: Callable[[], None] = lambda: None
+        self.open_drawer: Callable[[bool], None] = lambda open: None
 
     # ---- links -------------------------------------------------------------------------------------------------
 
@@ -72,7 +80,10 @@ class Session(param.Parameterized):
             self._open_watched(state.watch)
         elif state.run and (entry := self.registry.find(state.run, self.owner)) is not None:
             self.entry = entry
-        if state.file is not None:
+        served = self.served
+        if served is not None and (state.file.fits(served.hash) if state.file else state.data == FIRST_DEMO):
+            self._open_served(served)
+        elif state.file is not None:
             self._open_file(state.file)
         elif not self.read_only:
             self.load_demo(state.data, state.rows)
@@ -87,6 +98,16 @@ class Session(param.Parameterized):
             return
         self.read_only = entry.owner != self.owner
         self.entry = entry
+
+    def _open_served(self, dataset: "Dataset") -> None:
+        def done(result: "Dataset") -> None:
+            self.file = FileLink(safe_name(dataset.name), dataset.n_rows, len(dataset.columns), dataset.hash[:16])
+            self._arrived(result)
+
+        if self._kinds:
+            self._load(lambda stop: self._with_kinds(dataset), "changing the kinds of columns", done)
+        else:
+            done(dataset)
 
     def _open_file(self, link: FileLink) -> None:
         upload = self.tables.find(self.owner, link)
@@ -180,7 +201,7 @@ class Session(param.Parameterized):
 
         self._load(work, f"reading {upload.name}", done)
 
-    def set_kinds(self, **kinds: str) -> None:
+    def set_kinds(self, kinds: Mapping[str, str]) -> None:
         """Change kinds of columns by name (one may become "target")."""
         if self.dataset is None:
             return
@@ -201,7 +222,7 @@ class Session(param.Parameterized):
 
     def set_target(self, name: str) -> None:
         """Make another column the class."""
-        self.set_kinds(**{name: "target"})
+        self.set_kinds({name: "target"})
 
     def _with_kinds(self, dataset: "Dataset") -> "Dataset":
         names = [column.name for column in dataset.columns]
@@ -271,14 +292,10 @@ class Session(param.Parameterized):
         return self.busy
 
 
-def _change_kinds(dataset: "Dataset", kinds: dict[str, str]) -> "Dataset":
+def _change_kinds(dataset: "Dataset", kinds: Mapping[str, str]) -> "Dataset":
     targets = [name for name, kind in kinds.items() if kind == "target"]
     if targets and targets[0] != dataset.target:
         dataset = dataset.with_target(targets[0])
     others = {name: kind for name, kind in kinds.items() if kind != "target" and name != dataset.target}
     return dataset.with_kinds(**others) if others else dataset
 
-
-def slugs(pages: Sequence[type]) -> list[str]:
-    """Return the slugs of page classes."""
-    return [page.slug for page in pages]  # type: ignore[attr-defined]
