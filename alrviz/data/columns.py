@@ -4,8 +4,8 @@ A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy
 list of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers
 numeric; an object column that holds only numbers is numeric. Dates are neither level nor number: they are refused.
 
-Levels are compared by value: 1, 1.0 and numpy's 1 are one level, and so is True. Anything but a bool, a finite number or
-text is taken by its text.
+Levels are compared by value: 1, 1.0 and numpy's 1 are one level, and so is True. Anything but a bool, a finite number
+or text is taken by its text.
 """
 
 import math
@@ -64,7 +64,7 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
 
 
 def choose_kinds(columns: Sequence[pd.Series], names: Sequence[str], categorical_features: Any) -> list[str]:
-    """Return each column's kind; `categorical_features`: "from_dtype", "all", None (no column), names, mask or indices."""
+    """Return each column's kind; `categorical_features`: "from_dtype", "all", None (none), names, mask or indices."""
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return [kind_by_dtype(column, name) for column, name in zip(columns, names, strict=True)]
     chosen = _chosen(names, categorical_features)
@@ -123,7 +123,7 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
 
 
 def as_levels(column: pd.Series) -> tuple[np.ndarray, list[Level]]:
-    """Return each row's place in the list of distinct values, -1 where missing, and that list (as met, or the categories)."""
+    """Return each row's place in the list of distinct values (-1 where missing), and that list."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
     try:

@@ -18,8 +18,8 @@ def midpoint(low: float, high: float) -> float:
 def quantile_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return at most n_bins - 1 cuts that share the weight of x (N,) evenly.
 
-    Cut j lies halfway between two neighbouring values, where the share of the weight below it is nearest to j/n_bins (the
-    lower place of two), so that a heavy value at either end is still set apart.
+    Cut j lies halfway between two neighbouring values, where the share of the weight below it is nearest to j/n_bins
+    (the lower place of two), so that a heavy value at either end is still set apart.
     """
     values, places = np.unique(x, return_inverse=True)
     if len(values) < 2:

@@ -1,7 +1,7 @@
 """Encoder: from a table to codes, learned from the training rows alone.
 
-Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or equal
-widths; with `discretize=None` one level per distinct value. Missing is a level where it occurs in training
+Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or
+equal widths; with `discretize=None` one level per distinct value. Missing is a level where it occurs in training
 (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no level".
 
 A categorical value is matched by value (1.0 is the level 1), else by text ("1" is the level 1 too): the next file may

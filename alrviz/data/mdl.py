@@ -6,10 +6,11 @@ first such place), if
     gain = H - (n1 H1 + n2 H2)/N  >  [log2(max(N-1, 1)) + log2(3^k - 2) - (k H - k1 H1 - k2 H2)]/N
 
 and then each side in the same way. Candidates lie between distinct values; the cut is their midpoint (the left value
-where that rounds to the right one); value <= cut goes left. All counts are sums of weights: a weight of 2 is the row twice.
+where that rounds to the right one); value <= cut goes left. All counts are sums of weights: a weight of 2 is the row
+twice.
 
-The column is sorted once. Where values repeat, its rows are merged to one entry per value and class. Half a million rows
-cost about 20 ms to sort; a stop token is asked before and after, and between stretches of a million entries.
+The column is sorted once. Where values repeat, its rows are merged to one entry per value and class. Half a million
+rows cost about 20 ms to sort; a stop token is asked before and after, and between stretches of a million entries.
 """
 
 import math

@@ -1,14 +1,15 @@
 """The scan behind MDL cuts: the best place to cut a sorted stretch of a column in two.
 
 The column comes as *entries*, sorted by value: (class, weight, whether it is the last entry of its value). For the
-entries before a place the class weights are l_k, after it r_k; the weighted entropy of both sides, in bits times rows, is
+entries before a place the class weights are l_k, after it r_k; the weighted entropy of both sides, in bits times
+rows, is
 
     E = f(sum l) - sum_k f(l_k) + f(sum r) - sum_k f(r_k),      f(c) = c log2 c
 
-An entry changes one class on each side, so a step costs the same whatever the number of classes; the two sums carry their
-rounding error along (Neumaier), so they never drift. Where all weights are whole, f comes out of a table: four logarithms
-less per entry, and neighbouring entries read neighbouring places. Places whose E differ by rounding alone count as equal,
-and the first of them wins: without that, mirror-image cuts would be told apart by noise.
+An entry changes one class on each side, so a step costs the same whatever the number of classes; the two sums carry
+their rounding error along (Neumaier), so they never drift. Where all weights are whole, f comes out of a table: four
+logarithms less per entry, and neighbouring entries read neighbouring places. Places whose E differ by rounding alone
+count as equal, and the first of them wins: without that, mirror-image cuts would be told apart by noise.
 
 A scan can be broken off and taken up again: everything it knows is in `left`, `state` and `best`.
 """
@@ -64,8 +65,8 @@ def scan(
     """Look at the places behind entries start..end-1; `best[0]` becomes the entry after the best one so far.
 
     classes (E,) int32, weights (E,), last (E,) bool; whole, left (C,) class weights of the stretch and of what was
-    scanned; state (STATE_SIZE,); best (1,) int64, -1 while there is none; slack: below this, a lower E is rounding; table
-    holds f(0), f(1), ... and is empty where a weight is not whole.
+    scanned; state (STATE_SIZE,); best (1,) int64, -1 while there is none; slack: below this, a lower E is rounding;
+    table holds f(0), f(1), ... and is empty where a weight is not whole.
     """
     left_sum, left_error, right_sum, right_error, left_weight, lowest = state
     weight = whole.sum()

@@ -1,5 +1,6 @@
 """MDL cuts, rewritten from the definition: lists, entropies as -sum p log2 p, every candidate tried anew."""
 
+from itertools import pairwise
 from math import log2
 
 
@@ -20,7 +21,7 @@ def _measure(rows):
 def _cuts(rows):
     n, k, entropy = _measure(rows) if rows else (0, 0, 0)
     best = None
-    for low, high in _gaps(sorted({v for v, *_ in rows})):
+    for low, high in pairwise(sorted({v for v, *_ in rows})):
         (n1, k1, h1), (n2, k2, h2) = (_measure([r for r in rows if (r[0] <= low) is side]) for side in (True, False))
         if best is None or n1 * h1 + n2 * h2 < best[0] - 1e-9 * n:  # below that it is rounding: the first one stays
             best = (n1 * h1 + n2 * h2, low, high, k1 * h1 + k2 * h2)
@@ -32,7 +33,3 @@ def _cuts(rows):
     middle = (best[1] + best[2]) / 2
     sides = ([r for r in rows if (r[0] <= best[1]) is side] for side in (True, False))
     return [best[1] if middle >= best[2] else middle, *(cut for side in sides for cut in _cuts(side))]
-
-
-def _gaps(values):
-    return list(zip(values, values[1:], strict=False))
