@@ -1,0 +1,237 @@
+"""The convergence picture: how far each racer has come, along iterations, passes or seconds.
+
+Training is a full line, held out dashed in the same colour; grey lines stand at the class shares and at AnJE; names
+stand at the ends of lines; raw points are shown while they are few. `contents` says what will be drawn, as data;
+`convergence` draws it. A live view builds the figure once and then only feeds the sources of the `Picture` it got.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, HoverTool, Scatter
+from bokeh.models.annotations import Legend, LegendItem
+from bokeh.plotting import figure
+
+from alrviz.pictures.frame import FONT, frame
+from alrviz.pictures.labels import Box, box, place
+from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, is_log, points
+from alrviz.pictures.palette import GREY, MARKERS, racer_colours
+from alrviz.pictures.thin import min_max
+
+Data = dict[str, Any]  # columns of a source by name
+DASHES = [7, 5]
+FEW = 60  # points; with more the line shows them well enough
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One racer as a picture sees it.
+
+    name: at the end of its line. label: its family's, for the colour. columns: its trace's frame, or that frame's
+    columns by name. rows: total training weight. best: the best known objective of the function it minimises.
+    upto: the last step to show, None for all (scrubbing); what lies beyond it is drawn faintly.
+    """
+
+    name: str
+    label: str
+    columns: Columns
+    rows: float
+    best: float = 0.0
+    upto: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Everything a convergence picture draws, as columns for sources; one entry a racer in the first three."""
+
+    train: tuple[Data, ...]
+    heldout: tuple[Data, ...]
+    beyond: tuple[Data, ...]
+    heads: Data
+    words: Data
+    grey: Data
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure and the sources that feed it."""
+
+    figure: figure
+    train: tuple[ColumnDataSource, ...]
+    heldout: tuple[ColumnDataSource, ...]
+    beyond: tuple[ColumnDataSource, ...]
+    heads: ColumnDataSource
+    words: ColumnDataSource
+    grey: ColumnDataSource
+    dots: tuple[Any, ...]
+
+
+def contents(
+    curves: Sequence[Curve],
+    *,
+    measure: str = "nll",
+    axis: str = "iterations",
+    baseline: Mapping[str, float] | None = None,
+    to_zero: bool = False,
+) -> Contents:
+    """What the picture of these racers draws; pure data.
+
+    measure: a key of `MEASURES`. axis: a key of `AXES`. baseline: `Trace.baseline`. to_zero: whether NLL falls to 0.
+    """
+    log = is_log(measure, to_zero)
+
+    def of(curve: Curve, part: str) -> Data:
+        found = points(curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log)
+        kept = min_max(found["y"])
+        return {key: column[kept] for key, column in found.items()}
+
+    whole = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
+    train, heldout, beyond = [], [], []
+    for curve, (full, dashed) in zip(curves, whole, strict=True):
+        train.append(_cut(full, curve.upto))
+        heldout.append(_cut(dashed, curve.upto))
+        beyond.append(full if curve.upto is not None else _cut(full, -1))
+    every = [part for pair in whole for part in pair]
+    levels = _levels(measure, baseline)
+    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log)
+    heads, words, grey = _marks(curves, train, heldout, levels, view, measure)
+    return Contents(tuple(train), tuple(heldout), tuple(beyond), heads, words, grey, view)
+
+
+def _cut(line: Data, upto: int | None) -> Data:
+    if upto is None:
+        return line
+    return {key: column[line["step"] <= upto] for key, column in line.items()}
+
+
+def _levels(measure: str, baseline: Mapping[str, float] | None) -> dict[str, float]:
+    known = baseline or {}
+    return {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
+
+
+def marks(
+    curves: Sequence[Curve],
+    ends: Sequence[tuple[float, float] | None],
+    levels: Mapping[str, float],
+    view: Box,
+) -> tuple[Data, Data, Data]:
+    """Heads of the lines, the words beside them, and the grey lines, as columns.
+
+    ends: last point of each racer's line, None where it has none.
+    """
+    colours = racer_colours([curve.label for curve in curves])
+    drawn = [
+        (c, colours[k], MARKERS[k % len(MARKERS)], end) for k, (c, end) in enumerate(zip(curves, ends, strict=True))
+    ]
+    there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in drawn if end is not None]
+    name, colour, marker, x, y = [list(column) for column in zip(*there, strict=True)] if there else [[]] * 5
+    lines = [(w, v) for w, v in levels.items() if view.bottom <= v <= view.top]
+    words = [*name, *(w for w, _ in lines)]
+    at_x = [*x, *(view.right for _ in lines)]
+    at_y = [*y, *(v for _, v in lines)]
+    ends_there = [False] * len(name) + [True] * len(lines)
+    return (
+        {"x": x, "y": y, "colour": colour, "marker": marker},
+        {
+            "x": at_x,
+            "y": at_y,
+            "words": words,
+            "colour": [*colour, *(GREY for _ in lines)],
+            "align": ["right" if end else "left" for end in ends_there],
+            "dx": [-4 if end else 7 for end in ends_there],
+            "dy": [shift - 2 for shift in place(view, at_x, at_y, words, ends_there)],
+        },
+        {"x0": [0.0] * len(lines), "x1": [view.right] * len(lines), "y": [v for _, v in lines]},
+    )
+
+
+def _marks(
+    curves: Sequence[Curve],
+    train: Sequence[Data],
+    heldout: Sequence[Data],
+    levels: Mapping[str, float],
+    view: Box,
+    measure: str,
+) -> tuple[Data, Data, Data]:
+    lines = heldout if MEASURES[measure].train is None else train
+    ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in lines]
+    return marks(curves, ends, levels, view)
+
+
+def convergence(
+    curves: Sequence[Curve],
+    *,
+    measure: str = "nll",
+    axis: str = "iterations",
+    baseline: Mapping[str, float] | None = None,
+    to_zero: bool = False,
+    name: str = "convergence",
+) -> Picture:
+    """Draw the racers; the colours of axes and ground are left to the theme of the page."""
+    what = contents(curves, measure=measure, axis=axis, baseline=baseline, to_zero=to_zero)
+    view = what.box
+    labels = AXES[axis][1], axis_label(measure, to_zero)
+    scale = "log" if view.log else "linear"
+    fig = frame((view.left, view.right), (view.bottom, view.top), labels, name, y_axis_type=scale)
+    grey = ColumnDataSource(what.grey)
+    fig.segment("x0", "y", "x1", "y", source=grey, color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
+    colours = racer_colours([curve.label for curve in curves])
+    sources = [tuple(ColumnDataSource(part) for part in parts) for parts in (what.train, what.heldout, what.beyond)]
+    train, heldout, beyond = sources
+    dots: list[Any] = []
+    items: list[LegendItem] = []
+    hovered: list[Any] = []
+    for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
+        fig.line("x", "y", source=beyond[k], color=colour, line_width=2, alpha=0.25)
+        full = fig.line("x", "y", source=train[k], color=colour, line_width=2.6, name=curve.name)
+        dashed = fig.line("x", "y", source=heldout[k], color=colour, line_width=2.2, line_dash=DASHES, name=curve.name)
+        dot = fig.scatter("x", "y", source=train[k], color=colour, size=4.5)
+        dot.visible = len(what.train[k]["x"]) <= FEW
+        dots.append(dot)
+        hovered += [full, dashed]
+        items.append(LegendItem(label=curve.name, renderers=hovered[-2:]))
+    heads, words = ColumnDataSource(what.heads), ColumnDataSource(what.words)
+    _head_marks(fig, heads, words)
+    fig.add_tools(
+        HoverTool(renderers=hovered, tooltips=_tooltips(measure, axis), mode="mouse", point_policy="snap_to_data")
+    )
+    _legend(fig, items, measure)
+    return Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots))
+
+
+def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -> None:
+    fig.add_glyph(heads, Scatter(x="x", y="y", marker="marker", size=10, fill_color="colour", line_color="colour"))
+    fig.text(
+        "x",
+        "y",
+        text="words",
+        x_offset="dx",
+        y_offset="dy",
+        text_align="align",
+        text_baseline="bottom",
+        text_color="colour",
+        text_font_size="16px",
+        text_font=FONT,
+        text_font_style="bold",
+        source=words,
+    )
+
+
+def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:
+    along = [] if axis == "iterations" else [(axis, "@x{0,0.[000]}")]
+    return [("racer", "$name"), ("iteration", "@step"), *along, (MEASURES[measure].words, "@y{0.[000000]}")]
+
+
+def _legend(fig: figure, items: list[LegendItem], measure: str) -> None:
+    """Say what is drawn: which line is whose, and what full and dashed mean."""
+    of = MEASURES[measure]
+    kinds = [("training rows", [], of.train), ("held-out rows", DASHES, of.heldout)]
+    for words, dashes, column in kinds:
+        if column is not None:
+            sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
+            items.append(LegendItem(label=words, renderers=[sample]))
+    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=2)
+    fig.add_layout(legend, "above")

@@ -1,0 +1,47 @@
+"""An empty figure in the house look: thin grids, text of 16 px, axes and ground in the colours of the page's theme.
+
+The theme of a page also sets the sizes of axis text, in em of a fixed 13 px: too small for the last row of a lecture
+room. A guard in the browser puts them back; the colours, which must follow light and dark, stay the theme's.
+"""
+
+from typing import Any
+
+from bokeh.core.properties import value
+from bokeh.models import CustomJS, Range1d
+from bokeh.models.axes import Axis
+from bokeh.plotting import figure
+
+FONT = value("Roboto, Helvetica, Arial, sans-serif")
+_SIZES = {"axis_label_text_font_size": "16px", "major_label_text_font_size": "15px"}
+_KEEP = "const size = '{size}'; if (cb_obj.{name} !== size) cb_obj.{name} = size"
+
+
+def frame(x: tuple[float, float], y: tuple[float, float], labels: tuple[str, str], name: str, **more: Any) -> figure:
+    """A figure that shows `x` by `y` under these axis labels; `more` goes to Bokeh's `figure`."""
+    fig = figure(
+        name=name,
+        x_range=Range1d(start=x[0], end=x[1]),
+        y_range=Range1d(start=y[0], end=y[1]),
+        sizing_mode="stretch_both",
+        min_height=240,
+        min_border_right=24,
+        tools="pan,box_zoom,reset",
+        toolbar_location="above",
+        **more,
+    )
+    fig.toolbar.logo = None
+    fig.toolbar.autohide = True
+    fig.xgrid.grid_line_width = fig.ygrid.grid_line_width = 0.6
+    fig.outline_line_color = None
+    for axis, label in zip((fig.xaxis[0], fig.yaxis[0]), labels, strict=True):
+        axis.axis_label = label
+        keep_sizes(axis)
+    return fig
+
+
+def keep_sizes(axis: Axis) -> None:
+    """Set the sizes of an axis's text, and set them again whenever a theme changes them."""
+    for name, size in _SIZES.items():
+        setattr(axis, name, size)
+        axis.js_on_change(name, CustomJS(code=_KEEP.format(name=name, size=size)))
+    axis.axis_label_text_font_style = "normal"

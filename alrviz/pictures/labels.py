@@ -1,0 +1,95 @@
+"""Where things stand in a picture: ranges that move seldom, and labels at the ends of lines that do not collide.
+
+Ranges are worked out here, not by the browser, so that a live picture rests: the horizontal axis ends at a round number
+and grows only when a line comes near it. Labels are placed in pixels of a picture of assumed size (a wrong guess
+costs a little air): each label is moved up, or down, by whole lines of text until it covers none placed before.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+WIDTH, HEIGHT = 760, 380  # assumed pixels of the drawing frame
+_ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
+LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+    log: bool = False
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """Position in the assumed frame, from its lower left corner."""
+        if self.log:
+            low, high, y = math.log(self.bottom), math.log(self.top), math.log(max(y, self.bottom))
+        else:
+            low, high = self.bottom, self.top
+        return WIDTH * (x - self.left) / (self.right - self.left), HEIGHT * (y - low) / (high - low)
+
+
+def round_up(x: float) -> float:
+    """The next round number: an axis that ends there grows seldom."""
+    if not math.isfinite(x) or x <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(x))
+    return next((m * power for m in _ROUND if m * power >= x * (1 - 1e-12)), 10 * power)
+
+
+def box(xs: Iterable[np.ndarray], ys: Iterable[np.ndarray], grey: Sequence[float] = (), log: bool = False) -> Box:
+    """The box that shows all points, with room on the right for labels, and the grey lines that lie near them."""
+    x = max((float(part.max()) for part in xs if len(part)), default=0.0)
+    y = np.concatenate([np.asarray(part, float) for part in (*ys, [])])
+    y = y[np.isfinite(y) & (y > 0 if log else True)]
+    right = round_up(1.12 * x) if x else 10.0
+    if not len(y):
+        return Box(-0.015 * right, right, 1e-3 if log else 0.0, 1.0, log)
+    low, high = float(y.min()), float(y.max())
+    for value in nearby(grey, low, high, log):
+        low, high = min(low, value), max(high, value)
+    if log:
+        return Box(-0.015 * right, right, low / 1.6, 1.6 * high, log)
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 0.5
+    return Box(-0.015 * right, right, low - room, high + room, log)
+
+
+def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:
+    """The grey values worth stretching the picture for: within its height above or below it."""
+    if log:
+        return [value for value in grey if value > 0 and low / 100 <= value <= 100 * high]
+    height = (high - low) or abs(high) or 1.0
+    return [value for value in grey if low - height <= value <= high + height]
+
+
+def place(
+    view: Box, x: Sequence[float], y: Sequence[float], words: Sequence[str], right: Sequence[bool]
+) -> list[float]:
+    """Vertical shifts in pixels (up is negative, as Bokeh has it) for labels at (x, y), in the order given.
+
+    right: whether a label ends at its x instead of beginning there. Earlier labels keep their place.
+    """
+    taken: list[tuple[float, float, float]] = []
+    shifts = []
+    for at_x, at_y, text, ends in zip(x, y, words, right, strict=True):
+        px, py = view.pixel(at_x, at_y)
+        width = LETTER * len(text) + 12
+        left = px - width if ends else px
+        tries = [0.0, *(sign * k * LINE for k in range(1, 12) for sign in (1, -1))]
+        fits = [
+            up for up in tries if not _covers(taken, left, left + width, py + up) and -LINE < py + up < HEIGHT + LINE
+        ]
+        up = fits[0] if fits else 0.0
+        taken.append((left, left + width, py + up))
+        shifts.append(-up)
+    return shifts
+
+
+def _covers(taken: Sequence[tuple[float, float, float]], left: float, right: float, y: float) -> bool:
+    return any(left < r and right > lft and abs(y - other) < LINE for lft, r, other in taken)

@@ -1,0 +1,92 @@
+"""What a convergence picture can show, and how a trace's frame becomes points.
+
+A measure names a column for the training rows, one for the held-out rows, and what they are divided by; an axis names
+what the picture counts along. Everything here is data: no figure is needed to know what will be drawn.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# A frame of `Trace.frame`, or its columns by name.
+Columns = Mapping[str, Any]
+
+AXES: Mapping[str, tuple[str, str]] = {
+    "iterations": ("index", "iterations"),
+    "passes": ("passes", "passes over the rows"),
+    "seconds": ("seconds", "seconds of solver time"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One thing to watch.
+
+    words: its name in a menu. axis: label of the vertical axis. train, heldout: columns of the frame, or None.
+    per_row: whether the training column is a sum over rows. log: whether its axis is logarithmic. grey: the keys of
+    `Trace.baseline` drawn as grey lines, with their words.
+    """
+
+    words: str
+    axis: str
+    train: str | None
+    heldout: str | None = None
+    per_row: bool = False
+    log: bool = False
+    grey: tuple[tuple[str, str], ...] = ()
+
+
+_SHARES, _ANJE = ("class_shares", "class shares"), ("anje", "AnJE")
+_HELD = (("heldout_class_shares", "class shares"), ("heldout_anje", "AnJE"))
+MEASURES: Mapping[str, Measure] = {
+    "nll": Measure("NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE)),
+    "gap": Measure("gap to the best known F", "F - best known F, per row (nats)", "objective", per_row=True, log=True),
+    "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
+    "heldout": Measure("held-out log loss", "held-out log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
+    "error": Measure("0-1 loss", "0-1 loss (share of rows classified wrongly)", "train_error", "heldout_error"),
+    "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
+}
+
+
+def is_log(measure: str, to_zero: bool = False) -> bool:
+    """Whether the vertical axis is logarithmic: always for gap and gradient, for NLL when it falls to 0."""
+    return MEASURES[measure].log or (measure == "nll" and to_zero)
+
+
+def axis_label(measure: str, to_zero: bool = False) -> str:
+    """The vertical axis's label; a logarithmic axis says so."""
+    return MEASURES[measure].axis + (", log scale" if is_log(measure, to_zero) else "")
+
+
+def values(columns: Columns, measure: str, part: str, rows: float, best: float = 0.0) -> np.ndarray:
+    """The vertical coordinates of one line, NaN where there is nothing to draw.
+
+    part: "train" or "heldout". rows: total training weight. best: best known objective, what "gap" is measured from.
+    """
+    of = MEASURES[measure]
+    column = of.train if part == "train" else of.heldout
+    if column is None or column not in columns:
+        return np.full(len(columns["index"]), np.nan)
+    found = np.asarray(columns[column], float)
+    if measure == "gap":
+        found = found - best
+    return found / rows if part == "train" and of.per_row else found
+
+
+def points(
+    columns: Columns,
+    measure: str,
+    part: str,
+    *,
+    axis: str = "iterations",
+    rows: float = 1.0,
+    best: float = 0.0,
+    log: bool = False,
+) -> dict[str, np.ndarray]:
+    """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0."""
+    x = np.asarray(columns[AXES[axis][0]], float)
+    y = values(columns, measure, part, rows, best)
+    kept = np.isfinite(y) & ((y > 0) if log else True)
+    return {"x": x[kept], "y": y[kept], "step": np.asarray(columns["index"])[kept]}

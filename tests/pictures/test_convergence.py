@@ -1,0 +1,147 @@
+"""The convergence picture as data: what is drawn, not how many pixels it takes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.pictures.convergence import FEW, Curve, contents, convergence
+from alrviz.pictures.measures import MEASURES, axis_label
+from alrviz.pictures.palette import FAMILY_COLOURS, racer_colours
+
+ROWS = 10.0
+BASELINE = {"class_shares": 2.0, "anje": 0.9, "heldout_class_shares": 2.1, "heldout_anje": 1.0}
+
+
+def frame(values, heldout=True):
+    values = np.asarray(values, float)
+    index = np.arange(len(values))
+    columns = {"index": index, "passes": index + 0.5, "seconds": index / 10, "objective": ROWS * values}
+    columns |= {"nll": ROWS * values, "grad_norm": values}
+    if heldout:
+        columns |= {"heldout_log_loss": values + 0.1, "train_error": values / 9, "heldout_error": values / 8}
+    return pd.DataFrame(columns)
+
+
+def curve(name, values, **more):
+    return Curve(name=name, label=more.pop("label", name), columns=frame(values), rows=ROWS, **more)
+
+
+LR, ALR = curve("lr", [2.0, 1.5, 1.2, 1.0]), curve("alr", [2.0, 1.1, 0.95])
+
+
+def test_training_and_held_out_are_per_row():
+    what = contents([LR, ALR], baseline=BASELINE)
+    np.testing.assert_allclose(what.train[0]["y"], [2.0, 1.5, 1.2, 1.0])
+    np.testing.assert_allclose(what.heldout[1]["y"], [2.1, 1.2, 1.05])
+    assert what.words["words"] == ["lr", "alr", "class shares", "AnJE"]
+    assert what.heads["x"] == [3.0, 2.0]
+    assert what.grey["y"] == [2.0, 0.9]
+    assert what.box.bottom < 0.9
+    assert what.box.top > 2.1
+
+
+@pytest.mark.parametrize(("axis", "last"), [("iterations", 3.0), ("passes", 3.5), ("seconds", 0.3)])
+def test_axes(axis, last):
+    what = contents([LR], axis=axis)
+    assert what.train[0]["x"][-1] == pytest.approx(last)
+    assert last * 1.1 < what.box.right < last * 1.5
+    assert what.train[0]["step"][-1] == 3
+
+
+def test_gap_is_logarithmic_and_leaves_out_the_best_point_itself():
+    racers = [curve("lr", [2, 1.5, 1.0], best=ROWS * 0.9), curve("alr", [2, 1.0, 0.9], best=ROWS * 0.9)]
+    what = contents(racers, measure="gap", baseline=BASELINE)
+    np.testing.assert_allclose(what.train[0]["y"], [1.1, 0.6, 0.1])
+    np.testing.assert_allclose(what.train[1]["y"], [1.1, 0.1])
+    assert what.box.log
+    assert what.grey["y"] == []
+    assert not len(what.heldout[0]["y"])
+
+
+def test_nll_turns_logarithmic_when_it_falls_to_zero_and_the_label_says_so():
+    what = contents([curve("lr", [1, 0.1, 0.0])], to_zero=True)
+    assert what.box.log
+    assert len(what.train[0]["y"]) == 2
+    assert axis_label("nll", True).endswith(", log scale")
+    assert not axis_label("nll").endswith("log scale")
+    assert convergence([LR], to_zero=True).figure.yaxis[0].axis_label == axis_label("nll", True)
+
+
+def test_held_out_measure_draws_dashes_only_and_its_own_grey_lines():
+    what = contents([LR], measure="heldout", baseline=BASELINE)
+    assert not len(what.train[0]["y"])
+    assert what.grey["y"] == [2.1, 1.0]
+    assert what.heads["y"] == pytest.approx([1.1])
+
+
+def test_far_grey_lines_do_not_squash_the_curves():
+    what = contents([curve("lr", [2.0, 1.0])], baseline={"class_shares": 2.0, "anje": 50.0})
+    assert what.box.top < 3
+    assert what.words["words"] == ["lr", "class shares"]
+
+
+def test_scrubbing_keeps_the_rest_as_a_ghost():
+    back = curve("lr", [2.0, 1.5, 1.2, 1.0], upto=1)
+    what = contents([back])
+    assert what.train[0]["step"].tolist() == [0, 1]
+    assert what.beyond[0]["step"].tolist() == [0, 1, 2, 3]
+    assert what.heads["x"] == [1.0]
+    assert contents([LR]).beyond[0]["step"].tolist() == []
+    assert what.box == contents([LR]).box
+
+
+def test_nothing_yet_and_nothing_watched():
+    empty = contents([curve("lr", [])], baseline=BASELINE)
+    assert empty.heads["x"] == []
+    bare = Curve(name="lr", label="lr", columns=frame([1.0, 0.5], heldout=False), rows=ROWS)
+    assert not len(contents([bare], measure="rmse").train[0]["y"])
+    assert not len(contents([bare]).heldout[0]["y"])
+    for measure in MEASURES:
+        convergence([curve("lr", [])], measure=measure)
+
+
+def test_not_a_number_is_not_drawn():
+    assert contents([curve("lr", [2.0, np.nan, np.inf])]).train[0]["y"].tolist() == [2.0]
+
+
+def test_figure_draws_full_and_dashed_in_the_familys_colour_and_says_so():
+    picture = convergence([LR, ALR], baseline=BASELINE)
+    lines = [r.glyph for r in picture.figure.renderers if r.name == "lr"]
+    assert [line.line_color for line in lines] == [FAMILY_COLOURS["lr"]] * 2
+    assert [bool(line.line_dash) for line in lines] == [False, True]
+    assert [item.label.value for item in picture.figure.legend[0].items] == [
+        "lr",
+        "alr",
+        "training rows",
+        "held-out rows",
+    ]
+    assert picture.figure.xaxis[0].axis_label == "iterations"
+    assert picture.train[1].data["y"].tolist() == [2.0, 1.1, 0.95]
+
+
+def test_raw_points_are_shown_while_they_are_few():
+    assert convergence([curve("lr", np.linspace(2, 1, FEW))]).dots[0].visible
+    assert not convergence([curve("lr", np.linspace(2, 1, FEW + 1))]).dots[0].visible
+
+
+def test_dense_lines_are_thinned_but_keep_their_spikes():
+    values = np.ones(20_000)
+    values[12_345], values[-1] = 9.0, 0.5
+    what = contents([curve("lr", values)])
+    assert len(what.train[0]["y"]) <= 2_000
+    assert what.train[0]["y"].max() == 9.0
+    assert what.train[0]["step"][-1] == 19_999
+
+
+def test_colours_are_fixed_and_racers_of_one_family_get_shades():
+    assert racer_colours(["lr", "alr", "diagonal", "anje", "nb"])[:4] == ["#D55E00", "#0072B2", "#E69F00", "#777777"]
+    shades = racer_colours(["alr"] * 6)
+    assert shades[0] == "#0072B2"
+    assert len(set(shades)) == 6
+
+
+def test_names_are_text_not_markup():
+    picture = convergence([curve("<b>lr</b>", [1.0, 0.5], label="lr")])
+    hover = next(tool for tool in picture.figure.tools if type(tool).__name__ == "HoverTool")
+    assert "safe" not in str(hover.tooltips)
+    assert isinstance(hover.tooltips, list)  # a string would be markup

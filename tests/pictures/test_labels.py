@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from alrviz.pictures.labels import LETTER, LINE, Box, box, place, round_up
+from alrviz.pictures.thin import min_max
+
+
+def test_labels_at_one_place_are_moved_apart_and_the_first_stays():
+    view = Box(0, 10, 0, 1)
+    shifts = place(view, [5, 5, 5], [0.5, 0.5, 0.5], ["lr", "alr", "diagonal"], [False] * 3)
+    assert shifts[0] == 0
+    assert min(abs(a - b) for k, a in enumerate(shifts) for b in shifts[:k]) >= LINE
+
+
+def test_labels_far_apart_stay():
+    view = Box(0, 10, 0, 1)
+    assert place(view, [1, 9], [0.5, 0.5], ["lr", "alr"], [False] * 2) == [0, 0]
+    assert place(view, [5, 5], [0.2, 0.8], ["lr", "alr"], [False] * 2) == [0, 0]
+
+
+def test_a_label_that_ends_at_its_point_reaches_to_the_left():
+    view = Box(0, 10, 0, 1)
+    near = 10 - 0.5 * LETTER * 12 / 76
+    assert place(view, [10, near], [0.5, 0.5], ["class shares", "lr"], [True, False])[1] != 0
+
+
+@pytest.mark.parametrize(("x", "end"), [(1, 1), (11, 12), (115, 120), (0.034, 0.035), (9.5, 10), (0, 1), (np.nan, 1)])
+def test_round_up(x, end):
+    assert round_up(x) == pytest.approx(end)
+
+
+def test_boxes_have_height_even_for_a_flat_line():
+    flat = box([np.array([0.0])], [np.array([0.7])])
+    assert flat.bottom < 0.7 < flat.top
+    zero = box([np.array([0.0])], [np.array([0.0])], log=True)
+    assert 0 < zero.bottom < zero.top
+
+
+def test_thinning_keeps_ends_extremes_and_order():
+    y = np.sin(np.linspace(0, 50, 9_999))
+    y[5_000], y[7] = 4.0, np.nan
+    kept = min_max(y, 100)
+    assert len(kept) <= 100
+    assert kept[0] == 0
+    assert kept[-1] == 9_998
+    assert 5_000 in kept
+    assert np.all(np.diff(kept) > 0)
+    assert 7 not in kept
+    np.testing.assert_array_equal(min_max(y[:50], 100), np.arange(50))
