@@ -1,0 +1,38 @@
+"""README is true: its Python runs, its commands are the project's, its picture and its paths are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import alrviz
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_the_python_runs(source, capsys):
+    exec(compile(source, "README.md", "exec"), {})
+    assert len(capsys.readouterr().out.splitlines()) > 3, "the loop prints a line a step"
+
+
+def test_the_picture_comes_first_and_then_the_commands():
+    picture, *commands = (README.index(text) for text in ("![", "panel serve apps/explorer.py --show", "&& pytest"))
+    assert picture < commands[0] < commands[1]
+
+
+def test_every_path_it_names_is_there():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    named = re.findall(r"`((?:alrviz|tests|apps|docs)/[\w/.]+|\.ci/run|[A-Z]+\.(?:md|cff))`", README)
+    assert {"docs/images/explorer.png", "tests/oracles"} <= {*targets, *named}
+    assert [name for name in [*targets, *named] if "://" not in name and not (ROOT / name).exists()] == []
+
+
+def test_every_class_it_names_is_public():
+    assert set(re.findall(r"\b[A-Z]\w+(?:Classifier|View|Discretizer)\b", README)) <= set(alrviz.__all__)
+
+
+def test_the_citation_and_the_change_log_know_the_version():
+    assert f"\nversion: {alrviz.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"[{alrviz.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
