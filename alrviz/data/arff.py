@@ -1,0 +1,178 @@
+"""ARFF, the format of WEKA: a header that declares each column's type, then rows of comma-separated values.
+
+    % a comment
+    @relation weather
+    @attribute outlook {sunny, overcast, 'light rain'}
+    @attribute temperature numeric
+    @data
+    sunny, 85
+
+The header is parsed here; the rows, freed of comments and of ARFF's own quotes, are read as the CSV they nearly are.
+Types are statements: a declared number must be one, a declared nominal level must be among those declared.
+"""
+
+import csv
+import io
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from alrviz.data.delimited import read_delimited
+from alrviz.data.encoding import to_utf8
+from alrviz.data.interpret import Parsed, Values
+from alrviz.data.limits import Limits, check_columns
+from alrviz.data.names import clean_names
+from alrviz.data.numbers import force_numbers, parse_dates, short
+from alrviz.data.options import ReadOptions
+from alrviz.data.source import Buffer
+from alrviz.data.text import TextColumn, text_index
+from alrviz.errors import TableError, nearest
+from alrviz.stop import StopToken
+
+TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+ATTRIBUTE = re.compile(rf"@attribute\s+({TOKEN}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
+FIELD = re.compile(rf"\s*({TOKEN}|[^,]*?)\s*(?:,|$)")
+TYPES = ("numeric", "real", "integer", "string", "date", "nominal {a, b}")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A declared column: `type` is "numeric", "string", "date" or "nominal", the last with `levels`."""
+
+    name: str
+    type: str
+    levels: tuple[str, ...] = ()
+
+
+def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    """Return the columns of an ARFF file; "?" is missing unless `options` says otherwise."""
+    data, encoding, notes = to_utf8(data, options.encoding, stop)
+    lines = data.decode("utf-8").splitlines()
+    attributes, start = _header(lines, limits)
+    names, renamed = clean_names([attribute.name for attribute in attributes])
+    rows = _plain_rows(lines, start, len(attributes), stop)
+    if not rows:
+        raise TableError("the ARFF file has no rows after @data; at least one was expected")
+    missing = tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
+    plain = replace(options, encoding="utf-8", delimiter=",", header=False)
+    columns, _, _ = read_delimited("\n".join(rows).encode(), plain, limits, stop)
+    values, doubts = [], []
+    for attribute, name, column in zip(attributes, names, columns, strict=True):
+        stop.check()
+        parsed, note = _values(attribute, replace(column, name=name).without(missing))
+        values.append(parsed)
+        doubts += [note] if note else []
+    filled = replace(
+        options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=missing, header=False
+    )
+    return Parsed(values, filled, [*notes, *renamed, *doubts])
+
+
+def _header(lines: list[str], limits: Limits) -> tuple[list[Attribute], int]:
+    attributes: list[Attribute] = []
+    for number, raw in enumerate(lines, start=1):
+        line = raw.strip()
+        word = line.split(None, 1)[0].lower() if line else ""
+        if word == "@attribute":
+            attributes.append(_attribute(line, number))
+            check_columns(len(attributes), limits)
+        elif word == "@data":
+            if not attributes:
+                raise TableError(f"line {number:,} starts the data, but no @attribute came before it")
+            return attributes, number
+        elif word and not word.startswith("%") and word != "@relation":
+            raise TableError(
+                f"line {number:,} is {short(line)}; @relation, @attribute, @data or a comment was expected"
+                f"{nearest(word, ('@relation', '@attribute', '@data'))}"
+            )
+    raise TableError("the ARFF file has no @data line; the rows were expected after it")
+
+
+def _attribute(line: str, number: int) -> Attribute:
+    found = ATTRIBUTE.match(line)
+    if not found:
+        raise TableError(f"line {number:,} is {short(line)}; '@attribute name type' was expected")
+    name, kind = _unquote(found[1]), found[2].strip()
+    if kind.startswith("{"):
+        if not kind.rstrip().endswith("}"):
+            raise TableError(f"line {number:,} opens the levels of {name!r} and does not close them with '}}'")
+        return Attribute(name, "nominal", tuple(_fields(kind.rstrip()[1:-1])))
+    word = kind.split(None, 1)[0].lower() if kind else ""
+    if word in ("numeric", "real", "integer"):
+        return Attribute(name, "numeric")
+    if word in ("string", "date"):
+        return Attribute(name, word)
+    raise TableError(f"line {number:,} gives {name!r} the type {short(kind)}; one of {', '.join(TYPES)} was expected")
+
+
+def _unquote(token: str) -> str:
+    if len(token) > 1 and token[0] in "'\"" and token[-1] == token[0]:
+        return re.sub(r"\\(.)", r"\1", token[1:-1])
+    return token
+
+
+def _fields(line: str) -> list[str]:
+    fields = [_unquote(match[1]) for match in FIELD.finditer(line)]
+    # The pattern also matches the nothing at the end of a line, unless the line ends in a comma: a last empty field.
+    return fields[:-1] if len(fields) > 1 and not fields[-1] and not line.rstrip().endswith(",") else fields
+
+
+def _plain_rows(lines: list[str], start: int, width: int, stop: StopToken) -> list[str]:
+    rows = []
+    for number, raw in enumerate(lines[start:], start=start + 1):
+        if number % 2000 == 0:
+            stop.check()
+        line = raw.strip()
+        if not line or line[0] == "%":
+            continue
+        if line[0] == "{":
+            raise TableError(
+                f"line {number:,} is a sparse row in braces, which is not read; write the rows out in full"
+            )
+        quoted = "'" in line or '"' in line
+        fields = _fields(line) if quoted else []
+        found = len(fields) if quoted else line.count(",") + 1
+        if found != width:
+            raise TableError(
+                f"line {number:,} has {found} {'field' if found == 1 else 'fields'}, {width} were expected, one for "
+                f"each @attribute: {short(line)}"
+            )
+        rows.append(_as_csv(fields) if quoted else line)
+    return rows
+
+
+def _as_csv(fields: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(fields)
+    return text.getvalue()
+
+
+def _values(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
+    if attribute.type == "numeric":
+        return Values(column.name, force_numbers(column, ".", ""), "numeric"), ""
+    if attribute.type == "nominal":
+        return Values(column.name, _nominal(attribute, column), "categorical"), ""
+    dates = parse_dates(column, day_first=False) if attribute.type == "date" else None
+    if dates is not None:
+        return Values(column.name, dates[0]), dates[1]
+    return Values(column.name, column.categorical()), ""
+
+
+def _nominal(attribute: Attribute, column: TextColumn) -> pd.Series:
+    position = {level.strip(): i for i, level in reversed(list(enumerate(attribute.levels)))}
+    levels = column.levels.to_pylist()
+    for index, level in enumerate(levels):
+        if level not in position:
+            raise TableError(
+                f"data row {column.first_row(index):,} has {short(level)} in {attribute.name!r}, which is none of its "
+                f"declared levels{nearest(level, position)}"
+            )
+    order = sorted(range(len(levels)), key=lambda i: position[levels[i]])
+    rank = np.full(len(levels) + 1, -1, dtype=np.int32)
+    rank[order] = np.arange(len(levels), dtype=np.int32)
+    categories = pa.array(levels, type=pa.string()).take(pa.array(order, type=pa.int64())).to_pylist()
+    values = pd.Categorical.from_codes(rank[column.codes], categories=text_index(categories))
+    return pd.Series(values, name=column.name)

@@ -1,0 +1,304 @@
+"""A table with its meaning: which column is the class, what kind each other one is, and a hash of both.
+
+`Table` is what was read, before any meaning: all rows, parsed columns, notes. `Dataset` is a table for one target:
+rows without a class are gone, kinds are guessed or given, `X` carries the kinds as dtypes and `y` the classes as text.
+Both are never changed; `with_target` and `with_kinds` return new ones, and what was said about kinds is kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.digest import combine, digest_series
+from alrviz.data.interpret import Values, text_of
+from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
+from alrviz.data.limits import NO_LIMITS, Limits, check_levels
+from alrviz.data.numbers import force_numbers, listed
+from alrviz.data.options import ReadOptions
+from alrviz.data.target import check_labels, class_labels
+from alrviz.errors import TableError, nearest
+from alrviz.stop import NEVER, StopToken
+
+TARGET_NAMES = ("class", "target", "label", "y", "outcome")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as shown: kind, whether it was guessed and why, distinct values and rows without one."""
+
+    name: str
+    kind: str
+    guessed: bool
+    why: str
+    levels: int
+    missing: int
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as read: parsed columns of all rows; no target and no kinds yet."""
+
+    name: str
+    values: tuple[Values, ...]
+    options: ReadOptions
+    limits: Limits = NO_LIMITS
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, name: str, values: Sequence[Values], options: ReadOptions, limits: Limits, notes: Sequence[str]
+    ) -> "Table":
+        """Make a table of parsed columns: dates get the columns that stand for them, right behind them."""
+        taken = {column.name for column in values}
+        result: list[Values] = []
+        for column in values:
+            result.append(column)
+            if pd.api.types.is_datetime64_any_dtype(column.series.dtype):
+                result += [part for part in date_parts(column) if part.name not in taken]
+        if len(values) < 2:
+            raise TableError(
+                f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
+                + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
+                if values
+                else "the table has no columns; a class and at least one more were expected"
+            )
+        if len(values[0].series) == 0:
+            raise TableError("the table has names but no rows; at least one row of values was expected")
+        return cls(name, tuple(result), options, limits, tuple(notes))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.values)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read, those without a class included."""
+        return len(self.values[0].series)
+
+    def default_target(self) -> tuple[str, str]:
+        """Return the column guessed to be the class, and why."""
+        lowered = {column.name.lower(): column.name for column in reversed(self.values)}
+        for name in TARGET_NAMES:
+            if name in lowered:
+                return lowered[name], "by its name"
+        return self.values[-1].name, "the last column"
+
+    def dataset(
+        self,
+        target: str | None = None,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        quartiles: bool | None = None,
+        stop: StopToken = NEVER,
+    ) -> "Dataset":
+        """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed)."""
+        notes = list(self.notes)
+        if target is None:
+            target, why = self.default_target()
+            notes.append(f"the target is {target!r} ({why})")
+        position = self._position(target)
+        classes, remarks = class_labels(self.values[position], quartiles)
+        keep = classes.notna().to_numpy()
+        dropped = int(len(keep) - keep.sum())
+        if dropped:
+            rows = "row without a class was" if dropped == 1 else "rows without a class were"
+            notes.append(f"{dropped:,} {rows} dropped")
+        notes += remarks
+        classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
+        notes += check_labels(target, classes, self.limits)
+        values = self.values if not dropped else tuple(_rows(column, keep) for column in self.values)
+        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop)
+
+    def _position(self, name: str) -> int:
+        if name not in self.names:
+            raise TableError(
+                f"no column is called {name!r}{nearest(name, self.names)}; the columns are {listed(self.names)}"
+            )
+        return self.names.index(name)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A table for one target; made by `read_table`, never changed.
+
+    `frame` holds all columns as parsed (numbers as int64 or float64, text as categories, dates), without the rows that
+    have no class; `columns` says what each is used as; `notes` what was done while reading, as sentences; `hash` is the
+    SHA-256 of content, target and kinds, the same whatever format the table came in.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    target: str
+    columns: tuple[Column, ...]
+    hash: str
+    notes: tuple[str, ...]
+    options: ReadOptions
+    quartiles: bool
+    table: Table = field(compare=False)
+    labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every column but the target."""
+        return {column.name: column.kind for column in self.columns if column.kind != "target"}
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that have a class."""
+        return len(self.labels)
+
+    @property
+    def n_classes(self) -> int:
+        """Classes that occur."""
+        return len(self.labels.cat.categories)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The classes as text, sorted."""
+        return np.sort(self.labels.cat.categories.to_numpy(dtype=object))
+
+    @cached_property
+    def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name)
+        """The used features: numeric as float64, categorical and ordinal (ordered) as categories of strings."""
+        used = {name: self.frame[name] for name, kind in self.kinds.items() if kind != "ignore"}
+        columns = {
+            name: series.astype(np.float64)
+            if self.kinds[name] == "numeric"
+            else as_levels(series, ordered=self.kinds[name] == "ordinal")
+            for name, series in used.items()
+        }
+        return pd.DataFrame(columns, index=self.frame.index)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """The class of each row, an object array of strings."""
+        values = self.labels.cat.categories.to_numpy(dtype=object)[self.labels.cat.codes.to_numpy()]
+        values.flags.writeable = False
+        return values
+
+    def with_target(self, name: str, /, *, quartiles: bool | None = None) -> "Dataset":
+        """Return the same table with another target; `quartiles=True` cuts a numeric one into four classes."""
+        return self.table.dataset(name, kinds=self._said(name), quartiles=quartiles)
+
+    def with_kinds(self, /, **kinds: str) -> "Dataset":
+        """Return the same table with these columns' kinds changed; the others stay as they are."""
+        targets = [name for name, kind in kinds.items() if kind == "target" and name != self.target]
+        if len(targets) > 1:
+            raise TableError(f"{listed(targets)} cannot all be the target; one column is")
+        if targets:
+            others = {name: kind for name, kind in kinds.items() if name != targets[0]}
+            return self.table.dataset(targets[0], kinds=self._said(targets[0]) | others)
+        return self.table.dataset(self.target, kinds=self._said(self.target) | kinds, quartiles=self.quartiles or None)
+
+    def _said(self, target: str) -> dict[str, str]:
+        return {c.name: c.kind for c in self.columns if not c.guessed and c.kind != "target" and c.name != target}
+
+    def __repr__(self) -> str:
+        used = sum(kind != "ignore" for kind in self.kinds.values())
+        size = f"{self.n_rows:,} rows, {used} columns, {self.n_classes} classes"
+        return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
+
+
+def _rows(column: Values, keep: np.ndarray) -> Values:
+    series = column.series[keep].reset_index(drop=True)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.cat.remove_unused_categories()
+    return Values(column.name, series, column.declared, column.hint)
+
+
+def _build(
+    table: Table,
+    target: str,
+    classes: pd.Series,
+    values: Sequence[Values],
+    kinds: dict[str, str],
+    quartiles: bool,
+    notes: list[str],
+    stop: StopToken,
+) -> Dataset:
+    _check_kinds(kinds, target, table)
+    columns, series, digests = [], {}, []
+    for column in values:
+        stop.check()
+        if column.name == target:
+            shown, parsed = _target_column(column, classes, target), column.series
+            digests.append(digest_series(classes, stop))
+        else:
+            shown, parsed = _feature_column(column, kinds.get(column.name), table)
+            digests.append(digest_series(parsed, stop))
+        columns.append(shown)
+        series[column.name] = parsed
+    notes += _column_notes(columns)
+    if not any(column.kind not in ("target", "ignore") for column in columns):
+        notes.append("no column is left to predict from; change a kind from 'ignore'")
+    return Dataset(
+        name=table.name,
+        frame=pd.DataFrame(series),
+        target=target,
+        columns=tuple(columns),
+        hash=combine([(column.name, column.kind) for column in columns], digests),
+        notes=tuple(notes),
+        options=table.options,
+        quartiles=quartiles,
+        table=table,
+        labels=classes,
+    )
+
+
+def _target_column(column: Values, classes: pd.Series, target: str) -> Column:
+    return Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
+
+
+def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Column, pd.Series]:
+    """Return a feature as shown, and its series, made numeric where text was said to be."""
+    series = column.series
+    n_levels, missing = series.nunique(), int(series.isna().sum())
+    if said is None:
+        kind, why = guess_kind(column, n_levels=n_levels, n_present=len(series) - missing, limits=table.limits)
+        return Column(column.name, kind, True, why, n_levels, missing), series
+    if said in ("categorical", "ordinal"):
+        check_levels(column.name, n_levels, table.limits)
+    if said != "ignore" and pd.api.types.is_datetime64_any_dtype(series.dtype):
+        raise TableError(
+            f"column {column.name!r} holds dates and cannot be {said}; its year, month and weekday are columns"
+        )
+    if said == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
+        options = table.options
+        series = force_numbers(text_of(series), options.decimal or ".", options.thousands or "")
+    return Column(column.name, said, False, "as you said", n_levels, missing), series
+
+
+def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
+    for name, kind in kinds.items():
+        if name not in table.names:
+            raise TableError(
+                f"no column is called {name!r}{nearest(name, table.names)}; the columns are {listed(table.names)}"
+            )
+        if kind not in KINDS:
+            raise TableError(f"kind {kind!r} of column {name!r} is none of {', '.join(KINDS)}{nearest(kind, KINDS)}")
+        if (kind == "target") != (name == target):
+            raise TableError(
+                f"column {name!r} is the target and cannot be {kind}; choose another target first"
+                if name == target
+                else f"{name!r} cannot be the target too: {target!r} is"
+            )
+
+
+def _column_notes(columns: Sequence[Column]) -> list[str]:
+    guessed = [column for column in columns if column.guessed]
+    groups = (
+        ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
+        ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
+        ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
+        ("of dates and split into year, month and weekday", [c.name for c in guessed if c.why.startswith("dates;")]),
+        ("with one value only", [c.name for c in columns if c.levels == 1 and c.kind not in ("ignore", "target")]),
+    )
+    return [
+        f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} {what}: {listed(names)}"
+        for what, names in groups
+        if names
+    ]

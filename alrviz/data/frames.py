@@ -1,0 +1,187 @@
+"""Tables that carry their own types: pandas DataFrames, and Parquet files.
+
+A type is a statement: text stays text (also where it looks like numbers), a category keeps its levels and their order,
+a boolean has two levels, a number is a number. Only gaps and dates are still looked for in text.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from alrviz.data.interpret import Parsed, Values
+from alrviz.data.limits import Limits, check_bytes, check_columns, check_rows
+from alrviz.data.names import clean_names
+from alrviz.data.numbers import parse_dates, short
+from alrviz.data.options import ReadOptions
+from alrviz.data.source import Buffer
+from alrviz.data.text import TextColumn, detect_missing, text_index
+from alrviz.errors import TableError
+from alrviz.stop import StopToken
+
+BATCH = 16384  # rows of a Parquet file between two looks at the stop token
+
+
+def number_text(number: float) -> str:
+    """Return a number as a level's name: 3 for 3.0, the shortest text that reads back the same otherwise."""
+    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(float(number))
+
+
+def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    """Return the columns of a DataFrame; its index is left out."""
+    check_columns(frame.shape[1], limits)
+    check_rows(len(frame), limits)
+    check_bytes(int(frame.memory_usage(index=False, deep=False).sum()), limits)
+    names, notes = clean_names([_name(label) for label in frame.columns])
+    columns: list[Values | TextColumn] = []
+    for position, name in enumerate(names):
+        stop.check()
+        columns.append(from_series(name, frame.iloc[:, position].reset_index(drop=True)))
+    return settle(columns, options, notes, stop)
+
+
+def _name(label: object) -> str:
+    return " ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def settle(columns: list[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken) -> Parsed:
+    """Finish the text among typed columns: gaps and dates."""
+    missing = options.missing
+    if missing is None:
+        missing, doubts = detect_missing([column for column in columns if isinstance(column, TextColumn)], stop)
+        notes = notes + doubts
+    tokens = tuple(dict.fromkeys(("", *missing)))
+    result = []
+    for column in columns:
+        stop.check()
+        if isinstance(column, TextColumn):
+            column = column.without(tokens)
+            dates = parse_dates(column, day_first=False)
+            if dates is not None and dates[1]:
+                notes = [*notes, dates[1]]
+            column = Values(column.name, column.categorical() if dates is None else dates[0])
+        result.append(column)
+    filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
+    return Parsed(result, filled, notes)
+
+
+def from_series(name: str, series: pd.Series) -> Values | TextColumn:
+    """Return one column by its dtype."""
+    series = series.rename(name)
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _from_categorical(name, series)
+    if pd.api.types.is_bool_dtype(dtype):
+        return Values(
+            name, _categorical(name, series, ["False", "True"], series.astype("boolean").astype("Int8")), "categorical"
+        )
+    if pd.api.types.is_complex_dtype(dtype):
+        raise TableError(f"column {name!r} holds complex numbers; numbers, text, dates or categories were expected")
+    if pd.api.types.is_numeric_dtype(dtype):
+        return Values(name, _numbers(name, series))
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return Values(name, _naive(series))
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        return Values(name, _numbers(name, series.dt.total_seconds()), hint="a length of time, in seconds")
+    return _from_objects(name, series)
+
+
+def _naive(series: pd.Series) -> pd.Series:
+    dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None)
+    return dates.astype("datetime64[us]")
+
+
+def _from_objects(name: str, series: pd.Series) -> Values | TextColumn:
+    kind = pd.api.types.infer_dtype(series, skipna=True)
+    if kind in ("decimal", "floating", "integer", "mixed-integer-float"):
+        return Values(name, _numbers(name, series.astype(float)))
+    if kind in ("date", "datetime", "datetime64"):
+        return Values(name, _naive(series))
+    if kind == "boolean":
+        return from_series(name, series.astype("boolean"))
+    gaps = series.isna().to_numpy()
+    values = series.to_numpy(dtype=object)
+    return TextColumn.from_values(
+        name, [None if gap else _text(value) for value, gap in zip(values, gaps, strict=True)]
+    )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return number_text(float(value))
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def _numbers(name: str, series: pd.Series) -> pd.Series:
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        raise TableError(
+            f"column {name!r} is {short(float(values[infinite[0]]))} in data row {infinite[0] + 1:,}; infinities are "
+            "errors: mend the value, or make it missing"
+        )
+    whole = np.isfinite(values).all() and (np.abs(values) < 2**53).all() and (values == np.floor(values)).all()
+    return pd.Series(values.astype(np.int64) if whole else values, name=name)
+
+
+def _from_categorical(name: str, series: pd.Series) -> Values:
+    categories = series.cat.categories
+    numeric = pd.api.types.is_numeric_dtype(categories.dtype) and not pd.api.types.is_bool_dtype(categories.dtype)
+    labels = [number_text(value) if numeric else _text(value) for value in categories]
+    kind = "ordinal" if series.cat.ordered else "categorical"
+    return Values(name, _categorical(name, series, labels, series.cat.codes), kind)
+
+
+def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Series) -> pd.Series:
+    index, inverse = np.arange(len(labels)), pd.Index(labels, dtype=object)
+    if inverse.has_duplicates:  # 1 and "1" are one level once they are text
+        index, inverse = pd.factorize(inverse)
+    lookup = np.append(index, -1)
+    numbers = np.where(series.isna().to_numpy(), -1, codes.to_numpy(dtype=np.float64, na_value=-1)).astype(np.int64)
+    values = pd.Categorical.from_codes(lookup[numbers], categories=text_index(list(inverse)))
+    return pd.Series(values.remove_unused_categories(), name=name)
+
+
+def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading."""
+    try:
+        columns, notes = _parquet_columns(data, limits, stop)
+    except (pa.ArrowException, OSError) as error:
+        raise TableError(f"the Parquet file is damaged or not one ({error})") from error
+    return settle(columns, options, notes, stop)
+
+
+def _parquet_columns(data: Buffer, limits: Limits, stop: StopToken) -> tuple[list[Values | TextColumn], list[str]]:
+    schema = pq.read_schema(pa.BufferReader(data))
+    check_columns(len(schema), limits)
+    # Text comes as dictionaries: a level of a megabyte that fills a million rows is then kept once.
+    texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+    file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+    check_rows(file.metadata.num_rows, limits)
+    names, notes = clean_names(list(schema.names))
+    batches, size = [], 0
+    for batch in file.iter_batches(batch_size=BATCH):
+        stop.check()
+        size += batch.nbytes
+        check_bytes(size, limits, unpacked=True)
+        batches.append(batch)
+    if not batches:
+        raise TableError("the table has names but no rows; at least one row of values was expected")
+    table = pa.Table.from_batches(batches).unify_dictionaries()
+    columns = [_from_arrow(name, table.column(i), schema.field(i).type) for i, name in enumerate(names)]
+    return columns, notes
+
+
+def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType) -> Values | TextColumn:
+    if pa.types.is_decimal(declared):
+        column = column.cast(pa.float64())
+    if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(declared):
+        joined = column.combine_chunks()
+        joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+        codes = joined.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        return TextColumn.of(name, codes, joined.dictionary.cast(pa.string()))
+    return from_series(name, column.to_pandas())

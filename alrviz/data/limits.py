@@ -1,0 +1,76 @@
+"""What a table may be at most, checked before memory is filled.
+
+A server reads tables of strangers, so it passes `Limits`; in a user's own Python there are none. Sizes are of the
+decompressed content, and every check runs while reading, not after it: a small file that unpacks to 300 GB is refused
+at the first byte too many.
+"""
+
+from dataclasses import dataclass
+
+from alrviz.errors import TableError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most a table may have; None is no limit.
+
+    `bytes` counts the decompressed file (for Parquet and DataFrames the columns in memory), `rows` data rows, `columns`
+    all columns with the class, `levels` the levels of one used categorical column, `classes` those of the target.
+    """
+
+    bytes: int | None = None
+    rows: int | None = None
+    columns: int | None = None
+    levels: int | None = None
+    classes: int | None = None
+
+
+NO_LIMITS = Limits()
+
+
+def size_text(size: int) -> str:
+    """Return `size` in bytes as people write it: "300 MB"."""
+    value = float(size)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.0f} TB"
+
+
+def check_bytes(size: int, limits: Limits, *, unpacked: bool = False) -> None:
+    """Raise `TableError` if `size` bytes are too many; `unpacked` says that the size is a lower bound so far."""
+    if limits.bytes is not None and size > limits.bytes:
+        what = "unpacks to more than" if unpacked else f"holds {size_text(size)}, more than"
+        raise TableError(f"the table {what} the {size_text(limits.bytes)} allowed here; take fewer rows or columns")
+
+
+def check_rows(rows: int, limits: Limits) -> None:
+    """Raise `TableError` if the table has too many rows; `rows` may be what was read so far."""
+    if limits.rows is not None and rows > limits.rows:
+        raise TableError(f"the table has more than the {limits.rows:,} rows allowed here; take a sample of its rows")
+
+
+def check_columns(columns: int, limits: Limits) -> None:
+    """Raise `TableError` if the table has too many columns."""
+    if limits.columns is not None and columns > limits.columns:
+        raise TableError(
+            f"the table has {columns:,} columns, at most {limits.columns:,} are allowed here; leave some out"
+        )
+
+
+def check_levels(name: str, levels: int, limits: Limits) -> None:
+    """Raise `TableError` if a column used as categorical has too many levels."""
+    if limits.levels is not None and levels > limits.levels:
+        raise TableError(
+            f"column {name!r} has {levels:,} levels, at most {limits.levels:,} are allowed here; make its kind 'ignore'"
+        )
+
+
+def check_classes(name: str, classes: int, limits: Limits) -> None:
+    """Raise `TableError` if the target has too many classes."""
+    if limits.classes is not None and classes > limits.classes:
+        raise TableError(
+            f"column {name!r} has {classes:,} classes, at most {limits.classes:,} are allowed here; "
+            "choose another target"
+        )

@@ -1,0 +1,164 @@
+"""Which texts are numbers or dates, in which convention, and their values.
+
+A column is a column of numbers when every level that is not missing is one. The convention (decimal mark, thousands
+marks) is the table's, and the one under which most columns are numbers; so 1,5 beside 2,25 makes a decimal comma,
+1,234 beside 0.5 makes thousands marks. Codes are no numbers: a leading zero (00202), or more than 15 digits, which a
+float would not tell apart, keeps a column text.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
+from alrviz.data.text import NUMBERLIKE, TextColumn
+from alrviz.errors import TableError
+from alrviz.stop import NEVER, StopToken
+
+CODE = r"^[+-]?(0[0-9]|[0-9]{16})"
+INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
+SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
+DATE_FORMATS = (
+    (r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$", ("%Y-%m-%d",)),
+    (r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}$", ("%Y/%m/%d",)),
+    (r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}$", ("%d.%m.%Y",)),
+    (r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}$", ("%m/%d/%Y", "%d/%m/%Y")),
+    (r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}$", ("%d-%m-%Y", "%m-%d-%Y")),
+    (
+        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?$",
+        ("ISO8601",),
+    ),
+)
+
+
+def number_pattern(decimal: str, thousands: str) -> str:
+    """Return the regular expression of a number in this convention, infinities included."""
+    point = "\\" + decimal
+    mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
+    whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
+    return rf"^[+-]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+
+
+def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken = NEVER) -> tuple[str, str]:
+    """Return (decimal, thousands), detected where `options` leaves them open.
+
+    Ties go to the plain point, then to what the delimiter suggests: a file cut at semicolons comes from where the comma
+    is the decimal mark, so 1,234 in it is 1.234; elsewhere it is a thousand.
+    """
+    choices = [
+        (decimal, thousands)
+        for decimal in DECIMALS
+        for thousands in THOUSANDS
+        if options.decimal in (None, decimal) and options.thousands in (None, thousands) and decimal != thousands
+    ]
+    comma_first = options.delimiter == ";"
+    choices.sort(key=lambda c: (c != (".", ""), (c[0] == ".") == comma_first, THOUSANDS.index(c[1])))
+    samples = []
+    for column in columns:
+        stop.check()
+        levels = column.levels[:SAMPLE]
+        if len(levels) and pc.all(pc.match_substring_regex(levels, NUMBERLIKE)).as_py() and not _all_plain(levels):
+            samples.append(levels)
+    if not samples or len(choices) == 1:
+        return choices[0]
+    scores = [sum(_all_match(levels, number_pattern(*choice)) for levels in samples) for choice in choices]
+    return choices[int(np.argmax(scores))]
+
+
+def _all_match(levels: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(levels, pattern)).as_py())
+
+
+def _all_plain(levels: pa.Array) -> bool:
+    return _all_match(levels, "^[+-]?[0-9]+$")
+
+
+def parse_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series | None:
+    """Return the column as int64 (whole, nothing missing) or float64 with NaN, or None where it is not of numbers.
+
+    Raises `TableError` for a number beyond a float's range, or an infinity, naming column and row.
+    """
+    levels = column.levels
+    if len(levels) == 0 or not _all_match(levels, number_pattern(decimal, thousands)) or _all_match(levels, INFINITE):
+        return None
+    if pc.any(pc.match_substring_regex(levels, CODE)).as_py():
+        return None
+    return pd.Series(_values(column, decimal, thousands), name=column.name)
+
+
+def force_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series:
+    """Return the column as numbers because it was said to be numeric; `TableError` names the first that is none."""
+    good = pc.match_substring_regex(column.levels, number_pattern(decimal, thousands)).to_numpy(zero_copy_only=False)
+    if not good.all():
+        rows = [(column.first_row(int(level)), int(level)) for level in np.flatnonzero(~good)[:1000]]
+        row, level = min(rows)
+        raise TableError(
+            f"column {column.name!r} cannot be numeric: {short(column.levels[level].as_py())} in data row {row:,} is "
+            f"not a number (decimal mark {decimal!r}); make its kind 'categorical', or give the missing tokens"
+        )
+    return pd.Series(_values(column, decimal, thousands), name=column.name)
+
+
+def _values(column: TextColumn, decimal: str, thousands: str) -> np.ndarray:
+    levels = pc.ascii_ltrim(column.levels, "+")
+    if thousands:
+        levels = pc.replace_substring_regex(
+            levels, "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands, ""
+        )
+    if decimal == ",":
+        levels = pc.replace_substring(levels, ",", ".")
+    numbers = np.append(levels.to_numpy(zero_copy_only=False).astype(object), np.nan)
+    with np.errstate(over="ignore"):
+        numbers = numbers.astype(np.float64)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        row, level = min((column.first_row(int(level)), int(level)) for level in infinite[:1000])
+        raise TableError(
+            f"column {column.name!r} has {short(column.levels[level].as_py())} in data row {row:,}, beyond what a "
+            "number can hold; infinities are errors: mend the value, or make it missing"
+        )
+    values = numbers[column.codes]
+    return values.astype(np.int64) if _whole(numbers[:-1]) and (column.codes >= 0).all() else values
+
+
+def _whole(numbers: np.ndarray) -> bool:
+    return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
+
+
+def parse_dates(column: TextColumn, *, day_first: bool) -> tuple[pd.Series, str] | None:
+    """Return the column as datetimes and a note about an ambiguous order, or None where it is not of dates."""
+    for pattern, formats in DATE_FORMATS:
+        if len(column.levels) == 0 or not _all_match(column.levels, pattern):
+            continue
+        texts = column.levels.to_pylist()
+        parsed = {form: _to_datetime(texts, form) for form in formats}
+        fitting = [form for form in formats if not parsed[form].isna().any()]
+        if not fitting:
+            return None
+        chosen = next((form for form in fitting if form.startswith("%d") == day_first), fitting[0])
+        note = ""
+        if len(fitting) > 1:
+            order = "day" if chosen.startswith("%d") else "month"
+            note = f"dates in {column.name!r} are read {order} first, as {texts[0]!r} can be read both ways"
+        values = np.append(parsed[chosen].to_numpy(), np.datetime64("NaT"))
+        return pd.Series(values[column.codes], name=column.name), note
+    return None
+
+
+def _to_datetime(texts: Sequence[str], form: str) -> pd.DatetimeIndex:
+    index = pd.DatetimeIndex(pd.to_datetime(pd.Series(texts, dtype=object), format=form, errors="coerce", utc=True))
+    return index.tz_localize(None)
+
+
+def short(text: object, width: int = 60) -> str:
+    """Return a value as it appears in messages: quoted, and cut when long."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= width else quoted[: width - 1] + "…"
+
+
+def listed(names: Sequence[object]) -> str:
+    """Return names as they appear in messages: the first eight, and how many more there are."""
+    return ", ".join(short(name) for name in names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

@@ -1,0 +1,65 @@
+"""How the text of a table is to be read: what the reader detects, shows and lets its user change."""
+
+from dataclasses import dataclass
+
+from alrviz.errors import TableError, nearest
+
+DELIMITERS = (",", ";", "\t", "|")
+DECIMALS = (".", ",")
+THOUSANDS = ("", ",", ".", " ", "'")
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How text becomes a table; None means: detect it. `Dataset.options` holds what was in force, all filled in.
+
+    `delimiter` is one character, `encoding` one of Python's names, `decimal` "." or ",", `thousands` "" (no marks),
+    ",", ".", " " or "'", `missing` the texts that stand for a missing value (an empty cell always does), `header`
+    whether the first row holds the names. Formats that carry their own types use `missing` alone.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    missing: tuple[str, ...] | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
+            raise TableError(
+                f"delimiter {self.delimiter!r} is not one character such as {', '.join(map(repr, DELIMITERS))}"
+            )
+        if self.delimiter is not None and not self.delimiter.isascii():
+            raise TableError(
+                f"delimiter {self.delimiter!r} is not plain ASCII, such as {', '.join(map(repr, DELIMITERS))}"
+            )
+        _among("decimal", self.decimal, DECIMALS)
+        _among("thousands", self.thousands, THOUSANDS)
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise TableError(f"decimal and thousands are both {self.decimal!r}; they must differ")
+        if isinstance(self.missing, str):
+            raise TableError(
+                f"missing is a text, {self.missing!r}; a tuple of texts was expected, such as ({self.missing!r},)"
+            )
+        if self.missing is not None:
+            object.__setattr__(self, "missing", tuple(str(token).strip() for token in self.missing))
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+
+
+def _among(name: str, value: str | None, choices: tuple[str, ...]) -> None:
+    if value is not None and value not in choices:
+        raise TableError(f"{name} {value!r} is none of {', '.join(map(repr, choices))}{nearest(value, choices)}")
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError) as error:
+        raise TableError(
+            f"no encoding of text is called {encoding!r}; one was expected, such as "
+            f"{', '.join(ENCODINGS)}{nearest(encoding, ENCODINGS)}"
+        ) from error

@@ -1,0 +1,85 @@
+"""`read_table`: any table a person is likely to have, made ready for a classifier.
+
+    bytes -> gunzip -> format -> text or typed columns -> numbers, dates, levels -> target and kinds
+    source.py          delimited, arff, excel, frames     interpret.py             dataset.py, kinds.py
+
+Everything detected is shown (`Dataset.options`, `Dataset.notes`, `Column.why`) and can be said instead.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from alrviz.data.arff import read_arff
+from alrviz.data.dataset import Dataset, Table
+from alrviz.data.delimited import read_delimited
+from alrviz.data.excel import read_excel
+from alrviz.data.frames import read_frame, read_parquet
+from alrviz.data.interpret import Parsed, interpret
+from alrviz.data.limits import NO_LIMITS, Limits
+from alrviz.data.options import ReadOptions
+from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
+from alrviz.stop import NEVER, StopToken
+
+__all__ = ["Limits", "ReadOptions", "read_columns", "read_table"]
+
+
+def read_table(
+    path_or_frame: Any,
+    target: str | None = None,
+    *,
+    options: ReadOptions | None = None,
+    limits: Limits | None = None,
+    name: str | None = None,
+    quartiles: bool | None = None,
+    stop: StopToken = NEVER,
+    **kinds: str,
+) -> Dataset:
+    """Read a table and say what its columns are.
+
+    `path_or_frame` is a path, bytes, an open binary file or a pandas DataFrame; CSV and its relatives, Parquet, ARFF
+    and xlsx are told apart by content, and each may be gzipped. `target` names the class (default: a column called
+    class, target, label, y or outcome, else the last). Keywords name columns and give their kind: "categorical",
+    "numeric", "ordinal", "ignore" or "target"; for columns named as a parameter is, use `Dataset.with_kinds`. A
+    numeric target of more than 20 values is refused unless `quartiles=True` cuts it into four classes or
+    `quartiles=False` keeps each value as one. `options` overrides what is detected in text, `limits` refuses tables
+    that are too large, `stop` ends the reading from another thread.
+
+    Raises `TableError` where the table cannot be read or used, `Stopped` when stopped, `FileNotFoundError`.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.5, 2.5, 9.5], "colour": ["red", "red", "blue"], "class": ["no", "no", "yes"]})
+    >>> read_table(frame).kinds
+    {'size': 'numeric', 'colour': 'categorical'}
+    """
+    targets = [column for column, kind in kinds.items() if kind == "target"]
+    if target is None and len(targets) == 1:
+        target = targets[0]
+    table = read_columns(path_or_frame, options=options, limits=limits, name=name, stop=stop)
+    return table.dataset(target, kinds=kinds, quartiles=quartiles, stop=stop)
+
+
+def read_columns(
+    path_or_frame: Any,
+    *,
+    options: ReadOptions | None = None,
+    limits: Limits | None = None,
+    name: str | None = None,
+    stop: StopToken = NEVER,
+) -> Table:
+    """Read a table without choosing a target: the first half of `read_table`, for whoever asks the user in between."""
+    options, limits = options or ReadOptions(), limits or NO_LIMITS
+    if isinstance(path_or_frame, pd.DataFrame):
+        parsed = read_frame(path_or_frame, options, limits, stop)
+    else:
+        parsed = _read_bytes(load_bytes(path_or_frame, limits, stop), options, limits, stop)
+    return Table.of(name or default_name(path_or_frame), parsed.columns, parsed.options, limits, parsed.notes)
+
+
+def _read_bytes(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    kind = sniff_format(data)
+    if kind == "delimited":
+        columns, options, notes = read_delimited(data, options, limits, stop)
+        return interpret(columns, options, notes, stop)
+    reader = {"parquet": read_parquet, "arff": read_arff, "xlsx": read_excel}[kind]
+    return reader(data, options, limits, stop)

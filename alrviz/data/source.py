@@ -1,0 +1,128 @@
+"""From what a user hands over to plain bytes, and what kind of file they are.
+
+Contents decide, never the name's ending: a table renamed or uploaded without a name reads the same. Bytes are taken in
+pieces of a few MB, with the stop token and the limit on size asked at each, so that neither a huge file nor a gzip bomb
+gets further than one piece beyond what is allowed.
+"""
+
+import gzip
+import io
+import os
+import re
+import zlib
+from pathlib import Path
+from typing import Protocol
+
+from alrviz.data.limits import Limits, check_bytes
+from alrviz.errors import TableError, nearest
+from alrviz.stop import StopToken
+
+Buffer = bytes | bytearray
+
+PIECE = 1 << 21  # bytes at a time: a few milliseconds from disk, 10-20 ms of decompression
+
+# What people drop by mistake, by the first bytes. Anything else that is binary is only said to be so.
+FOREIGN = {
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or CSV",
+    b"SQLite format 3": "an SQLite database",
+    b"\x89HDF": "an HDF5 file",
+    b"\x7fELF": "a program",
+    b"MZ\x90": "a program",
+    b"7z\xbc\xaf": "a 7z archive; unpack it first",
+    b"Rar!": "a RAR archive; unpack it first",
+    b"BZh": "a bzip2 archive; unpack it first",
+    b"\xfd7zXZ": "an xz archive; unpack it first",
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive; unpack it first",
+    b"ARROW1": "an Arrow file; save it as Parquet",
+    b"\x80\x04\x95": "a Python pickle, which is never opened",
+    b"\x80\x05\x95": "a Python pickle, which is never opened",
+}
+ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
+
+
+class Readable(Protocol):
+    """An open binary file, as far as it is used here."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to `size` bytes, none at the end."""
+        ...
+
+
+def default_name(source: object) -> str:
+    """Return the name a table gets from where it came: the file's name without its endings."""
+    if not isinstance(source, str | os.PathLike):
+        return "table"
+    return (
+        re.sub(r"\.(gz|csv|tsv|txt|tab|data|parquet|pq|arff|xlsx)\b", "", Path(source).name, flags=re.IGNORECASE)
+        or "table"
+    )
+
+
+def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
+    """Return the decompressed bytes of a path, of bytes, or of an open binary file.
+
+    Raises `TableError` where the bytes are too many, or the compression is damaged, and `FileNotFoundError` with the
+    nearest name in that folder.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        check_bytes(len(source), limits)
+        data = bytes(source)
+    elif isinstance(source, str | os.PathLike):
+        data = _load_file(Path(source), limits, stop)
+    elif hasattr(source, "read"):
+        data = _drain(source, limits, stop, unpacked=False)
+    else:
+        raise TableError(
+            f"a table cannot be read from {type(source).__name__}; a path, bytes, an open binary file or a pandas "
+            "DataFrame was expected"
+        )
+    return _unpack(data, limits, stop) if data.startswith(b"\x1f\x8b") else data
+
+
+def _load_file(path: Path, limits: Limits, stop: StopToken) -> Buffer:
+    if not path.exists():
+        folder = path.parent if path.parent.is_dir() else Path()
+        raise FileNotFoundError(f"no file {str(path)!r}{nearest(path.name, os.listdir(folder))}")
+    if path.is_file():
+        check_bytes(path.stat().st_size, limits)
+    with path.open("rb") as file:
+        return _drain(file, limits, stop, unpacked=False)
+
+
+def _unpack(data: Buffer, limits: Limits, stop: StopToken) -> Buffer:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return _drain(file, limits, stop, unpacked=True)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TableError(f"the gzip file is damaged or cut short ({error}); fetch it again") from error
+
+
+def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -> Buffer:
+    data = bytearray()  # grows in place: joining pieces would stand still for as long as one big copy takes
+    while True:
+        stop.check()
+        piece = file.read(PIECE)
+        if isinstance(piece, str):
+            raise TableError("the file was opened as text; open it in binary mode, 'rb'")
+        if not piece:
+            return data
+        check_bytes(len(data) + len(piece), limits, unpacked=unpacked)
+        data += piece
+
+
+def sniff_format(data: Buffer) -> str:
+    """Return "parquet", "xlsx", "arff" or "delimited"; raise `TableError` for what is known to be no table."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    for start, what in FOREIGN.items():
+        if data.startswith(start):
+            raise TableError(f"this is {what}, not a table; CSV, TSV, Parquet, ARFF or xlsx was expected")
+    if ARFF_START.match(data[:PIECE]):
+        return "arff"
+    return "delimited"
