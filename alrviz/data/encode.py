@@ -77,7 +77,6 @@ class Encoder:
         rows = len(columns[0]) if columns else 0
         if not rows:
             raise TableError(f"nothing to learn from: the table has {rows} rows and {len(columns)} columns")
-        kinds = choose_kinds(columns, names, self.categorical_features)
         classes, codes = class_codes(y, rows)
         weights = row_weights(sample_weight, rows)
         if not (weights > 0).all():
@@ -85,6 +84,7 @@ class Encoder:
             columns = [column[kept] for column in columns]
             classes, codes = class_codes(classes[codes[kept]], int(kept.sum()))
             weights = weights[kept]
+        kinds = choose_kinds(columns, names, self.categorical_features)
         coded = []
         for name, kind, column in zip(names, kinds, columns, strict=True):
             stop.check()

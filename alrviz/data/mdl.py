@@ -14,6 +14,7 @@ rows cost about 20 ms to sort; a stop token is asked before and after, and betwe
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -119,8 +120,11 @@ def sorted_entries(
 def _table(weights: np.ndarray) -> np.ndarray:
     """Return c log2 c for c = 0 .. sum of the weights; empty where they are not whole, or too many."""
     total = weights.sum()
-    if total >= _TABLE or (weights % 1).any():
-        return np.empty(0)
+    return np.empty(0) if total >= _TABLE or (weights % 1).any() else _whole_numbers(int(total))
+
+
+@lru_cache(maxsize=1)  # the columns of one table all ask for the same
+def _whole_numbers(total: int) -> np.ndarray:
     numbers = np.arange(1.0, total + 1)
     return np.concatenate([[0.0], numbers * np.log2(numbers)])
 
