@@ -2,9 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-
-_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class Step:
     penalty: float
     grad_norm: float
     step_size: float
-    extra: Mapping[str, float] = field(default=_NOTHING)
+    extra: Mapping[str, float] = field(default_factory=dict)
 
 
 CONVERGED = "converged"

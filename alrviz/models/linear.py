@@ -55,12 +55,13 @@ class LinearModel:
         n = codes.shape[1]
         return Rows(codes, np.zeros(n, np.int32), np.ones(n), self.space.levels, self.n_classes, n_jobs)
 
-    def scores(
-        self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER
-    ) -> Floats:
+    def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N)."""
-        rows = self.rows(codes, n_jobs)
-        return rows.forward(self.space.layout, self._table(rows), self.bias, stop=stop)[:, : self.n_classes]
+        return self.forward(self.rows(codes, n_jobs), stop)[:, : self.n_classes]
+
+    def forward(self, rows: Rows, stop: StopToken = NEVER) -> Floats:
+        """Return the padded scores (N, W) of prepared rows."""
+        return rows.forward(self.space.layout, self._table(rows), self.bias, stop=stop)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""

@@ -171,7 +171,13 @@ class Rows:
         return float(nll), float(slope), float(curvature)
 
     def settle(
-        self, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats | None, weights: Floats | None = None
+        self,
+        z: Floats,
+        dz: Floats | None,
+        t: float,
+        out: Floats,
+        residual: Floats | None,
+        weights: Floats | None = None,
     ) -> Sums:
         """Write z + t dz to `out` (without dz: `out` is z) and, if given, its residuals; return the sums.
 

@@ -1,0 +1,110 @@
+"""From counted tables and a recipe's parameters to what a driver runs: objective, solver, start.
+
+AnJE is assembled like the others, at its own weights and with no steps to take: one path serves every family.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.solvers import Solver, make_solver
+from alrviz.models.linear import Unseen
+from alrviz.models.parameterisation import Parameterisation, parameterise
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Floats, Rows
+from alrviz.stop import NEVER, StopToken
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fit ready to run.
+
+    Attributes:
+        objective, solver, w0: what is minimised, how, and from where (S + 1, C).
+        max_iter, tol: step limit and tolerance.
+    """
+
+    objective: LinearObjective
+    solver: Solver
+    w0: Floats
+    max_iter: int
+    tol: float
+
+
+def assemble(
+    rows: Rows, tables: Tables, family: str, params: Mapping[str, Any], classes: Any, stop: StopToken = NEVER
+) -> Fit:
+    """Return the fit that `family` with `params` (complete, as a recipe holds them) makes of `tables` and `rows`.
+
+    `classes` are the labels that `class_weight` may name.
+
+    Raises:
+        RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
+    """
+    if family == "anje":
+        return _assemble(rows, tables, "lr", {**_NO_STEPS, **params}, "anje", stop)
+    start_model = {"zero": 0, "one": 1, "anje": "anje"}[params["start"]]
+    name = "diagonal" if params.get("scale") == "diagonal" else family
+    weighted = rows if params["class_weight"] is None else _class_weighted(rows, params["class_weight"], classes)
+    return _assemble(weighted, tables, name, params, start_model, stop)
+
+
+_NO_STEPS: Mapping[str, Any] = {
+    "alpha": 0.0, "penalty": "phi", "center": 0, "solver": "gd", "memory": 1, "max_iter": 0, "tol": 0.0
+}  # fmt: skip
+
+
+def _assemble(
+    rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], start_model: object, stop: StopToken
+) -> Fit:
+    alpha, on_phi = params["alpha"], params["penalty"] == "phi"
+    fallback = params["center"] if alpha > 0 else start_model
+    m_estimate = params["unseen"] == "m-estimate"
+    if name != "lr" or start_model != 0 or fallback != 0:  # log theta is used somewhere
+        tables.require_finite()
+        if m_estimate and tables.smoothing == 0:
+            raise RecipeError(
+                "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
+            )
+    parameterisation = parameterise(name, tables, alpha if on_phi else 0.0)
+    objective = LinearObjective(
+        rows,
+        parameterisation,
+        alpha=alpha,
+        penalty=params["penalty"],
+        center=params["center"],
+        unseen=_unseen(parameterisation, fallback, params["missing"]) if m_estimate else None,
+        stop=stop,
+    )
+    w0 = parameterisation.weights_of(start_model)
+    return Fit(
+        objective, make_solver(_solver_name(params), params["memory"], objective), w0, params["max_iter"], params["tol"]
+    )
+
+
+def _solver_name(params: Mapping[str, Any]) -> str:
+    return "lbfgs" if params["solver"] == "auto" else str(params["solver"])
+
+
+def _unseen(parameterisation: Parameterisation, model: object, missing: str) -> Unseen:
+    return Unseen(parameterisation.unseen_phi(model), known_only=missing == "skip")
+
+
+def _class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
+    """Rows whose weights are multiplied by their class's weight, "balanced" being N / (C N_y)."""
+    if class_weight == "balanced":
+        mass = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
+        factor = mass.sum() / (rows.n_classes * np.maximum(mass, np.finfo(float).tiny))
+    else:
+        known = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
+        factor = np.ones(rows.n_classes)
+        for label, weight in class_weight.items():
+            if label not in known:
+                listed = ", ".join(map(repr, list(known)[:8]))
+                raise RecipeError(f"class_weight names {label!r}, which is no class; expected some of {listed}")
+            factor[known[label]] = weight
+    return rows.with_weights(rows.weights * factor[rows.y])

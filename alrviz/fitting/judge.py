@@ -1,0 +1,65 @@
+"""When a fit has ended, and the sentence that says so."""
+
+import math
+from collections import deque
+
+from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.solvers import State
+from alrviz.fitting.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
+
+# Over how many steps the decrease is judged: one lucky short step ends nothing.
+WINDOW = 5
+# NLL per row under which a perfectly led training set counts as separated.
+SEPARATED_NLL = 1e-6
+# Scores recomputed from the weights may differ from those kept by this much, relative to the largest.
+SCORES_AGREE = 1e-9
+
+
+class Judge:
+    """Looks at every state of one fit; remembers the last few values of F.
+
+    Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol).
+    """
+
+    def __init__(self, objective: LinearObjective, max_iter: int, tol: float):
+        self._objective = objective
+        self._max_iter = max_iter
+        self._tol = tol
+        self._values: deque[float] = deque(maxlen=WINDOW + 1)
+
+    def verdict(self, state: State) -> Outcome | None:
+        """Return why the fit ends at `state`, or None if it goes on."""
+        point, total = state.point, self._objective.total
+        if not math.isfinite(point.objective):
+            return Outcome(DIVERGED, f"the objective is no longer a finite number at step {state.index}")
+        self._values.append(point.objective)
+        if self._max_iter == 0:
+            return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
+        if point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
+            return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
+                           "no best model exists, weights would grow without end")  # fmt: skip
+        if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
+            return Outcome(CONVERGED, f"F fell by less than {self._tol:g} of itself over {WINDOW} steps "
+                           "and its slopes are small")  # fmt: skip
+        if state.stalled:
+            return Outcome(CONVERGED, "no step lowers F any further within the precision of floating point")
+        if state.index >= self._max_iter:
+            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} steps were taken and F was still falling")
+        return None
+
+    def _flat(self) -> bool:
+        if len(self._values) <= WINDOW:
+            return False
+        first, last = self._values[0], self._values[-1]
+        return first - last < self._tol * max(abs(last), 1e-300)
+
+    def confirm(self, outcome: Outcome, state: State) -> Outcome:
+        """Return `outcome`, or a failure if the scores kept are not those of the weights."""
+        if outcome.code == DIVERGED:
+            return outcome
+        fresh = self._objective.scores(state.point.w)[:, : self._objective.n_classes]
+        kept = state.point.z[:, : self._objective.n_classes]
+        apart = float(abs(fresh - kept).max(initial=0.0)) / max(1.0, float(abs(fresh).max(initial=0.0)))
+        if apart <= SCORES_AGREE:
+            return outcome
+        return Outcome(FAILED, f"scores kept along the run and recomputed from the weights differ by {apart:.1e}")

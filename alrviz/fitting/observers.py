@@ -1,0 +1,58 @@
+"""What is looked at beside the objective: scores on training rows (free, from the pass) and on held-out rows (timed apart)."""
+
+import math
+import time
+from collections.abc import Callable
+
+from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.solvers import State
+from alrviz.passes.rows import Floats, Rows, Sums
+
+Observer = Callable[[State], dict[str, float]]
+
+
+def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
+    """Return log loss per row, 0-1 loss and RMSE = sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2)."""
+    return {
+        "log_loss": sums.nll / total,
+        "error": sums.wrong / total,
+        "rmse": math.sqrt(sums.squares / total / n_classes),
+    }
+
+
+def training(objective: LinearObjective) -> Observer:
+    """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
+
+    def observe(state: State) -> dict[str, float]:
+        sums = state.point.sums
+        scores = per_row(sums, objective.total, objective.n_classes)
+        phi = objective.scale * state.point.w
+        return {
+            "train_error": scores["error"],
+            "train_rmse": scores["rmse"],
+            "lead": 1.0 - sums.tied / objective.total,
+            "phi_norm": math.sqrt(float((phi * phi).sum())),
+        }
+
+    return observe
+
+
+def heldout(objective: LinearObjective, rows: Rows) -> Observer:
+    """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
+    total = float(rows.weights.sum())
+    spent = 0.0
+
+    def observe(state: State) -> dict[str, float]:
+        nonlocal spent
+        start = time.perf_counter()
+        z = objective.scores(state.point.w, rows)
+        scores = per_row(rows.settle(z, None, 0.0, z, None), total, objective.n_classes)
+        spent += time.perf_counter() - start
+        return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
+
+    return observe
+
+
+def constant_log_loss(log_p: Floats, rows: Rows) -> float:
+    """Return the log loss per row on `rows` of a model that gives every row the same log probabilities (C,)."""
+    return float(-(log_p[rows.y] * rows.weights).sum() / rows.weights.sum())

@@ -1,0 +1,148 @@
+"""From a data set to rows that can be fitted: split, encode, count; each done once for all who ask.
+
+The cuts and levels are learned on the training rows alone. What was prepared is kept with its data set (the latest few
+encodings), so that racers, orders and repeated runs share it.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
+from alrviz.fitting.recipe import Recipe
+from alrviz.models.space import CellSpace
+from alrviz.models.tables import Tables, count_tables
+from alrviz.passes.rows import Rows
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+# Encodings and tables kept per data set: as many as a race over orders, or one of another discretisation, goes back to.
+KEPT = 4
+
+
+class Prepared:
+    """Training and held-out rows of one encoding, and the tables counted on them.
+
+    Attributes:
+        encoder: fitted on the training rows; None where the caller encoded.
+        encoded, holdout: training rows, and held-out rows or None.
+        rows, heldout_rows: the same for the passes.
+    """
+
+    def __init__(
+        self, encoded: Encoded, holdout: Encoded | None, encoder: Encoder | None = None, n_jobs: int | None = None
+    ):
+        self.encoder = encoder
+        self.encoded = encoded
+        self.holdout = holdout
+        self.rows = _rows(encoded, n_jobs)
+        self.heldout_rows = None if holdout is None else _rows(holdout, n_jobs)
+        self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def tables(self, order: int, smoothing: float, stop: StopToken = NEVER) -> Tables:
+        """Return the counts of order n, from memory if they were asked for before."""
+        with _turn(self._lock, stop):
+            return _remember(
+                self._tables,
+                (order, smoothing),
+                lambda: count_tables(self.rows, CellSpace(self.encoded.levels, order), smoothing, stop),
+            )
+
+
+def _rows(encoded: Encoded, n_jobs: int | None) -> Rows:
+    return Rows(encoded.codes, encoded.y, encoded.weights, encoded.levels, encoded.n_classes, n_jobs)
+
+
+class _Shelf:
+    """What is kept with one data set."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.items: OrderedDict[Any, Prepared] = OrderedDict()
+
+
+_shelves: "WeakKeyDictionary[Dataset, _Shelf]" = WeakKeyDictionary()
+_shelves_lock = threading.Lock()
+
+
+def prepare(dataset: "Dataset", recipe: Recipe, n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
+    """Split and encode `dataset` as `recipe` says.
+
+    Raises:
+        Stopped: if the token was pulled meanwhile.
+        TableError: if no model can be learned from the table.
+    """
+    missing = recipe.params["missing"]
+    key = (recipe.discretize, recipe.n_bins, missing, recipe.holdout, recipe.seed, n_jobs)
+    with _shelves_lock:
+        shelf = _shelves.setdefault(dataset, _Shelf())
+    with _turn(shelf.lock, stop):
+        return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop))
+
+
+def _encode(dataset: "Dataset", recipe: Recipe, n_jobs: int | None, stop: StopToken) -> Prepared:
+    train, held = split(dataset.y, recipe.holdout, recipe.seed)
+    frame, labels = dataset.X, dataset.y
+    stop.check()
+    encoder = Encoder(discretize=recipe.discretize, n_bins=recipe.n_bins, missing=recipe.params["missing"])
+    X, y = frame.iloc[train], labels[train]
+    encoder.fit(X, y, stop=stop)
+    encoded = encoder.encode(X, y, stop=stop)
+    holdout = encoder.encode(frame.iloc[held], labels[held], stop=stop) if len(held) else None
+    return Prepared(encoded, holdout, encoder, n_jobs)
+
+
+def split(y: NDArray[Any], holdout: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return ascending row numbers for training and for holding out, stratified by class.
+
+    A class of one row is never held out, and every class keeps a row for training.
+    """
+    rows = np.arange(len(y))
+    _, code, size = np.unique(y, return_inverse=True, return_counts=True)
+    single = size[code] == 1
+    rest = rows[~single]
+    n_held = round(holdout * len(y))
+    if n_held == 0 or len(rest) < 2:
+        return rows, rows[:0]
+    from sklearn.model_selection import train_test_split
+
+    several = int((size > 1).sum())
+    n_held = min(n_held, len(rest) - several)
+    if n_held < several:  # too few to give every class its share: one row of each class stays, the rest is drawn freely
+        keep = rest[np.unique(code[rest], return_index=True)[1]]
+        rest = np.setdiff1d(rest, keep)
+        held = np.random.default_rng(seed).choice(rest, n_held, replace=False) if n_held else rest[:0]
+    else:
+        _, held = train_test_split(rest, test_size=n_held, random_state=seed, stratify=code[rest])
+    return np.setdiff1d(rows, held), np.sort(held)
+
+
+def _remember(shelf: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any]) -> Any:
+    if key not in shelf:
+        shelf[key] = make()
+        while len(shelf) > KEPT:
+            shelf.popitem(last=False)
+    shelf.move_to_end(key)
+    return shelf[key]
+
+
+@contextmanager
+def _turn(lock: threading.Lock, stop: StopToken) -> Iterator[None]:
+    """Wait for `lock`, but not past a stop."""
+    while not lock.acquire(timeout=0.02):
+        stop.check()
+    try:
+        stop.check()
+        yield
+    finally:
+        lock.release()

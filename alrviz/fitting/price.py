@@ -1,0 +1,180 @@
+"""What a fit costs, before it is run: parameters, bytes, seconds per pass, and whether it is refused.
+
+From the shape of a table alone every cell counts as seen: an upper bound. With the table at hand the number of cells that
+occur is found by looking at (a sample of) the tuples, and the bytes follow from it.
+"""
+
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alrviz.errors import MemoryLimitError
+from alrviz.fitting.memory import free_memory
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.snapshots import LIMIT
+from alrviz.models.space import MOST_CELLS, check_order, count_cells
+from alrviz.passes.rows import lanes_of
+from alrviz.passes.speed import Work, seconds_per_pass
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+
+# Tuples looked at to find the share of cells that occur; beyond them the share is taken as the same.
+SAMPLE = 256
+# Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and gradients of
+# two points, direction and its products, log theta, counts.
+_VECTORS = 14
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one fit costs.
+
+    Attributes:
+        parameters: C + C * (number of cells).
+        cells_seen: cells that occur in the rows (an upper bound where the table is not at hand).
+        bytes: peak memory of preparing and fitting.
+        seconds_per_pass: one NLL and gradient; None if it was not asked for.
+        allowed: bytes that may be used.
+        refused: why it will not be run; empty if it will.
+    """
+
+    parameters: int
+    cells_seen: int
+    bytes: int
+    seconds_per_pass: float | None
+    allowed: int
+    refused: str = ""
+
+
+def price(
+    levels: ArrayLike,
+    n_classes: int,
+    n_rows: int,
+    recipe: Recipe,
+    *,
+    cells_seen: int | None = None,
+    n_heldout: int = 0,
+    max_memory: int | None = None,
+    timed: bool = True,
+) -> Price:
+    """Return the price of `recipe` on a table of that shape; nothing is allocated.
+
+    Raises:
+        RecipeError: if the order is higher than the number of columns.
+    """
+    levels = np.asarray(levels, np.int64)
+    order = int(recipe.params["order"])
+    check_order(len(levels), order)
+    cells = count_cells(levels, order)
+    n_tuples = comb(len(levels), order)
+    seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
+    size = _bytes(len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, recipe)
+    allowed = free_memory() // 2 if max_memory is None else max_memory
+    seconds = seconds_per_pass(Work(n_rows, n_tuples, n_classes, seen)) if timed and cells <= MOST_CELLS else None
+    parameters = n_classes * (1 + cells)
+    return Price(parameters, seen, size, seconds, allowed, _refusal(order, cells, size, allowed))
+
+
+def price_of(
+    encoded: "Encoded",
+    recipe: Recipe,
+    holdout: "Encoded | None" = None,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+    timed: bool = False,
+) -> Price:
+    """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated."""
+    shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
+    heldout = holdout.n_rows if holdout is not None else 0
+    bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
+    if bound.refused and count_cells(encoded.levels, int(recipe.params["order"])) > MOST_CELLS:
+        return bound
+    seen = estimate_seen(encoded, int(recipe.params["order"]), stop)
+    return price(*shape, cells_seen=seen, n_heldout=heldout, max_memory=max_memory, timed=timed)
+
+
+def require_memory(price: Price) -> None:
+    """Raise `MemoryLimitError` with the numbers if `price` is refused."""
+    if price.refused:
+        raise MemoryLimitError(price.refused, price.bytes, price.allowed)
+
+
+def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER) -> int:
+    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from that many drawn at random."""
+    a = encoded.n_columns
+    n_tuples = comb(a, order)
+    if n_tuples <= SAMPLE:
+        from itertools import combinations
+
+        chosen = np.array(list(combinations(range(a), order)))
+    else:  # a fixed seed: the same table has the same price
+        rng = np.random.default_rng(0)
+        chosen = np.array([np.sort(rng.choice(a, order, replace=False)) for _ in range(SAMPLE)])
+    seen = possible = 0
+    for columns in chosen:
+        stop.check()
+        seen += _occurring(encoded, columns)
+        possible += int(encoded.levels[columns].prod())
+    if n_tuples <= SAMPLE:
+        return seen
+    return round(seen / possible * count_cells(encoded.levels, order))
+
+
+def _occurring(encoded: "Encoded", columns: np.ndarray) -> int:
+    card = int(encoded.levels[columns].prod())
+    key = np.zeros(encoded.n_rows, np.int64)
+    inside = np.ones(encoded.n_rows, bool)
+    for j in columns:
+        key = key * encoded.levels[j] + encoded.codes[j]
+        inside &= encoded.codes[j] < encoded.levels[j]
+    key = key[inside]
+    if card > 8 * len(key):
+        return len(np.unique(key))
+    occurs = np.zeros(card, bool)
+    occurs[key] = True
+    return int(occurs.sum())
+
+
+def _bytes(
+    a: int,
+    order: int,
+    n_rows: int,
+    n_heldout: int,
+    n_classes: int,
+    n_tuples: int,
+    cells: int,
+    seen: int,
+    recipe: Recipe,
+) -> int:
+    padded = lanes_of(n_classes)[1]
+    rows = n_rows + n_heldout
+    codes = rows * (a * 3 + 12)
+    scores = 8 * padded * (3 * n_rows + n_heldout)
+    space = n_tuples * (order * 12 + 16)
+    dense = cells + n_tuples
+    table = 8 * dense * padded
+    counting = 8 * dense * n_classes
+    vector = 8 * (seen + 1) * n_classes
+    memory = int(recipe.params.get("memory", 1)) if recipe.solver == "lbfgs" else 0
+    snapshots = min(LIMIT, int(recipe.params.get("max_iter", 0)) * vector // 2)
+    fitting = scores + 2 * table + (_VECTORS + 2 * memory) * vector + snapshots
+    return int(codes + space + max(counting + 3 * vector, fitting))
+
+
+def _refusal(order: int, cells: int, size: int, allowed: int) -> str:
+    if cells > MOST_CELLS:
+        return (
+            f"order {order} has {cells:,} cells here; at most {MOST_CELLS:,} can be numbered. "
+            "Choose a lower order, or fewer levels or columns"
+        )
+    if size > allowed:
+        return (
+            f"order {order} needs about {size / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. "
+            "Choose a lower order, fewer levels or columns, or a higher max_memory"
+        )
+    return ""

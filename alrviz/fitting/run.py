@@ -1,0 +1,331 @@
+"""A run: one fit of one recipe on one data set, as a stream of steps that can be watched, paused and stopped.
+
+    run = Run(load_demo("led"), Recipe("alr", order=2, alpha=0))
+    for step in run.steps(): ...            # in this thread
+    run.start(); run.pause(); run.step(); run.resume(); run.stop(); run.join()      # on a thread of its own
+
+The first k steps of a run are those of a fit with max_iter=k, bit for bit, however it was paused in between.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from alrviz.errors import AlrvizError, Stopped
+from alrviz.fitting import observers
+from alrviz.fitting.assemble import Fit, assemble
+from alrviz.fitting.judge import Judge
+from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.price import Price, price_of, require_memory
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.snapshots import Snapshots
+from alrviz.fitting.solvers import State
+from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
+from alrviz.fitting.trace import Trace
+from alrviz.fitting.worker import Worker
+from alrviz.models.linear import LinearModel
+from alrviz.models.parameterisation import parameterise
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Floats
+from alrviz.passes.warm import warm_for
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.data.encoded import Encoded
+
+_log = logging.getLogger(__name__)
+
+
+class Run:
+    """One fit.
+
+    Args:
+        dataset: the table.
+        recipe: what to fit and how.
+        n_jobs: threads for the passes; None for all.
+        max_memory: bytes the fit may take; None for half of what is free when it starts.
+
+    Attributes:
+        trace: the steps so far; readable from any thread at any time.
+        outcome: None until the run has ended, then why.
+        activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
+        price: parameters, bytes and seconds per pass, once known.
+        notes: sentences the reader should see before trusting the curve.
+        compile_seconds: what compiling took; in no other number.
+    """
+
+    def __init__(
+        self, dataset: "Dataset | None", recipe: Recipe, *, n_jobs: int | None = None, max_memory: int | None = None
+    ):
+        self.dataset = dataset
+        self.recipe = recipe
+        self.trace = Trace()
+        self.outcome: Outcome | None = None
+        self.activity = ""
+        self.price: Price | None = None
+        self.notes: list[str] = []
+        self.compile_seconds = 0.0
+        self._n_jobs = n_jobs
+        self._max_memory = max_memory
+        self._stop = StopToken()
+        self._ending = threading.Lock()
+        self._prepared: Prepared | None = None
+        self._fit: Fit | None = None
+        self._tables: Tables | None = None
+        self._state: State | None = None
+        self._seconds = 0.0
+        self._snapshots = Snapshots()
+        self._worker = Worker(self._turn, f"alrviz-run-{recipe.label}")
+
+    @classmethod
+    def of(
+        cls,
+        encoded: "Encoded",
+        recipe: Recipe,
+        holdout: "Encoded | None" = None,
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+    ) -> "Run":
+        """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
+        run = cls(None, recipe, n_jobs=n_jobs, max_memory=max_memory)
+        run._prepared = Prepared(encoded, holdout, None, n_jobs)
+        return run
+
+    # -- driving ------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Fit on a thread of its own; the same as `resume`."""
+        self._worker.resume()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._worker.resume()
+
+    def pause(self) -> None:
+        """Take no further step once the present one has ended."""
+        self._worker.pause()
+
+    def step(self, count: int = 1) -> None:
+        """Take `count` steps on the run's thread, then pause."""
+        self._worker.step(count)
+
+    def stop(self) -> None:
+        """End the run at once, from any state and thread: no step is added after this returns."""
+        self._end(Outcome(STOPPED, "stopped on request"))
+        self._stop.stop()
+        self._worker.stop()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until the run's thread has ended; returns whether it has."""
+        return self._worker.join(timeout)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the remaining steps, fitting in this thread; an error is raised here and ends the run."""
+        while (step := self.advance()) is not None:
+            yield step
+
+    def advance(self) -> Step | None:
+        """Take one step in this thread and return it; None if the run has ended."""
+        if self.outcome is not None:
+            return None
+        try:
+            step, verdict = self._next()
+        except Stopped:
+            return None
+        except AlrvizError as error:
+            self._end(Outcome(FAILED, str(error)))
+            raise
+        except Exception as error:
+            self._end(Outcome(FAILED, f"an error in alrviz itself: {type(error).__name__}: {error}"))
+            raise
+        accepted = self.trace.append(step)
+        if verdict is not None:
+            self._end(verdict)
+        return step if accepted else None
+
+    def replay(self, index: int) -> "Run":
+        """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
+        if self.dataset is None and self._prepared is not None:
+            other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, n_jobs=self._n_jobs)
+        else:
+            other = Run(self.dataset, self.recipe, n_jobs=self._n_jobs, max_memory=self._max_memory)
+        while len(other.trace) <= index and other.advance() is not None:
+            pass
+        return other
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def phase(self) -> str:
+        """One of "waiting", "preparing", "running", "paused" or "ended"."""
+        if self.outcome is not None:
+            return "ended"
+        if self._worker.paused:
+            return "paused"
+        if self._state is not None:
+            return "running"
+        return "preparing" if self.activity else "waiting"
+
+    @property
+    def encoded(self) -> "Encoded | None":
+        """The training rows, once prepared."""
+        return self._prepared.encoded if self._prepared else None
+
+    @property
+    def holdout(self) -> "Encoded | None":
+        """The held-out rows, once prepared; None without any."""
+        return self._prepared.holdout if self._prepared else None
+
+    @property
+    def encoder(self) -> Any:
+        """The encoder fitted on the training rows, once prepared."""
+        return self._prepared.encoder if self._prepared else None
+
+    @property
+    def tables(self) -> Tables | None:
+        """Counts and log theta, once prepared."""
+        return self._tables
+
+    @property
+    def scale(self) -> Floats | None:
+        """scale (S + 1, C) of phi = scale * w, once prepared; the last row belongs to the class weights."""
+        return self._fit.objective.scale if self._fit else None
+
+    @property
+    def state(self) -> State | None:
+        """The solver's state at the latest step."""
+        return self._state
+
+    @property
+    def model(self) -> LinearModel | None:
+        """The model at the latest step."""
+        return self._fit.objective.model(self._state.point.w) if self._fit and self._state else None
+
+    @property
+    def snapshots(self) -> list[int]:
+        """Indices of the steps whose weights are kept."""
+        return self._snapshots.indices
+
+    def phi_at(self, index: int) -> tuple[int, Floats]:
+        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision."""
+        kept, w = self._snapshots.at(index)
+        assert self._fit is not None  # noqa: S101 (a snapshot exists)
+        return kept, self._fit.objective.scale * w
+
+    @property
+    def separation(self) -> "MappingProxyType[str, float]":
+        """The separation meter: share of (cell, class) pairs with count 0, share of rows that lead, norm of phi."""
+        last = self.trace[-1].extra if len(self.trace) else {}
+        empty = self._tables.empty_share if self._tables else float("nan")
+        meter = {
+            "empty_share": empty,
+            "lead": last.get("lead", float("nan")),
+            "phi_norm": last.get("phi_norm", float("nan")),
+        }
+        return MappingProxyType(meter)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> bool:
+        """One turn of the worker: errors have become the outcome, which is where a watcher looks."""
+        try:
+            return self.advance() is not None and self.outcome is None
+        except AlrvizError:
+            return False
+        except Exception:
+            _log.exception("run of %s failed", self.recipe.name)
+            return False
+
+    def _end(self, outcome: Outcome) -> None:
+        with self._ending:
+            if self.outcome is None:
+                self.trace.close()
+                self.outcome = outcome
+
+    def _next(self) -> tuple[Step, Outcome | None]:
+        if self._fit is None:
+            self._prepare()
+        fit = self._fit
+        assert fit is not None  # noqa: S101 (prepared above)
+        begin = time.perf_counter()
+        if self._state is None:
+            state = fit.solver.init(fit.objective, fit.w0)
+        else:
+            state = fit.solver.advance(fit.objective, self._state)
+        self._seconds += time.perf_counter() - begin
+        self._state = state
+        verdict = self._judge.verdict(state)
+        if verdict is not None:
+            verdict = self._judge.confirm(verdict, state)
+        extra: dict[str, float] = {}
+        for observe in self._observers:
+            extra.update(observe(state))
+        self._snapshots.add(state.index, state.point.w)
+        return self._report(state, extra), verdict
+
+    def _report(self, state: State, extra: dict[str, float]) -> Step:
+        point = state.point
+        return Step(
+            index=state.index,
+            kind="inner",
+            evaluations=state.evaluations,
+            passes=state.passes,
+            seconds=self._seconds,
+            objective=point.objective,
+            nll=point.sums.nll,
+            penalty=point.penalty,
+            grad_norm=float((point.gradient**2).sum()) ** 0.5,
+            step_size=state.step_size,
+            extra=extra,
+        )
+
+    def _prepare(self) -> None:
+        recipe, stop = self.recipe, self._stop
+        if self._prepared is None:
+            self.activity = "encoding"
+            self._prepared = prepare(self.dataset, recipe, self._n_jobs, stop)  # type: ignore[arg-type]
+        prepared = self._prepared
+        self.activity = "pricing"
+        self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop)
+        require_memory(self.price)
+        self.activity = "compiling"
+        self.compile_seconds = warm_for(prepared.rows)
+        stop.check()
+        self.activity = "counting cells"
+        self._tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"], stop)
+        classes = prepared.encoded.classes
+        fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop)
+        self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
+        self._observers = [observers.training(fit.objective)]
+        self.trace.rows = fit.objective.total
+        if prepared.heldout_rows is not None:
+            self._observers.append(observers.heldout(fit.objective, prepared.heldout_rows))
+            self.trace.heldout_rows = float(prepared.heldout_rows.weights.sum())
+        self._baselines(prepared, self._tables, stop)
+        self.activity = "fitting"
+        self._fit = fit
+
+    def _baselines(self, prepared: Prepared, tables: Tables, stop: StopToken) -> None:
+        """The log losses that every curve is compared with: class shares, and AnJE of the same order."""
+        sets = {"": prepared.rows, "heldout_": prepared.heldout_rows}
+        finite = tables.smoothing > 0
+        model = LinearModel(tables.space, tables.seen, *_anje(tables)) if finite else None
+        for prefix, rows in sets.items():
+            if rows is None:
+                continue
+            stop.check()
+            self.trace.baseline[f"{prefix}class_shares"] = observers.constant_log_loss(tables.log_pi, rows)
+            if model is not None:
+                z = model.forward(rows, stop)
+                total = float(rows.weights.sum())
+                self.trace.baseline[f"{prefix}anje"] = rows.settle(z, None, 0.0, z, None).nll / total
+
+
+def _anje(tables: Tables) -> tuple[Floats, Floats]:
+    phi = parameterise("lr", tables).weights_of("anje")
+    return phi[:-1], phi[-1]

@@ -1,0 +1,123 @@
+"""A race: several recipes on one data set, fitted side by side and fairly.
+
+One thread takes one step of one racer at a time, in turn, and each step has all threads of the passes; a racer's clock counts
+its own steps only. So curves over seconds can be compared, and no racer is slowed by another.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from alrviz.errors import AlrvizError, RecipeError
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from alrviz.fitting.worker import Worker
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+_log = logging.getLogger(__name__)
+
+
+class Race:
+    """Racers on one data set; made by `race`, nothing runs until `start` or `step`.
+
+    Attributes:
+        dataset: the table.
+        recipes: one per racer.
+        runs: one `Run` per racer, in the same order.
+    """
+
+    def __init__(self, dataset: "Dataset", recipes: Sequence[Recipe], **limits: int | None):
+        self.dataset = dataset
+        self.recipes = tuple(recipes)
+        self.runs = tuple(Run(dataset, recipe, **limits) for recipe in self.recipes)
+        self._worker = Worker(self._round, "alrviz-race")
+
+    def start(self) -> None:
+        """Race on a thread of its own; the same as `resume`."""
+        self._worker.resume()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._worker.resume()
+
+    def pause(self) -> None:
+        """Take no further round once the present one has ended."""
+        self._worker.pause()
+
+    def step(self, count: int = 1) -> None:
+        """Let every racer take `count` steps, then pause."""
+        self._worker.step(count)
+
+    def stop(self) -> None:
+        """End every run at once: no step is added after this returns."""
+        for run in self.runs:
+            run.stop()
+        self._worker.stop()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until the race's thread has ended; returns whether it has."""
+        return self._worker.join(timeout)
+
+    @property
+    def ended(self) -> bool:
+        """Whether every racer has an outcome."""
+        return all(run.outcome is not None for run in self.runs)
+
+    @property
+    def phase(self) -> str:
+        """One of "waiting", "preparing", "running", "paused" or "ended"."""
+        if self.ended:
+            return "ended"
+        if not self._worker.started:
+            return "waiting"
+        if self._worker.paused:
+            return "paused"
+        return "running" if any(len(run.trace) for run in self.runs) else "preparing"
+
+    @property
+    def activity(self) -> str:
+        """What the first racer that has no step yet is doing."""
+        return next((run.activity for run in self.runs if run.outcome is None and not len(run.trace)), "fitting")
+
+    def frame(self) -> "pd.DataFrame":
+        """Return the tidy rows of all traces: racer (its number), label, name, then the columns of `Trace.frame`."""
+        import pandas as pd
+
+        frames = []
+        for number, run in enumerate(self.runs):
+            frame = run.trace.frame()
+            frame.insert(0, "racer", number)
+            frame.insert(1, "label", run.recipe.label)
+            frame.insert(2, "name", run.recipe.name)
+            frames.append(frame)
+        filled = [frame for frame in frames if len(frame)]
+        return pd.concat(filled, ignore_index=True) if filled else frames[0]
+
+    def _round(self) -> bool:
+        for run in self.runs:
+            try:
+                run.advance()
+            except AlrvizError:
+                continue  # the run's outcome says it; the others go on
+            except Exception:
+                _log.exception("racer %s failed", run.recipe.name)
+        return not self.ended
+
+
+def race(
+    dataset: "Dataset", recipes: Sequence[Recipe], *, n_jobs: int | None = None, max_memory: int | None = None
+) -> Race:
+    """Return a race of `recipes` on `dataset`; nothing is started.
+
+    Racers share what they have in common: the split, the encoding, the counts.
+
+    Raises:
+        RecipeError: without any recipe.
+    """
+    if not recipes:
+        raise RecipeError("a race needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]")
+    return Race(dataset, recipes, n_jobs=n_jobs, max_memory=max_memory)
