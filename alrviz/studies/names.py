@@ -1,0 +1,60 @@
+"""Short names for racers: the family, and of the parameters only those by which racers of one family differ."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from alrviz.fitting.recipe import Recipe
+
+_WORDS = {
+    "order": "n={}",
+    "start": "from {}",
+    "solver": "{}",
+    "alpha": "alpha {:g}",
+    "center": "to {}",
+    "penalty": "on {}",
+    "smoothing": "m={:g}",
+    "max_iter": "{} steps",
+}
+_MODELS = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1"}
+
+
+def short_names(recipes: Sequence[Recipe]) -> list[str]:
+    """One distinct name a recipe: its label where that tells it apart, else what differs ("alr from AnJE").
+
+    >>> short_names([Recipe("lr"), Recipe("alr", start="zero"), Recipe("alr", start="anje")])
+    ['lr', 'alr from 0', 'alr from AnJE']
+    """
+    names = []
+    for recipe in recipes:
+        rivals = [other for other in recipes if other.label == recipe.label]
+        fields = _fields(recipe)
+        differing = [name for name in fields if len({_fields(rival)[name] for rival in rivals}) > 1]
+        names.append(" ".join([recipe.label, *(_word(name, fields[name]) for name in differing)]))
+    count = Counter(names)
+    seen: Counter[str] = Counter()
+    for k, name in enumerate(names):
+        seen[name] += 1
+        if count[name] > 1:
+            names[k] = f"{name} #{seen[name]}"
+    return names
+
+
+def _fields(recipe: Recipe) -> dict[str, Any]:
+    """Parameters and encoding by name, in the order in which a name mentions them, all of them hashable."""
+    params: dict[str, Any] = {**recipe.params, "solver": recipe.solver}
+    weights = params.get("class_weight")
+    if hasattr(weights, "items"):
+        params["class_weight"] = "given"
+    if not params.get("alpha"):  # without a pull neither its center nor its place says anything
+        params = {name: value for name, value in params.items() if name not in ("center", "penalty")} | {
+            "center": None,
+            "penalty": None,
+        }
+    encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
+    first = {name: params[name] for name in _WORDS if name in params}
+    return {**first, **params, **encoding}
+
+
+def _word(name: str, value: Any) -> str:
+    return _WORDS.get(name, name + "={}").format(_MODELS.get(value, value) if name in ("start", "center") else value)
