@@ -1,14 +1,15 @@
 """The exact search along a line: Newton's method on the slope, held inside a bracket.
 
-F is convex along the line and each trial gives its value, slope and curvature for one softmax pass, so the root of the slope
-is found in two or three trials. Only slopes are compared: near the optimum values differ by less than their rounding.
+F is convex along the line and each trial gives its value, slope and curvature for one softmax pass, so the root of the
+slope is found in two or three trials. Only slopes are compared: near the optimum values differ by less than their
+rounding.
 """
 
 import math
 from typing import Protocol
 
-# How far the slope must fall. Measured on adult, connect-4 and LED (n = 2): 0.01 spends a third more trials and saves no
-# iteration; 0.5 costs iterations.
+# How far the slope must fall. Measured on adult, connect-4 and LED (n = 2): 0.01 spends a third more trials and saves
+# no iteration; 0.5 costs iterations.
 EXACT = 0.1
 MOST_TRIALS = 30
 # Separable data pull the minimum out to infinity: a step grows by at most this factor from trial to trial.

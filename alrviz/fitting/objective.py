@@ -1,7 +1,8 @@
 """The penalised log loss of a linear family, as solvers see it.
 
-    F(w) = NLL(phi) + alpha * sum q (w - center)^2,     phi = scale * w,   q = 1 (penalty on w) or scale^2 (penalty on phi)
-    dNLL/dphi[c, k] = sum over rows in cell c of (p_k - 1[k = y]),   dF/dw = scale * dNLL/dphi + 2 alpha q (w - center)
+    F(w) = NLL(phi) + alpha * sum q (w - center)^2,     phi = scale * w,   q = 1 (penalty on w) or scale^2 (penalty on
+    phi) dNLL/dphi[c, k] = sum over rows in cell c of (p_k - 1[k = y]),   dF/dw = scale * dNLL/dphi + 2 alpha q (w -
+    center)
 
 Shapes: w, its gradient and every direction are (S + 1, C): one row per seen cell, the last one for the class weights.
 Scores are linear in w, so along a direction they are z + t dz: after one forward pass each trial costs N C, not a pass.

@@ -1,4 +1,7 @@
-"""What is looked at beside the objective: scores on training rows (free, from the pass) and on held-out rows (timed apart)."""
+"""What is looked at beside the objective.
+
+Scores on training rows come free from the pass; those on held-out rows cost a forward pass, which is timed apart.
+"""
 
 import math
 import time

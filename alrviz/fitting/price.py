@@ -1,7 +1,7 @@
 """What a fit costs, before it is run: parameters, bytes, seconds per pass, and whether it is refused.
 
-From the shape of a table alone every cell counts as seen: an upper bound. With the table at hand the number of cells that
-occur is found by looking at (a sample of) the tuples, and the bytes follow from it.
+From the shape of a table alone every cell counts as seen: an upper bound. With the table at hand the number of cells
+that occur is found by looking at (a sample of) the tuples, and the bytes follow from it.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Tuples looked at to find the share of cells that occur; beyond them the share is taken as the same.
 SAMPLE = 256
-# Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and gradients of
-# two points, direction and its products, log theta, counts.
+# Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and
+# gradients of two points, direction and its products, log theta, counts.
 _VECTORS = 14
 
 
@@ -105,7 +105,7 @@ def require_memory(price: Price) -> None:
 
 
 def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER) -> int:
-    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from that many drawn at random."""
+    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from as many random ones."""
     a = encoded.n_columns
     n_tuples = comb(a, order)
     if n_tuples <= SAMPLE:

@@ -214,7 +214,7 @@ class Run:
     def phi_at(self, index: int) -> tuple[int, Floats]:
         """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision."""
         kept, w = self._snapshots.at(index)
-        assert self._fit is not None  # noqa: S101 (a snapshot exists)
+        assert self._fit is not None
         return kept, self._fit.objective.scale * w
 
     @property
@@ -251,7 +251,7 @@ class Run:
         if self._fit is None:
             self._prepare()
         fit = self._fit
-        assert fit is not None  # noqa: S101 (prepared above)
+        assert fit is not None
         begin = time.perf_counter()
         if self._state is None:
             state = fit.solver.init(fit.objective, fit.w0)

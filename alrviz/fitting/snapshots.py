@@ -12,7 +12,7 @@ LIMIT = 64 * 2**20
 
 
 class Snapshots:
-    """float32 copies of w by step index: the first, the last, and every k-th between, k doubling to stay under `limit`."""
+    """float32 copies of w by step index: the first, the last, and every k-th; k doubles to stay under `limit`."""
 
     def __init__(self, limit: int = LIMIT):
         self._limit = limit

@@ -3,8 +3,9 @@
     lbfgs   d = -H g by the two-loop recursion, H0 = (s.y / y.y) I of the last pair
     gd      d = -g
 
-Both search exactly along the line (line.py), so that one iteration is one forward and one scatter pass and a few trials.
-A `State` is a value: `advance` returns a new one and never writes into the old, arrays that did not change are shared.
+Both search exactly along the line (line.py), so that one iteration is one forward and one scatter pass and a few
+trials. A `State` is a value: `advance` returns a new one and never writes into the old, arrays that did not change are
+shared.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,8 +17,8 @@ from alrviz.fitting.line import exact_step
 from alrviz.fitting.objective import LinearObjective, Point, dot
 from alrviz.passes.rows import Floats
 
-# Scores drift from their weights by rounding as they move along lines; they are recomputed at every step index that is a
-# multiple of this, never because a run pauses or ends, so that the first k steps of any run are the same.
+# Scores drift from their weights by rounding as they move along lines; they are recomputed at every step index that is
+# a multiple of this, never because a run pauses or ends, so that the first k steps of any run are the same.
 REFRESH = 50
 
 
@@ -149,13 +150,13 @@ def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...]) 
 
 
 SOLVERS: dict[str, Callable[[int], Solver]] = {
-    "lbfgs": lambda memory: LBFGS(memory),
-    "gd": lambda memory: GradientDescent(),  # noqa: ARG005 (it keeps none)
+    "lbfgs": LBFGS,
+    "gd": lambda memory: GradientDescent(),
 }
 
 
 def make_solver(name: str, memory: int, objective: LinearObjective) -> Solver:
-    """Return the solver of that name; raises `RecipeError` if the objective lacks what it needs, naming those that fit."""
+    """Return the solver of that name; raises `RecipeError`, naming those that fit, if the objective lacks its needs."""
     solver = SOLVERS[name](memory)
     lacking = solver.needs - objective.offers
     if lacking:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 class Worker:
     """Calls `turn` again and again on a thread of its own until it returns False.
 
-    Between two turns it can be paused and asked for single turns. Ending a turn early is the turn's own business (it holds
-    a stop token); `stop` ends the loop at the next opportunity.
+    Between two turns it can be paused and asked for single turns. Ending a turn early is the turn's own business (it
+    holds a stop token); `stop` ends the loop at the next opportunity.
     """
 
     def __init__(self, turn: Callable[[], bool], name: str):

@@ -10,8 +10,8 @@ Conventions
     gaps      (a,) bool, whether a column has such codes at all (spares the test elsewhere)
     table     (cells + T, W) float64, C order, classes contiguous; W is a multiple of len(width) and pads are 0
     width     a tuple of zeros; its length is the number of lanes moved by one vector instruction
-A pass works on rows begin..end and tuples t0..t1 only, so that the caller can split it between threads and stop it. Scores
-are the same bits however it is split: a row adds its tuples in their order, a cell adds its rows in theirs.
+A pass works on rows begin..end and tuples t0..t1 only, so that the caller can split it between threads and stop it.
+Scores are the same bits however it is split: a row adds its tuples in their order, a cell adds its rows in theirs.
 """
 
 import llvmlite.ir as ir
@@ -26,10 +26,11 @@ CHUNK = 512
 
 
 @intrinsic
-def add_lanes(typingctx, target, at, source, start, width):  # noqa: ARG001
+def add_lanes(typingctx, target, at, source, start, width):
     """target.flat[at : at + L] += source.flat[start : start + L], L = len(width), as one vector load, add and store.
 
-    Numba leaves LLVM's SLP vectoriser off, so that the same loop written out stays scalar (2.3 against 1.2 ns at L = 8).
+    Numba leaves LLVM's SLP vectoriser off, so that the same loop written out stays scalar (2.3 against 1.2 ns at L =
+    8).
     """
     lanes = len(width)
     signature = types.void(target, at, source, start, width)

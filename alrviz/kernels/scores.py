@@ -4,9 +4,9 @@
     along z + t dz:   d nll_i / dt   = sum_k p_k dz_k - dz_y
                       d2 nll_i / dt2 = sum_k p_k dz_k^2 - (sum_k p_k dz_k)^2
 
-Conventions: z, dz, residual are (N, W) with the first C lanes in use (pads of a residual are 0); y (N,) int32; weights (N,).
-Sums are kept per CHUNK rows in `parts`, row begin // CHUNK on, and added up by the caller in that order: the same bits for
-any number of threads. `begin` must be a multiple of CHUNK.
+Conventions: z, dz, residual are (N, W) with the first C lanes in use (pads of a residual are 0); y (N,) int32; weights
+(N,). Sums are kept per CHUNK rows in `parts`, row begin // CHUNK on, and added up by the caller in that order: the
+same bits for any number of threads. `begin` must be a multiple of CHUNK.
 A chunk is turned class-major first, so that every loop runs along rows and vectorises for any number of classes.
 """
 
@@ -35,7 +35,7 @@ _ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole 
 def _bits(typingctx, value):
     """The bits of a float64 as int64."""
 
-    def codegen(context, builder, sig, args):  # noqa: ARG001
+    def codegen(context, builder, sig, args):
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.int64(types.float64), codegen
@@ -45,7 +45,7 @@ def _bits(typingctx, value):
 def _from_bits(typingctx, value):
     """The float64 that has these bits."""
 
-    def codegen(context, builder, sig, args):  # noqa: ARG001
+    def codegen(context, builder, sig, args):
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), codegen
@@ -55,7 +55,7 @@ def _from_bits(typingctx, value):
 def _fma(typingctx, a, b, c):
     """a * b + c, fused where the machine can: 1.05 ns an exp against 2.2 with separate operations."""
 
-    def codegen(context, builder, sig, args):  # noqa: ARG001
+    def codegen(context, builder, sig, args):
         double = ir.DoubleType()
         function = builder.module.declare_intrinsic("llvm.fmuladd", [double], ir.FunctionType(double, [double] * 3))
         return builder.call(function, args)
@@ -135,7 +135,7 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
 
 @kernel
 def _rank(s, m, own, y, start, ahead, level):
-    """ahead: how many classes beat the row's own (an equal score before it does); level: how many reach it, itself too."""
+    """ahead: how many classes beat the row's own (an equal score before it does); level: how many reach it, with it."""
     ahead[:m] = 0.0
     level[:m] = 0.0
     for k in range(s.shape[0]):
@@ -146,9 +146,11 @@ def _rank(s, m, own, y, start, ahead, level):
 
 @kernel
 def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
-    """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (nll, wrong, not led, squares); the residual if `write`.
+    """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (nll, wrong, not led, squares); the residual if
+    `write`.
 
-    wrong: weight of rows whose first largest score is another class's; not led: whose own score is not alone at the top;
+    wrong: weight of rows whose first largest score is another class's; not led: whose own score is not alone at the
+    top;
     squares: sum over classes of (p_k - 1[k = y])^2. residual may be dz itself: a row is read before it is written.
     """
     s = np.empty((n_classes, STRIDE))

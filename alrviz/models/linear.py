@@ -77,7 +77,7 @@ class LinearModel:
         return out
 
     def _table(self, rows: Rows) -> Floats:
-        """The dense table, kept until the model is pickled or changed: filling it costs more than scoring a few rows."""
+        """The dense table, kept until the model is pickled: filling it costs more than scoring a few rows."""
         cached = self.__dict__.get("_cached_table")
         if cached is None:
             cached = rows.table(self.space.layout)

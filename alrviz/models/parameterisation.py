@@ -36,7 +36,7 @@ class Parameterisation:
 
     def weights_of(self, model: object) -> Floats:
         """Return w (S + 1, C) of the model that a center (0, 1, "anje") or a start ("zero", "one", "anje") names."""
-        name = _MODEL_OF[model]  # type: ignore[index]
+        name = _MODEL_OF[model]
         if name == "zero":
             return np.zeros_like(self.scale)
         if name == "one":
@@ -53,7 +53,7 @@ class Parameterisation:
 
     def unseen_phi(self, model: object) -> Floats:
         """Return (T, C): phi of a cell that no training row has, in the named model (0 where that model is 0)."""
-        name = _MODEL_OF[model]  # type: ignore[index]
+        name = _MODEL_OF[model]
         log_theta = self.tables.log_theta_unseen
         if name == "zero":
             return np.zeros_like(log_theta)
@@ -66,7 +66,7 @@ def anje_phi(tables: Tables) -> Floats:
 
 
 def parameterise(family: str, tables: Tables, alpha_on_phi: float = 0.0) -> Parameterisation:
-    """Return the parameterisation of "lr", "alr" or "diagonal"; `alpha_on_phi` is alpha if the penalty is on phi, else 0."""
+    """Return the parameterisation of "lr", "alr" or "diagonal"; `alpha_on_phi` is 0 if the penalty is on w."""
     if family == "lr":
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
     elif family == "alr":

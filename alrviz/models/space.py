@@ -1,10 +1,11 @@
 """The cell space of order n: which tuples and cells there are, known before anything is allocated.
 
-A tuple is a set of n of the a columns, a cell a tuple with one level chosen per column. Cells are numbered tuple by tuple,
-tuples in lexicographic order, the last column of a tuple fastest:
+A tuple is a set of n of the a columns, a cell a tuple with one level chosen per column. Cells are numbered tuple by
+tuple, tuples in lexicographic order, the last column of a tuple fastest:
 
     cell_t(x) = first[t] + sum_j code_j(x) * stride[t, j]        card(t) = product of the levels of t's columns
-    number of parameters p = C + C * e_n(levels)                 e_n the elementary symmetric polynomial   (MODELS: [ALR] 3)
+    number of parameters p = C + C * e_n(levels)                 e_n the elementary symmetric polynomial   (MODELS:
+    [ALR] 3)
 """
 
 from dataclasses import dataclass, field
@@ -77,7 +78,7 @@ class CellSpace:
         n_cells = count_cells(levels, n)
         if n_cells > MOST_CELLS:
             raise MemoryLimitError(
-                f"order {n} has {n_cells:,} cells on this table; at most {MOST_CELLS:,} can be numbered: choose a lower "
+                f"order {n} has {n_cells:,} cells here; at most {MOST_CELLS:,} can be numbered; choose a lower "
                 "order or fewer levels",
                 n_cells * 16,
                 MOST_CELLS * 16,

@@ -4,8 +4,8 @@
     log theta_{cell|y}  = log((N_{cell,y} + m / card(t)) / (N_{t,y} + m))
     AnJE:  log p(y|x)   = log pi_y + gamma * sum_t log theta_{x_t|y} - normaliser          (n = 1 is naive Bayes)
 
-N are sums of row weights; N_{t,y} counts the rows of class y that have a cell in tuple t (all of them, unless missing values
-are skipped); card(t) is the product of the numbers of levels seen in the training rows; m is the smoothing.
+N are sums of row weights; N_{t,y} counts the rows of class y that have a cell in tuple t (all of them, unless missing
+values are skipped); card(t) is the product of the numbers of levels seen in the training rows; m is the smoothing.
 Cells that no training row has are left out: `seen` numbers those that are kept, ascending.
 """
 
@@ -84,7 +84,7 @@ class Tables:
         """Raise `RecipeError` where a logarithm of 0 would follow from smoothing = 0."""
         if self.smoothing == 0 and (self.empty_share > 0 or (self.class_counts == 0).any()):
             raise RecipeError(
-                f"smoothing=0 takes the logarithm of 0: {self.empty_share:.1%} of the pairs of a cell and a class do not "
+                f"smoothing=0 takes the logarithm of 0: {self.empty_share:.1%} of the pairs of cell and class do not "
                 "occur; expected a smoothing above 0, 1 is the default"
             )
 
@@ -94,7 +94,7 @@ def count_tables(rows: Rows, space: CellSpace, smoothing: float, stop: StopToken
     dense = rows.count(space.layout, stop)
     cells = dense[: space.n_cells]
     seen = np.flatnonzero(cells.sum(axis=1) > 0)
-    class_counts = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
+    class_counts = np.bincount(rows.y, rows.weights, minlength=rows.n_classes).astype(np.float64)
     return Tables(
         space=space,
         seen=seen,

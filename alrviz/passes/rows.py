@@ -6,10 +6,11 @@
     rows.trial / settle / curve            softmax passes over scores
 
 Every pass runs over parts that take at most about 20 ms each, asks the stop token between them and shares them over
-threads: rows for scores (a row belongs to one part), tuples for gradients and counts (a cell belongs to one part). So no
-part writes where another does, nothing is reduced, and the bits are the same for any number of threads.
+threads: rows for scores (a row belongs to one part), tuples for gradients and counts (a cell belongs to one part). So
+no part writes where another does, nothing is reduced, and the bits are the same for any number of threads.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -170,18 +171,10 @@ class Rows:
         nll, slope, curvature = parts.sum(axis=0)
         return float(nll), float(slope), float(curvature)
 
-    def settle(
-        self,
-        z: Floats,
-        dz: Floats | None,
-        t: float,
-        out: Floats,
-        residual: Floats | None,
-        weights: Floats | None = None,
-    ) -> Sums:
-        """Write z + t dz to `out` (without dz: `out` is z) and, if given, its residuals; return the sums.
+    def settle(self, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats | None) -> Sums:
+        """Write z + t dz to `out` (without dz: `out` is z) and its residuals to `residual`, if given; return the sums.
 
-        `weights` replaces the rows' own. `residual` may be `dz`.
+        `residual` may be `dz`.
         """
         parts = self._parts(4)
         write = residual is not None
@@ -189,11 +182,10 @@ class Rows:
         way, length = (z, 0.0) if dz is None else (dz, t)
         if dz is not None and t == 0.0:
             out[:] = z
-        row_weights = self.weights if weights is None else weights
 
         def work(begin: int, end: int) -> None:
             score_kernels.settle(
-                z, way, length, out, self.y, row_weights, self.n_classes, target, write, parts, begin, end
+                z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
             )
 
         self._by_rows(work)
@@ -213,12 +205,6 @@ class Rows:
         other = object.__new__(Rows)
         other.__dict__.update(self.__dict__)
         other.weights = np.ascontiguousarray(weights, np.float64)
-        return other
-
-    def with_jobs(self, n_jobs: int | None) -> "Rows":
-        """Return the same rows, sharing their arrays, worked on by `n_jobs` threads."""
-        other = self.with_weights(self.weights)
-        other.n_jobs = resolve_jobs(n_jobs)
         return other
 
     def _where(self, layout: Layout) -> tuple[object, ...]:
@@ -243,11 +229,11 @@ class Rows:
         span = max(1, int(_CALL * 8 / CHUNK / self.padded))
         return [(t, min(n_tuples, t + span)) for t in range(0, n_tuples, span)] or [(0, 0)]
 
-    def _by_rows(self, work) -> None:  # noqa: ANN001
+    def _by_rows(self, work: Callable[[int, int], None]) -> None:
         segments = self._row_segments(8)  # a softmax pass costs about as much as eight look-ups
         share(lambda part: work(*segments[part]), len(segments), self._jobs(8))
 
-    def _by_tuples(self, layout: Layout, work, stop: StopToken) -> None:  # noqa: ANN001
+    def _by_tuples(self, layout: Layout, work: Callable[[int, int, int, int], None], stop: StopToken) -> None:
         jobs = min(self._jobs(layout.n_tuples), max(1, layout.n_tuples))
         edges = [layout.n_tuples * k // jobs for k in range(jobs + 1)]
 

@@ -1,9 +1,10 @@
 """How long a pass will take, before one is made.
 
-    seconds = sum over parts of (how often) * (nanoseconds on the reference machine) * (this machine against it) / threads
+    seconds = sum over parts of (how often) * (nanoseconds on the reference machine) * (this machine against it) /
+    threads
 
-The reference figures are medians of kernel timings on two cores of an AMD EPYC (AVX2); the factor of this machine is measured
-once in a process, by one small pass.
+The reference figures are medians of kernel timings on two cores of an AMD EPYC (AVX2); the factor of this machine is
+measured once in a process, by one small pass.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """One pool of threads for the process, and how work is shared out over it.
 
-Kernels release the interpreter's lock, so plain threads run them side by side. Work is cut into parts whose results do not
-depend on who computes them; the number of threads changes the time and nothing else.
+Kernels release the interpreter's lock, so plain threads run them side by side. Work is cut into parts whose results do
+not depend on who computes them; the number of threads changes the time and nothing else.
 """
 
 import os

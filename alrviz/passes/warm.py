@@ -1,7 +1,7 @@
 """Compiling ahead: every kernel a fit will call is called once on a handful of rows of the same types.
 
-Numba keeps what it compiled on disk, so that this takes seconds once on a machine and milliseconds ever after. What it takes
-is never part of a run's seconds.
+Numba keeps what it compiled on disk, so that this takes seconds once on a machine and milliseconds ever after. What it
+takes is never part of a run's seconds.
 """
 
 import threading

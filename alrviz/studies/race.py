@@ -1,7 +1,7 @@
 """A race: several recipes on one data set, fitted side by side and fairly.
 
-One thread takes one step of one racer at a time, in turn, and each step has all threads of the passes; a racer's clock counts
-its own steps only. So curves over seconds can be compared, and no racer is slowed by another.
+One thread takes one step of one racer at a time, in turn, and each step has all threads of the passes; a racer's clock
+counts its own steps only. So curves over seconds can be compared, and no racer is slowed by another.
 """
 
 import logging
