@@ -1,0 +1,176 @@
+"""Demo sets: made by generators of our own with a known truth, played out from rules, or shipped with scikit-learn.
+
+    load_demo("led")                    the usual size, seed 0
+    load_demo("poker-hand", 100_000)    any size, where rows are drawn
+    load_demo("tic-tac-toe", 500)       part of a complete set: rows drawn without replacement, kept in order
+
+Nothing is downloaded and nothing read from disk but scikit-learn's own files.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.demos import games, made
+from alrviz.errors import TableError, nearest
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Demo:
+    """One set: a line about it, the kind of its columns, and its maker.
+
+    `make(rows, rng)` draws any number of rows, usually `rows`; where `rows` is None the set is complete: `make()`.
+    """
+
+    line: str
+    kind: str | dict[str, str]
+    make: Callable[..., pd.DataFrame]
+    rows: int | None = None
+
+
+def _shipped(loader: str) -> Callable[[], pd.DataFrame]:
+    """Return a function that loads a set of scikit-learn's (imported only then)."""
+
+    def whole() -> pd.DataFrame:
+        from sklearn import datasets
+
+        bunch = getattr(datasets, loader)(as_frame=True)
+        names = [str(name) for name in bunch.target_names]
+        classes = np.array(names, dtype=object)[bunch.target.to_numpy()]
+        return bunch.data.assign(**{"class": classes})
+
+    return whole
+
+
+_RANKS = {
+    f"{what}_{card}": kind for card in range(1, 6) for what, kind in (("suit", "categorical"), ("rank", "ordinal"))
+}
+
+_DEMOS = {
+    "led": Demo(
+        "LED: digits on a 7-segment display, each segment wrong in one case of ten; no model beats 26 % error.",
+        "categorical",
+        made.led,
+        3000,
+    ),
+    "led24": Demo(
+        "LED with 17 irrelevant columns: the same digits, more to be misled by.", "categorical", made.led24, 3000
+    ),
+    "waveform": Demo(
+        "Waveform: mixtures of two of three triangular waves at 21 places, with noise; the best error is 14 %.",
+        "numeric",
+        made.waveform,
+        5000,
+    ),
+    "skewed": Demo(
+        "Skewed: 8 columns with levels from frequent to rare (Zipf), 3 classes planted on pairs of columns.",
+        "categorical",
+        made.skewed,
+        5000,
+    ),
+    "parity": Demo(
+        "Parity: is the number of ones among 3 of 8 bits odd? 5 % noise; orders below 3 see nothing.",
+        "categorical",
+        made.parity,
+        2000,
+    ),
+    "xor": Demo(
+        "XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.", "categorical", made.xor, 1000
+    ),
+    "tic-tac-toe": Demo(
+        "Tic-tac-toe: all 958 boards at which a game can end, 626 of them won by x; order 2 tells them all apart.",
+        "categorical",
+        games.tic_tac_toe,
+    ),
+    "balance-scale": Demo(
+        "Balance scale: two weights at two distances, 625 cases; left, right or balance.",
+        "ordinal",
+        games.balance_scale,
+    ),
+    "monks-1": Demo("Monks 1: all 432 robots; a1 = a2 or a5 = 1.", "categorical", lambda: games.monks(1)),
+    "monks-2": Demo(
+        "Monks 2: all 432 robots; exactly two of six columns are 1.", "categorical", lambda: games.monks(2)
+    ),
+    "monks-3": Demo(
+        "Monks 3: all 432 robots; a5 = 3 and a4 = 1, or a5 is not 4 and a2 not 3 (no noise).",
+        "categorical",
+        lambda: games.monks(3),
+    ),
+    "poker-hand": Demo(
+        "Poker hand: five cards dealt fairly, ten classes from nothing to royal flush, by exact rules.",
+        _RANKS,
+        games.poker_hand,
+        20_000,
+    ),
+    "iris": Demo(
+        "Iris: three species by four lengths, 150 flowers (scikit-learn's).", "numeric", _shipped("load_iris")
+    ),
+    "wine": Demo(
+        "Wine: three growers by 13 measurements, 178 wines (scikit-learn's).", "numeric", _shipped("load_wine")
+    ),
+    "breast-cancer": Demo(
+        "Breast cancer: benign or malignant by 30 measurements, 569 cases (scikit-learn's).",
+        "numeric",
+        _shipped("load_breast_cancer"),
+    ),
+    "digits": Demo(
+        "Digits: 1,797 handwritten digits as 8 x 8 grey values (scikit-learn's).", "numeric", _shipped("load_digits")
+    ),
+}
+
+
+def demo_names() -> list[str]:
+    """Return the names of the demo sets."""
+    return list(_DEMOS)
+
+
+def demo_line(name: str) -> str:
+    """Return one line about a demo set."""
+    return _find(name).line
+
+
+def demo_frame(name: str, rows: int | None = None, seed: int = 0) -> pd.DataFrame:
+    """Return a demo set as a DataFrame whose last column is "class"; `load_demo` says more."""
+    demo = _find(name)
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1):
+        raise TableError(f"rows={rows!r}: expected a whole number of at least 1, or None for the usual size")
+    rng = np.random.default_rng(seed)
+    if demo.rows is not None:
+        return demo.make(demo.rows if rows is None else int(rows), rng)
+    frame = demo.make()
+    if rows is None:
+        return frame
+    if rows > len(frame):
+        raise TableError(f"{name} is a complete set of {len(frame)} rows, {rows} were asked for")
+    return frame.iloc[np.sort(rng.choice(len(frame), int(rows), replace=False))].reset_index(drop=True)
+
+
+def load_demo(name: str, rows: int | None = None, seed: int = 0) -> "Dataset":
+    """Return a demo set.
+
+    Parameters
+    ----------
+    name : one of `demo_names()`.
+    rows : how many; None: the usual number. Complete sets give at most what they have.
+    seed : of the generator, or of the choice of rows.
+
+    Raises `TableError` for an unknown name or number of rows.
+    """
+    from alrviz.data.read import read_table
+
+    frame = demo_frame(name, rows, seed)
+    kind = _find(name).kind
+    kinds = kind if isinstance(kind, dict) else dict.fromkeys(frame.columns[:-1], kind)
+    return read_table(frame, target="class", name=name, **kinds)
+
+
+def _find(name: str) -> Demo:
+    if name not in _DEMOS:
+        raise TableError(f"no demo set {name!r}{nearest(name, _DEMOS)}; there are {', '.join(_DEMOS)}")
+    return _DEMOS[name]

@@ -1,0 +1,87 @@
+"""Demo sets drawn at random from a known truth: LED, waveform, skewed, parity, XOR.
+
+Each function takes the number of rows and a numpy Generator, and returns a DataFrame whose last column is "class".
+Levels are text, so that they stay levels; what is drawn about the truth is drawn before the rows.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+SEGMENTS = ("top", "upper_left", "upper_right", "middle", "lower_left", "lower_right", "bottom")
+# Which segments light up for the digits 0 to 9, in the order above (Breiman et al. 1984).
+DIGITS = ("1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "1101111", "1010010", "1111111", "1111011")
+LED_NOISE = 0.1
+
+
+def led(rows: int, rng: np.random.Generator, irrelevant: int = 0) -> pd.DataFrame:
+    """Return digits on a display, each of whose 7 segments is wrong in one case of ten, and random columns beside."""
+    lit = np.array([list(map(int, digit)) for digit in DIGITS])
+    digits = rng.integers(0, len(DIGITS), rows)
+    shown = lit[digits] ^ (rng.random((rows, len(SEGMENTS))) < LED_NOISE)
+    names = [*SEGMENTS, *(f"irrelevant_{j + 1}" for j in range(irrelevant))]
+    return _frame(np.hstack([shown, rng.integers(0, 2, (rows, irrelevant))]), names, digits)
+
+
+def led24(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return LED with 17 irrelevant columns."""
+    return led(rows, rng, irrelevant=17)
+
+
+def waveform(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return mixtures of two of three triangular waves at 21 places, with normal noise (Breiman et al. 1984)."""
+    places = np.arange(1, 22)
+    waves = np.maximum(6 - np.abs(places - np.array([[11], [15], [7]])), 0)
+    first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
+    classes = rng.integers(0, 3, rows)
+    share = rng.random((rows, 1))
+    values = share * waves[first[classes]] + (1 - share) * waves[second[classes]] + rng.normal(size=(rows, 21))
+    frame = pd.DataFrame(values.round(2), columns=[f"x{place}" for place in places])
+    return frame.assign(**{"class": classes.astype(str)})
+
+
+def skewed(
+    rows: int,
+    rng: np.random.Generator,
+    order: int = 2,
+    columns: int = 8,
+    levels: int = 10,
+    classes: int = 3,
+    exponent: float = 1.5,
+) -> pd.DataFrame:
+    """Return columns whose level l has probability ~ l^-exponent (Zipf), and a class planted at the given order.
+
+    The class follows p = softmax(sum over tuples of `order` columns of phi[cell]), phi normal, with standard
+    deviation 2 in each class's score.
+    """
+    tuples = list(combinations(range(columns), order))
+    phi = rng.normal(scale=2 / np.sqrt(len(tuples)), size=(len(tuples), levels**order, classes))
+    zipf = np.arange(1, levels + 1) ** -exponent
+    codes = rng.choice(levels, size=(rows, columns), p=zipf / zipf.sum())
+    scores = np.zeros((rows, classes))
+    for t, chosen in enumerate(tuples):
+        cell = np.ravel_multi_index(tuple(codes[:, chosen].T), (levels,) * order)
+        scores += phi[t, cell]
+    drawn = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)  # the largest of score + Gumbel follows softmax
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    return _frame(letters[codes], [f"x{j + 1}" for j in range(columns)], drawn)
+
+
+def parity(
+    rows: int, rng: np.random.Generator, relevant: int = 3, columns: int = 8, noise: float = 0.05
+) -> pd.DataFrame:
+    """Return random bits and whether the first few of them hold an odd number of ones, wrong in `noise` of the rows."""
+    bits = rng.integers(0, 2, (rows, columns))
+    odd = bits[:, :relevant].sum(axis=1) % 2
+    return _frame(bits, [f"bit_{j + 1}" for j in range(columns)], odd ^ (rng.random(rows) < noise))
+
+
+def xor(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the exclusive or of two of four bits, wrong in one row of ten."""
+    return parity(rows, rng, relevant=2, columns=4, noise=0.1)
+
+
+def _frame(levels: np.ndarray, names: list[str], classes: np.ndarray) -> pd.DataFrame:
+    frame = pd.DataFrame(levels.astype(str).astype(object), columns=names)
+    return frame.assign(**{"class": classes.astype(str).astype(object)})
