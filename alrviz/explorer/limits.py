@@ -52,9 +52,7 @@ class ServerLimits:
         """Return the limits of one table in the form `read_table` takes."""
         from alrviz.data.limits import Limits
 
-        return Limits(
-            bytes=self.bytes, rows=self.rows, columns=self.columns, levels=self.levels, classes=self.classes
-        )
+        return Limits(bytes=self.bytes, rows=self.rows, columns=self.columns, levels=self.levels, classes=self.classes)
 
 
 def limits_from(environment: Mapping[str, str] = os.environ) -> ServerLimits:
@@ -69,9 +67,7 @@ def limits_from(environment: Mapping[str, str] = os.environ) -> ServerLimits:
         elif text.strip().isdigit():
             changed[field.name] = int(text)
         else:
-            raise AlrvizError(
-                f"{PREFIX}{field.name.upper()}={text!r} is not a limit; expected a whole number, or none"
-            )
+            raise AlrvizError(f"{PREFIX}{field.name.upper()}={text!r} is not a limit; expected a whole number, or none")
     return ServerLimits(**changed)
 
 

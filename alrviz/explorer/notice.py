@@ -43,7 +43,7 @@ class Notice:
             margin=0,
         )
         self.panel = pn.Column(self._row, sizing_mode="stretch_width", margin=(12, 16, 0, 16), visible=False)
-        session.param.watch(lambda _: self.show(), ["loading", "problem", "wanted"])
+        session.param.watch(lambda *_: self.show(), ["loading", "problem", "wanted"])
         self.show()
 
     def show(self) -> None:

@@ -5,11 +5,12 @@ Pages watch its parameters and call its methods; the shell writes the link from 
 calls `wake()`.
 
 What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
-`load_bytes`, `set_kinds`, `set_target`, `reread`, `cancel`, `adopt(race)` -> the race to show, `race` (the one to show on
+`load_bytes`, `set_kinds`, `reread`, `cancel`, `adopt(race)` -> the race to show, `race` (the one to show on
 arrival, or None), `go(page)`, `wake()`.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -20,11 +21,13 @@ from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Entry, Governed, Registry, process_registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, safe_name, write_link
 from alrviz.explorer.tables import Tables, Upload, link_of
+from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+    from alrviz.data.dataset import Dataset, Table
     from alrviz.data.options import ReadOptions
 
+_TARGETS = ("target", "quartiles")
 _tables: dict[int, Tables] = {}
 
 
@@ -43,6 +46,7 @@ class Session(param.Parameterized):
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
     page = param.String(default="convergence", doc="Slug of the page shown.")
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
+    pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
     loading: "Loading[Any] | None" = param.Parameter(default=None, doc="Work under way, or None.")
     problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
     wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
@@ -86,7 +90,7 @@ class Session(param.Parameterized):
         elif state.file is not None:
             self._open_file(state.file)
         elif not self.read_only:
-            self.load_demo(state.data, state.rows)
+            self.load_demo(state.data or FIRST_DEMO, state.rows, dict(state.kinds))
 
     def _open_watched(self, token: str) -> None:
         entry = self.registry.by_token(token)
@@ -100,19 +104,21 @@ class Session(param.Parameterized):
         self.entry = entry
 
     def _open_served(self, dataset: "Dataset") -> None:
+        kinds = dict(self._kinds)
+
         def done(result: "Dataset") -> None:
             self.file = FileLink(safe_name(dataset.name), dataset.n_rows, len(dataset.columns), dataset.hash[:16])
-            self._arrived(result)
+            self._arrived(result, kinds)
 
-        if self._kinds:
-            self._load(lambda stop: self._with_kinds(dataset), "changing the kinds of columns", done)
+        if kinds:
+            self._load(partial(_chosen, dataset.table, kinds), "changing the kinds of columns", done)
         else:
             done(dataset)
 
     def _open_file(self, link: FileLink) -> None:
         upload = self.tables.find(self.owner, link)
         if upload is not None:
-            self._read(upload)
+            self._read(upload, dict(self._kinds))
         else:
             self.wanted = link
 
@@ -142,7 +148,7 @@ class Session(param.Parameterized):
 
     # ---- tables ------------------------------------------------------------------------------------------------
 
-    def load_demo(self, name: str, rows: int | None = None) -> None:
+    def load_demo(self, name: str, rows: int | None = None, kinds: Mapping[int, str] | None = None) -> None:
         """Load a demo set on a thread; an unknown name is a problem that names the nearest."""
         from alrviz.data.demos import demo_names, load_demo
 
@@ -151,91 +157,84 @@ class Session(param.Parameterized):
             return
         if name == FIRST_DEMO and rows is None:
             rows = FIRST_ROWS
-        seed = self.seed
+        seed, kinds = self.seed, dict(kinds or {})
 
         def done(dataset: "Dataset") -> None:
             self.upload, self.file, self.demo = None, None, (name, rows)
-            self._arrived(dataset)
+            self._arrived(dataset, kinds)
 
-        self._load(lambda stop: self._with_kinds(load_demo(name, rows=rows, seed=seed)), f"making {name}", done)
+        def work(stop: StopToken) -> "Dataset":
+            dataset = load_demo(name, rows=rows, seed=seed)
+            return _chosen(dataset.table, kinds, stop) if kinds else dataset
+
+        self._load(work, f"making {name}", done)
 
     def load_bytes(self, filename: str, data: bytes | str) -> None:
         """Read a dropped file on a thread."""
-        self._kinds = {} if self.wanted is None else self._kinds
-        self._read(Upload.of(filename, data))
+        self._read(Upload.of(filename, data), dict(self._kinds) if self.wanted is not None else {})
 
     def reread(self, options: "ReadOptions") -> None:
         """Read the dropped file again with other options."""
         if self.upload is not None:
-            self._read(self.upload.replace(options=options))
+            self._read(self.upload.replace(options=options), self._kinds)
 
-    def _read(self, upload: Upload) -> None:
-        from alrviz.data.read import read_table
-
+    def _read(self, upload: Upload, kinds: dict[int, str]) -> None:
         limits = self.registry.limits
         try:
             self.tables.check_room(self.owner, len(upload.data))
         except TableError as error:
             self._fail(error)
             return
-        base: list[FileLink] = []
 
-        def work(stop: Any) -> "Dataset":
+        def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
+            from alrviz.data.read import read_columns
+
             stem = upload.name.split(".")[0] or upload.name
-            dataset = read_table(
-                upload.data, upload.target, options=upload.options, limits=limits.table(), name=stem, stop=stop
-            )
-            base.append(link_of(upload, dataset))
-            return self._with_kinds(dataset)
+            table = read_columns(upload.data, options=upload.options, limits=limits.table(), name=stem, stop=stop)
+            link = link_of(upload, table)
+            try:
+                return table, link, _chosen(table, kinds, stop)
+            except TableError as error:  # the table is fine, but which column is the class has to be said
+                return table, link, error
 
-        def done(dataset: "Dataset") -> None:
-            self.upload, self.demo, self.file = upload, None, base[0]
-            self.tables.keep(self.owner, base[0].hash, upload)
+        def done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
+            table, link, dataset = result
             asked, self.wanted = self.wanted, None
-            self._arrived(dataset)
-            if asked is not None and asked.hash != base[0].hash:
+            self.upload, self.demo, self.file = upload, None, link
+            self.tables.keep(self.owner, link.hash, upload)
+            if isinstance(dataset, TableError):
+                self._kinds = {}
+                self.param.update(pending=table, loading=None, problem=dataset)
+            else:
+                self._arrived(dataset, kinds)
+            if asked is not None and asked.hash != link.hash:
                 self.problem = TableError(
-                    f"This is another table than the link is about. The link was made with {asked}; "
-                    f"this is {base[0]}. You can go on with it, or drop the other file."
+                    f"this is another file than the link is about. The link was made with {asked}; "
+                    f"this is {link}. You can go on with it, or drop the other file"
                 )
 
         self._load(work, f"reading {upload.name}", done)
 
     def set_kinds(self, kinds: Mapping[str, str]) -> None:
-        """Change kinds of columns by name (one may become "target")."""
-        if self.dataset is None:
+        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four)."""
+        table = self.pending or (self.dataset.table if self.dataset is not None else None)
+        if table is None:
             return
-        position = {column.name: k for k, column in enumerate(self.dataset.columns)}
-        changed = {**self._kinds, **{position[name]: kind for name, kind in kinds.items() if name in position}}
-        targets = [k for k, kind in changed.items() if kind == "target"]
-        new_target = next((position[name] for name, kind in kinds.items() if kind == "target"), None)
-        for k in targets:  # a second target takes the place of the first
-            if new_target is not None and k != new_target:
-                del changed[k]
-        dataset = self.dataset
+        position = {name: k for k, name in enumerate(table.names)}
+        targets = [position[name] for name, kind in kinds.items() if kind in _TARGETS and name in position]
+        kept = {k: kind for k, kind in self._kinds.items() if not (targets and kind in _TARGETS)}
+        changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
+        work = partial(_chosen, table, changed)
+        self._load(work, "changing the kinds of columns", lambda dataset: self._arrived(dataset, changed))
 
-        def done(result: "Dataset") -> None:
-            self._kinds = changed
-            self._arrived(result)
-
-        self._load(lambda stop: _change_kinds(dataset, kinds), "changing the kinds of columns", done)
-
-    def set_target(self, name: str) -> None:
-        """Make another column the class."""
-        self.set_kinds({name: "target"})
-
-    def _with_kinds(self, dataset: "Dataset") -> "Dataset":
-        names = [column.name for column in dataset.columns]
-        kinds = {names[k]: kind for k, kind in self._kinds.items() if k < len(names)}
-        return _change_kinds(dataset, kinds) if kinds else dataset
-
-    def _arrived(self, dataset: "Dataset") -> None:
-        self.param.update(dataset=dataset, loading=None, problem=None, wanted=None)
+    def _arrived(self, dataset: "Dataset", kinds: dict[int, str]) -> None:
+        self._kinds = dict(kinds)
+        self.param.update(dataset=dataset, pending=None, loading=None, problem=None, wanted=None)
 
     def _fail(self, error: Exception) -> None:
         self.param.update(loading=None, problem=error)
 
-    def _load(self, work: Callable[[Any], Any], title: str, done: Callable[[Any], None]) -> None:
+    def _load(self, work: Callable[[StopToken], Any], title: str, done: Callable[[Any], None]) -> None:
         self.cancel()
         self.problem = None
         self.loading = Loading(work, title, done, self._fail)
@@ -292,10 +291,10 @@ class Session(param.Parameterized):
         return self.busy
 
 
-def _change_kinds(dataset: "Dataset", kinds: Mapping[str, str]) -> "Dataset":
-    targets = [name for name, kind in kinds.items() if kind == "target"]
-    if targets and targets[0] != dataset.target:
-        dataset = dataset.with_target(targets[0])
-    others = {name: kind for name, kind in kinds.items() if kind != "target" and name != dataset.target}
-    return dataset.with_kinds(**others) if others else dataset
-
+def _chosen(table: "Table", kinds: Mapping[int, str], stop: StopToken) -> "Dataset":
+    """Return the table with these changes of kinds, by column position; positions it does not have are left out."""
+    named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
+    target = next((name for name, kind in named.items() if kind in _TARGETS), None)
+    quartiles = True if target is not None and named[target] == "quartiles" else None
+    others = {name: kind for name, kind in named.items() if kind not in _TARGETS}
+    return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)

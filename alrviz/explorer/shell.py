@@ -64,16 +64,17 @@ class Shell:
         self.notice = Notice(session)
         self._rail_buttons: dict[str, Any] = {}
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
+        self._outer = pn.Column(self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = self._help_dialog()
         self._about = pn.pane.HTML("", stylesheets=[look.PANE_CSS], margin=0, align="center")
         self.root = self._frame()
         session.on_wake = self.wake
         session.open_drawer = self.open_drawer
-        session.param.watch(lambda _: self.show_page(), "page")
-        session.param.watch(lambda _: self._show_about(), ["dataset", "loading"])
+        session.param.watch(lambda *_: self.show_page(), "page")
+        session.param.watch(lambda *_: self._show_about(), ["dataset", "loading"])
         session.param.watch(
-            lambda _: self.write_link(), ["page", "dataset", "recipes", "question", "axis", "seed", "entry", "wanted"]
+            lambda *_: self.write_link(), ["page", "dataset", "recipes", "question", "axis", "seed", "entry", "wanted"]
         )
         self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
         self._show_about()
@@ -91,13 +92,20 @@ class Shell:
         help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])
         help_button.on_click(lambda _: self._help.param.update(open=True))
         header = pn.Row(
-            self._about, pn.HSpacer(), strip, copy, theme, help_button, sizing_mode="stretch_width", margin=(0, 0, 0, 20)
+            self._about,
+            pn.HSpacer(),
+            strip,
+            copy,
+            theme,
+            help_button,
+            sizing_mode="stretch_width",
+            margin=(0, 0, 0, 20),
         )
         return pmui.Page(
             title="alrviz",
             header=[header],
             sidebar=[self._rail()],
-            main=[pn.Column(self.notice.panel, self._area, sizing_mode="stretch_both", margin=0), self._drawer, self._help],
+            main=[self._outer, self._drawer, self._help],
             sidebar_variant="permanent",
             sidebar_width=RAIL,
             sidebar_resizable=False,
@@ -192,7 +200,11 @@ class Shell:
         if slug not in self._views:
             self._views[slug] = page.view()
             self._drawers[slug] = page.drawer()
-        self._area[:] = [self._views[slug]]
+        view = self._views[slug]
+        # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
+        mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
+        self._area.sizing_mode = self._outer.sizing_mode = mode
+        self._area[:] = [view]
         drawer = self._drawers[slug]
         self._drawer.param.update(open=False, objects=[] if drawer is None else [drawer])
         for name, button in self._rail_buttons.items():

@@ -18,12 +18,12 @@ from alrviz.fitting.recipe import Recipe
 
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
 FIRST_DEMO, FIRST_ROWS = "led", 3_000
-KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target"}
+KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 
 @dataclass(frozen=True)
 class FileLink:
-    """Which file a link is about: its name (never a path), shape and the first 16 hex digits of its hash."""
+    """Which file a link is about: its name (never a path), shape and the first 16 hex digits of its bytes' SHA-256."""
 
     name: str
     rows: int
@@ -47,7 +47,7 @@ class State:
         data: name of a demo set; "" while `file` is set.
         rows: rows asked of the demo's generator, or None for its own number.
         file: the uploaded table, or None.
-        kinds: changes to the guessed kinds by column position: "2c_14t" (c, n, o, i or t for target).
+        kinds: changes to the guessed kinds by column position: "2c_14t" (the letters of `KIND_LETTERS`).
         question, axis: slugs owned by the page that shows them.
         recipes: the racers.
         seed: of demo set and split.
@@ -111,7 +111,7 @@ def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
 
 
 def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
-    found = (re.fullmatch(r"(\d{1,5})([cnoit])", part, re.ASCII) for part in text.split("_")[:64])
+    found = (re.fullmatch(r"(\d{1,5})([cnoitq])", part, re.ASCII) for part in text.split("_")[:64])
     by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in found if match}
     return tuple(sorted(by_position.items()))
 

@@ -6,6 +6,7 @@ tokens can be changed. Nothing is written to disk. Per owner the oldest is dropp
 
 import threading
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import TableError
@@ -13,7 +14,7 @@ from alrviz.explorer.limits import ServerLimits, below
 from alrviz.explorer.state import FileLink, safe_name
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+    from alrviz.data.dataset import Table
     from alrviz.data.options import ReadOptions
 
 
@@ -24,7 +25,6 @@ class Upload:
     name: str
     data: bytes
     options: "ReadOptions | None" = None
-    target: str | None = None
 
     @classmethod
     def of(cls, filename: str, data: bytes | str) -> "Upload":
@@ -36,9 +36,9 @@ class Upload:
         return replace(self, **changes)
 
 
-def link_of(upload: Upload, dataset: "Dataset") -> FileLink:
-    """Return what a link says about this table: enough to know it again, nothing of its content."""
-    return FileLink(upload.name, dataset.n_rows, len(dataset.columns), dataset.hash[:16])
+def link_of(upload: Upload, table: "Table") -> FileLink:
+    """Return what a link says about this file: enough to know it again, nothing of its content."""
+    return FileLink(upload.name, table.n_rows, len(table.names), sha256(upload.data).hexdigest()[:16])
 
 
 class Tables:

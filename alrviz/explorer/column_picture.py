@@ -1,0 +1,90 @@
+"""What the Data page draws of a column: rows by level and class, and where a number is cut."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.encode import Encoder
+from alrviz.pictures.columns import ColumnPicture
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+MOST_BARS = 24
+BINS = 40
+CUTS = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths"}
+
+
+def count_levels(codes: np.ndarray, y: np.ndarray, levels: int, n_classes: int) -> np.ndarray:
+    """Return the rows (levels, C) per level and class."""
+    cells = codes.astype(np.int64) * n_classes + y
+    return np.bincount(cells, minlength=levels * n_classes).reshape(levels, n_classes)
+
+
+def picture_of(dataset: "Dataset", name: str, discretize: str, n_bins: int, stop: StopToken = NEVER) -> ColumnPicture:
+    """Return what is drawn of a column; `discretize` and `n_bins` as `Encoder` takes them, for numeric ones."""
+    kind = next(column.kind for column in dataset.columns if column.name == name)
+    y = dataset.labels.cat.codes.to_numpy()
+    if kind == "target":
+        return _target_picture(dataset, name, y)
+    series = dataset.frame[name]
+    if kind == "numeric":
+        return _number_picture(dataset, name, y, discretize, n_bins, stop)
+    return _level_picture(series, name, kind, y, dataset.n_classes)
+
+
+def _target_picture(dataset: "Dataset", name: str, y: np.ndarray) -> ColumnPicture:
+    labels = tuple(str(label) for label in dataset.labels.cat.categories)
+    counts = np.diag(np.bincount(y, minlength=len(labels)))
+    return _levels(f"{name}: the class", counts, labels, name, ordered=False)
+
+
+def _number_picture(
+    dataset: "Dataset", name: str, y: np.ndarray, discretize: str, n_bins: int, stop: StopToken
+) -> ColumnPicture:
+    numbers = dataset.X[name].to_numpy(dtype=np.float64)
+    present = ~np.isnan(numbers)
+    code = Encoder(discretize=discretize, n_bins=n_bins).fit(dataset.X[[name]], dataset.y, stop=stop).columns_[0]
+    cuts = code.cuts if code.cuts is not None else np.empty(0)
+    values = numbers[present]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
+    counts = count_levels(place, y[present], BINS, dataset.n_classes)
+    labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in zip(edges[:-1], edges[1:], strict=True))
+    levels = len(cuts) + 1
+    how = CUTS[discretize]
+    missing = int((~present).sum())
+    tail = f", {missing:,} rows without a value" if missing else ""
+    said = f"{how}: {levels} levels" if levels > 1 else f"{how}: no cut pays for itself, one level"
+    return ColumnPicture(f"{name}: {said}{tail}", counts, edges, labels, None, cuts, name)
+
+
+def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_classes: int) -> ColumnPicture:
+    text = series.astype("string").fillna("missing") if series.isna().any() else series.astype("string")
+    codes, values = pd.factorize(text, sort=True)
+    if isinstance(series.dtype, pd.CategoricalDtype) and kind == "ordinal":
+        rank = {str(value): k for k, value in enumerate(series.cat.categories)}
+        order = sorted(range(len(values)), key=lambda k: rank.get(str(values[k]), len(rank)))
+        places = np.empty(len(values), dtype=np.int64)
+        places[order] = np.arange(len(values))
+        codes, values = places[codes], values[order]
+    counts = count_levels(codes, y, len(values), n_classes)
+    labels = tuple(str(value) for value in values)
+    what = "not used" if kind == "ignore" else kind
+    return _levels(f"{name}: {what}, {len(labels):,} levels", counts, labels, name, ordered=kind == "ordinal")
+
+
+def _levels(title: str, counts: np.ndarray, labels: tuple[str, ...], name: str, *, ordered: bool) -> ColumnPicture:
+    if not ordered or len(labels) > MOST_BARS:
+        order = np.argsort(-counts.sum(axis=1), kind="stable")
+        counts, labels = counts[order], tuple(labels[k] for k in order)
+    if len(labels) > MOST_BARS:
+        rest = len(labels) - MOST_BARS + 1
+        counts = np.vstack([counts[: MOST_BARS - 1], counts[MOST_BARS - 1 :].sum(axis=0)])
+        labels = (*labels[: MOST_BARS - 1], f"{rest:,} others")
+    edges = np.arange(len(labels) + 1, dtype=float)
+    ticks = {k + 0.5: label for k, label in enumerate(labels)}
+    return ColumnPicture(title, counts, edges, labels, ticks, np.empty(0), name)

@@ -1,0 +1,105 @@
+"""The grid of columns: kind, levels, missing values, and why the kind was guessed; one row is chosen, kinds are edited."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import panel as pn
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+PAGE = 9
+KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
+_CSS = """
+.tabulator { font-size: 16px; border: none; background: transparent; font-variant-numeric: tabular-nums; }
+.tabulator .tabulator-header { border-bottom: 1px solid var(--alrviz-line); background: transparent;
+  color: var(--alrviz-quiet); font-weight: 500; }
+.tabulator .tabulator-header .tabulator-col { background: transparent; border-right: none; }
+.tabulator .tabulator-tableholder .tabulator-table { background: transparent; color: var(--alrviz-text); }
+.tabulator-row { background: transparent !important; border-bottom: 1px solid var(--alrviz-line); min-height: 38px; }
+.tabulator-row .tabulator-cell { border-right: none; padding: 8px 8px; height: 38px; color: var(--alrviz-text); }
+.tabulator-row.tabulator-selected { background: color-mix(in srgb, var(--alrviz-accent) 16%, transparent) !important; }
+.tabulator-row.tabulator-selectable:hover { background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent) !important; }
+.tabulator-row .tabulator-cell[tabulator-field="kind"] { color: var(--alrviz-accent); cursor: pointer; }
+.tabulator .tabulator-footer { background: transparent; border-top: none; color: var(--alrviz-quiet); }
+.tabulator .tabulator-footer .tabulator-page { background: transparent; color: var(--alrviz-text);
+  border: 1px solid var(--alrviz-line); border-radius: 5px; font-size: 15px; }
+.tabulator .tabulator-footer .tabulator-page.active { background: var(--alrviz-accent); color: var(--alrviz-paper); }
+.tabulator-cell:focus, .tabulator-page:focus-visible { outline: 3px solid var(--alrviz-accent); outline-offset: -3px; }
+"""
+
+
+def columns_frame(dataset: "Dataset") -> pd.DataFrame:
+    """Return one row per column, as shown and as exported."""
+    return pd.DataFrame(
+        {
+            "column": [column.name for column in dataset.columns],
+            "kind": [column.kind for column in dataset.columns],
+            "levels": [column.levels for column in dataset.columns],
+            "missing": [column.missing for column in dataset.columns],
+            "why": [column.why for column in dataset.columns],
+        }
+    )
+
+
+class ColumnsGrid:
+    """Tells its owner which column was chosen and which kind was asked for."""
+
+    def __init__(self, chosen: Callable[[str], None], asked: Callable[[str, str], None]):
+        self._chosen, self._asked = chosen, asked
+        self._filling = False
+        number = {"type": "money", "precision": 0, "thousand": ","}
+        self.table = pn.widgets.Tabulator(
+            pd.DataFrame(columns=["column", "kind", "levels", "missing", "why"]),
+            show_index=False,
+            selectable=1,
+            pagination="local",
+            page_size=PAGE,
+            layout="fit_columns",
+            editors={
+                "column": None,
+                "kind": {"type": "list", "values": list(KINDS)},
+                "levels": None,
+                "missing": None,
+                "why": None,
+            },
+            titles={"kind": "kind ▾", "why": "why"},
+            formatters={"levels": number, "missing": number},
+            text_align={"levels": "right", "missing": "right"},
+            widths={"column": "25%", "kind": "16%", "levels": "12%", "missing": "13%", "why": "34%"},
+            sizing_mode="stretch_width",
+            stylesheets=[_CSS],
+            margin=0,
+        )
+        self.table.param.watch(self._on_selection, "selection")
+        self.table.on_edit(self._on_edit)
+
+    def show(self, dataset: "Dataset", chosen: str) -> None:
+        """Show a table's columns, one of them chosen."""
+        self._filling = True
+        frame = columns_frame(dataset)
+        try:
+            self.table.value = frame
+            names = list(frame["column"])
+            self.table.selection = [names.index(chosen)] if chosen in names else []
+        finally:
+            self._filling = False
+
+    def choose(self, name: str) -> None:
+        """Mark another column as chosen."""
+        names = list(self.table.value["column"])
+        if name in names and self.table.selection != [names.index(name)]:
+            self._filling = True
+            try:
+                self.table.selection = [names.index(name)]
+            finally:
+                self._filling = False
+
+    def _on_selection(self, event: Any) -> None:
+        if event.new and not self._filling:
+            self._chosen(str(self.table.value["column"].iloc[event.new[0]]))
+
+    def _on_edit(self, event: Any) -> None:
+        if event.column == "kind" and not self._filling and event.value != event.old:
+            self._asked(str(self.table.value["column"].iloc[event.row]), str(event.value))

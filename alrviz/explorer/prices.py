@@ -1,0 +1,118 @@
+"""What orders 1 to 5 would cost on this table: parameters, memory, one pass, and what is refused and why."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.glossary import term_html
+from alrviz.explorer.look import safe
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.fitting.price import Price
+
+ORDERS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The price of one order, or why there is none."""
+
+    order: int
+    tuples: int
+    price: "Price | None"
+    refused: str
+
+
+def offers(
+    dataset: "Dataset", seed: int, said: Callable[[Offer], None], stop: StopToken = NEVER
+) -> tuple[Offer, ...]:
+    """Price every order on the training rows of the default split; `said` is told of each as soon as it is known."""
+    from alrviz.fitting.prepare import prepare
+
+    prepared = prepare(dataset, Recipe("alr", order=1, seed=seed), stop=stop)
+    found = []
+    for order in ORDERS:
+        stop.check()
+        offer = _offer(prepared, order, seed, stop)
+        found.append(offer)
+        said(offer)
+    return tuple(found)
+
+
+def _offer(prepared: object, order: int, seed: int, stop: StopToken) -> Offer:
+    from alrviz.fitting.price import price_of
+
+    encoded, holdout = prepared.encoded, prepared.holdout  # type: ignore[attr-defined]
+    columns = encoded.n_columns
+    if order > columns:
+        return Offer(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
+    tuples = comb(columns, order)
+    try:
+        price = price_of(encoded, Recipe("alr", order=order, seed=seed), holdout, stop=stop, timed=True)
+    except (AlrvizError, MemoryError) as error:
+        if stop.stopped:
+            raise
+        return Offer(order, tuples, None, str(error) or "too large")
+    return Offer(order, tuples, price, price.refused)
+
+
+def bytes_text(size: float) -> str:
+    """Return a number of bytes as people write it."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.0f} {unit}" if size >= 99.5 or unit == "B" else f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Return a duration as people write it."""
+    if seconds is None:
+        return "—"
+    if seconds < 0.9995e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def count_text(count: int) -> str:
+    """Return a count with marks, shortened where nobody reads the digits."""
+    return f"{count:,}" if count < 10**9 else f"{count:.2e}"
+
+
+def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
+    """Return the table of offers; rows not known yet say so."""
+    head = (
+        f"<tr><th>{term_html('order')} n</th><th class='n'>{term_html('tuple', 'tuples')}</th>"
+        f"<th class='n'>parameters</th><th class='n'>memory</th><th class='n'>one {term_html('pass')}</th>"
+        f"<th style='padding-left:1.5em'>can it be run here?</th></tr>"
+    )
+    by_order = {offer.order: offer for offer in found}
+    rows = "".join(_row(by_order[n]) if n in by_order else _row_waiting(n, waiting) for n in ORDERS)
+    return f"<table>{head}{rows}</table>"
+
+
+def _row_waiting(order: int, waiting: bool) -> str:
+    text = "being priced …" if waiting else "not priced"
+    return f"<tr><td>{order}</td><td colspan='4'></td><td class='quiet' style='padding-left:1.5em'>{text}</td></tr>"
+
+
+def _row(offer: Offer) -> str:
+    price = offer.price
+    verdict = f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}" if offer.refused else (
+        "<span class='good'>yes</span>"
+    )
+    cells = (
+        ("—",) * 3
+        if price is None
+        else (count_text(price.parameters), bytes_text(price.bytes), seconds_text(price.seconds_per_pass))
+    )
+    tuples = count_text(offer.tuples) if offer.tuples else "—"
+    numbers = "".join(f"<td class='n'>{text}</td>" for text in (tuples, *cells))
+    return f"<tr><td>{offer.order}</td>{numbers}<td style='padding-left:1.5em'>{verdict}</td></tr>"

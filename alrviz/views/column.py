@@ -1,0 +1,30 @@
+"""A column's rows by level and class, as a picture that is built once and then fed."""
+
+from collections.abc import Sequence
+
+import panel as pn
+from bokeh.models import ColumnDataSource
+
+from alrviz.pictures.columns import ColumnPicture, bars, column_figure, cut_lines, frame_axis
+
+
+class ColumnView(pn.viewable.Viewer):
+    """Shows one `ColumnPicture` at a time."""
+
+    def __init__(self, *, height: int = 300):
+        super().__init__()
+        self._bars = ColumnDataSource(
+            {k: [] for k in ("left", "right", "bottom", "top", "colour", "level", "class", "rows", "share")}
+        )
+        self._cuts = ColumnDataSource({"x": [], "low": [], "high": []})
+        self.figure = column_figure(self._bars, self._cuts, height=height)
+        self._pane = pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0)
+
+    def show(self, picture: ColumnPicture, classes: Sequence[str]) -> None:
+        """Draw another column."""
+        self._bars.data = {str(name): values.to_numpy() for name, values in bars(picture, classes).items()}
+        self._cuts.data = {str(name): values.to_numpy() for name, values in cut_lines(picture).items()}
+        frame_axis(self.figure, picture)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self._pane
