@@ -87,7 +87,7 @@ def detect_delimiter(sample: str) -> str:
     The first line decides what is possible (names rarely hold commas, values of a decimal comma always do); where none
     of `DELIMITERS` cuts it, single spaces are tried.
     """
-    bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "", sample)
+    bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     best, best_score = "", (0.0, 0)
     for delimiter in (*DELIMITERS, " "):
@@ -128,6 +128,8 @@ def _parse(
     header: bool,
 ) -> list[pa.DictionaryArray]:
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
+    if len(content) <= SAMPLE and not any(end in content.to_pybytes() for end in (b"\n", b"\r")):
+        content = pa.py_buffer(content.to_pybytes() + b"\n")  # pyarrow sees no row in a line that does not end
     block = BLOCK
     while True:
         try:

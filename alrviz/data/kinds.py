@@ -75,7 +75,7 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
         return "ignore", "dates; their year, month and weekday are columns of their own"
     if values.declared is not None:
-        kind, why = values.declared, "its type says so"
+        kind, why = values.declared, values.hint or "its type says so"
     elif isinstance(values.series.dtype, pd.CategoricalDtype):
         kind, why = _guess_text(values, n_levels, n_present)
     else:
@@ -145,15 +145,22 @@ def date_parts(values: Values) -> list[Values]:
     present = dates.notna().to_numpy()
     year = dates.dt.year.to_numpy(dtype=np.float64, na_value=np.nan)
     years = pd.Series(year.astype(np.int64) if present.all() else year, name=f"{values.name} year")
-    parts = [Values(str(years.name), years)]
+    parts = [Values(str(years.name), years, "numeric", f"the year of {values.name!r}")]
     for part, labels, numbers in (
         ("month", MONTHS, dates.dt.month.to_numpy(dtype=np.float64, na_value=np.nan) - 1),
-        ("weekday", WEEKDAYS, dates.dt.weekday.to_numpy(dtype=np.float64, na_value=np.nan)),
+        ("weekday", WEEKDAYS, dates.dt.day_of_week.to_numpy(dtype=np.float64, na_value=np.nan)),
     ):
         codes = np.where(present, numbers, -1).astype(np.int8)
         name = f"{values.name} {part}"
         categorical = pd.Categorical.from_codes(codes, categories=list(labels), ordered=False)
-        parts.append(Values(name, pd.Series(categorical.remove_unused_categories(), name=name), "ordinal"))
+        parts.append(
+            Values(
+                name,
+                pd.Series(categorical.remove_unused_categories(), name=name),
+                "ordinal",
+                f"the {part} of {values.name!r}",
+            )
+        )
     return parts
 
 

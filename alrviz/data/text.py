@@ -17,7 +17,8 @@ from alrviz.data.options import MISSING
 from alrviz.stop import NEVER, StopToken
 
 # A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
-NUMBERLIKE = r"^[+-]?[0-9.,' ]*[0-9][0-9.,' ]*([eE][+-]?[0-9]+)?$"
+MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
+NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True)

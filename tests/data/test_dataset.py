@@ -1,0 +1,225 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.leaks import leaks
+from alrviz.data.read import read_columns, read_table
+from alrviz.errors import TableError
+
+
+def frame(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "price": rng.integers(0, 1000, n),
+            "class": rng.choice(["no", "yes"], n),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "target", "why"),
+    [
+        ("a CLASS b", "CLASS", "by its name"),
+        ("outcome a b", "outcome", "by its name"),
+        ("y target b", "target", "by its name"),
+        ("a b c", "c", "the last column"),
+    ],
+)
+def test_the_default_target(names, target, why):
+    table = frame()[["colour", "class", "colour"]].set_axis(names.split(), axis=1)
+    dataset = read_table(table)
+    assert dataset.target == target
+    assert f"the target is {target!r} ({why})" in dataset.notes
+    assert not any("the target is" in note for note in read_table(table, target).notes)
+
+
+def test_an_unknown_target_names_the_nearest():
+    with pytest.raises(TableError, match="no column is called 'clas'; did you mean 'class'"):
+        read_table(frame(), "clas")
+
+
+def test_x_and_y_carry_the_kinds():
+    dataset = read_table(frame(), colour="ordinal", price="categorical")
+    assert dataset.X.dtypes.astype(str).to_dict() == {"size": "float64", "colour": "category", "price": "category"}
+    assert dataset.X["colour"].cat.ordered
+    assert not dataset.X["price"].cat.ordered
+    assert dataset.X["price"].astype(str).astype(int).tolist() == frame()["price"].tolist()
+    assert dataset.y.dtype == object
+    assert dataset.y.tolist() == frame()["class"].tolist()
+    assert (dataset.n_rows, dataset.n_classes, dataset.classes.tolist()) == (60, 2, ["no", "yes"])
+    assert dataset.kinds == {"size": "numeric", "colour": "ordinal", "price": "categorical"}
+
+
+def test_rows_without_a_class_are_dropped_and_counted():
+    table = frame()
+    table.loc[[3, 7], "class"] = None
+    table.loc[3, "colour"] = "only here"
+    dataset = read_table(table)
+    assert dataset.n_rows == len(dataset.frame) == len(dataset.X) == len(dataset.y) == 58
+    assert "2 rows without a class were dropped" in dataset.notes
+    assert "only here" not in dataset.X["colour"].cat.categories
+    assert dataset.with_target("colour").n_rows == 60
+
+
+def test_with_kinds_and_with_target_keep_what_was_said():
+    first = read_table(frame(), colour="ignore")
+    second = first.with_kinds(price="categorical")
+    third = second.with_target("colour")
+    assert first.kinds == {"size": "numeric", "colour": "ignore", "price": "numeric"}
+    assert second.kinds == {"size": "numeric", "colour": "ignore", "price": "categorical"}
+    assert third.kinds == {"size": "numeric", "price": "categorical", "class": "categorical"}
+    assert third.n_classes == 3
+    assert second.with_kinds(colour="target").target == "colour"
+    assert third.with_target("class").kinds["price"] == "categorical"
+
+
+def test_a_column_may_be_called_as_a_parameter_is():
+    table = frame().rename(columns={"price": "name", "size": "self"})
+    assert read_table(table).with_kinds(name="ignore", self="ignore").kinds["name"] == "ignore"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "text"),
+    [
+        ({"sise": "numeric"}, "no column is called 'sise'; did you mean 'size'"),
+        ({"size": "numerical"}, "kind 'numerical' of column 'size' is none of .* did you mean 'numeric'"),
+        ({"class": "numeric"}, "'class' is the target and cannot be numeric"),
+        ({"colour": "numeric"}, "column 'colour' cannot be numeric: '(red|green|blue)' in data row 1 is not a number"),
+        ({"colour": "target", "price": "target"}, "cannot all be the target"),
+    ],
+)
+def test_wrong_kinds_are_explained(kinds, text):
+    with pytest.raises(TableError, match=text):
+        read_table(frame()).with_kinds(**kinds)
+    if "all be" not in text:
+        with pytest.raises(TableError, match=text):
+            read_table(frame(), "class", **kinds)
+
+
+def test_a_kind_can_name_the_target():
+    assert read_table(frame(), colour="target").target == "colour"
+
+
+def test_a_measured_target_offers_quartiles():
+    with pytest.raises(TableError, match=r"holds 60 different numbers, more than the 20 .* quartiles=True"):
+        read_table(frame(), "size")
+    dataset = read_table(frame(), "size", quartiles=True)
+    cuts = np.quantile(frame()["size"], [0.25, 0.5, 0.75], method="lower")
+    expected = np.searchsorted(cuts, frame()["size"], side="left")
+    assert [int(label[1]) - 1 for label in dataset.y] == expected.tolist()
+    assert np.bincount(expected).tolist() == [15, 15, 15, 15]
+    assert dataset.classes[0].startswith("Q1: up to ")
+    assert any("'size' was cut at" in note for note in dataset.notes)
+    assert dataset.with_kinds(colour="ignore").classes.tolist() == dataset.classes.tolist()
+    assert read_table(frame()).with_target("size", quartiles=True).hash == dataset.hash
+
+
+def test_few_numbers_are_classes_and_many_when_said():
+    table = frame().assign(score=np.arange(60) % 20)
+    assert read_table(table, "score").n_classes == 20
+    table = frame().assign(score=np.arange(60) % 21)
+    assert read_table(table, "score", quartiles=False).n_classes == 21
+    with pytest.raises(TableError, match="21 different numbers"):
+        read_table(table, "score")
+    with pytest.raises(TableError, match="holds text; quartiles are cut of numbers only"):
+        read_table(table, "colour", quartiles=True)
+
+
+@pytest.mark.parametrize("values", [[1] * 30 + [2] * 10 + [3] * 20, [5] * 59 + [6]])
+def test_quartiles_of_repeated_numbers(values):
+    dataset = read_table(frame().assign(score=values), "score", quartiles=True)
+    assert 2 <= dataset.n_classes <= 4
+    groups = pd.Series(values).groupby(dataset.y).agg(["min", "max"])
+    assert (groups.sort_values("min")["max"].to_numpy()[:-1] < groups.sort_values("min")["min"].to_numpy()[1:]).all()
+
+
+def test_an_id_cannot_be_the_class():
+    table = frame().assign(who=[f"n{i}" for i in range(60)])
+    with pytest.raises(TableError, match="'who' has 60 different values on 60 rows and cannot be the class"):
+        read_table(table, "who")
+
+
+def test_the_hash_is_of_content_target_and_kinds():
+    dataset = read_table(frame())
+    assert len(dataset.hash) == 64
+    assert dataset.hash == read_table(frame(), name="another").hash == dataset.with_kinds(size="numeric").hash
+    changed = frame()
+    changed.loc[5, "price"] += 1
+    others = [
+        read_table(changed),
+        dataset.with_kinds(size="ignore"),
+        dataset.with_target("colour"),
+        read_table(frame().rename(columns={"size": "siz"})),
+        read_table(frame().iloc[::-1]),
+        read_table(frame().iloc[:-1]),
+    ]
+    assert len({dataset.hash, *[other.hash for other in others]}) == 1 + len(others)
+
+
+def test_levels_hash_by_what_they_say_not_by_their_codes():
+    one = frame().assign(colour=pd.Categorical(frame()["colour"], categories=["red", "green", "blue"]))
+    two = frame().assign(colour=pd.Categorical(frame()["colour"], categories=["blue", "red", "green", "never"]))
+    assert read_table(one).hash == read_table(two).hash == read_table(frame()).hash
+
+
+def test_a_table_can_be_read_before_its_target_is_known():
+    table = read_columns(frame()[["class", "colour", "size"]])
+    assert table.names == ("class", "colour", "size")
+    assert table.default_target() == ("class", "by its name")
+    with pytest.raises(TableError):
+        table.dataset("size")
+    assert table.dataset("colour", kinds={"size": "ignore"}).kinds == {"class": "categorical", "size": "ignore"}
+
+
+def test_nothing_is_left_to_predict_from():
+    dataset = read_table(frame(), size="ignore", colour="ignore", price="ignore")
+    assert dataset.X.shape == (60, 0)
+    assert "no column is left to predict from; change a kind from 'ignore'" in dataset.notes
+
+
+def test_pickle_and_repr():
+    dataset = read_table(frame(), name="toys")
+    copy = pickle.loads(pickle.dumps(dataset))
+    assert copy.hash == dataset.hash
+    pd.testing.assert_frame_equal(copy.X, dataset.X)
+    assert repr(dataset) == "<Dataset 'toys': 60 rows, 3 columns, 2 classes of 'class'>"
+
+
+def leaky(n: int = 2000) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, n)
+    return pd.DataFrame(
+        {
+            "same": np.array(["u", "v", "w"])[y],
+            "score": y + rng.uniform(0, 0.99, n),
+            "with_slips": np.array(["u", "v", "w"])[np.where(rng.random(n) < 0.005, (y + 1) % 3, y)],
+            "strong": np.array(["u", "v", "w"])[np.where(rng.random(n) < 0.1, (y + 1) % 3, y)],
+            "noise": rng.normal(size=n),
+            "nearly_an_id": [f"n{i % 1500}" for i in range(n)],
+            "class": np.array(["a", "b", "c"])[y],
+        }
+    )
+
+
+def test_leaks_are_found_and_only_they():
+    dataset = read_table(leaky(), nearly_an_id="categorical")
+    assert leaks(dataset) == ["same", "score", "with_slips"]
+
+
+def test_an_unbalanced_class_is_no_leak():
+    rng = np.random.default_rng(2)
+    y = (rng.random(3000) < 0.01).astype(int)
+    table = pd.DataFrame({"noise": rng.integers(0, 2, 3000).astype(str), "gap": [None] * 3000, "class": y})
+    assert leaks(read_table(table)) == []
+
+
+def test_missingness_can_leak():
+    table = leaky()
+    table["date_of_death"] = np.where(table["class"] == "a", 1.5, np.nan)
+    table["class"] = np.where(table["class"] == "a", "died", "lived")
+    assert "date_of_death" in leaks(read_table(table))

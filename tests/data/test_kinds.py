@@ -1,0 +1,123 @@
+import pandas as pd
+import pytest
+
+from alrviz.data.kinds import as_levels, sort_levels
+from alrviz.data.read import read_table
+
+CLASSES = ["x", "y"] * 20
+
+
+def guess(values, name="a", **options):
+    text = "\n".join([f'"{name}",b,class', *[f'"{v}",{i % 3}.5,{CLASSES[i]}' for i, v in enumerate(values)]])
+    dataset = read_table(text.encode(), **options)
+    return next(column for column in dataset.columns if column.name == name)
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "kind", "why"),
+    [
+        ([f"{i}.25" for i in range(40)], "a", "numeric", "numbers"),
+        ([i * i for i in range(40)], "a", "numeric", "whole numbers"),
+        ([i % 5 for i in range(40)], "a", "numeric", "whole numbers"),
+        ([i % 4 for i in range(40)], "a", "categorical", "only 4 whole numbers, so taken as codes"),
+        ([10 * (i % 9) for i in range(40)], "job_code", "categorical", "whole numbers named like codes"),
+        (list(range(1, 41)), "a", "ignore", "an id? it counts the rows"),
+        (list(range(40, 0, -1)), "a", "ignore", "an id? it counts the rows"),
+        (
+            [7 * i % 41 for i in range(40)],
+            "customer_id",
+            "ignore",
+            "an id? whole numbers, all different, and named like one",
+        ),
+        (
+            [7 * i % 41 for i in range(40)],
+            "customerID",
+            "ignore",
+            "an id? whole numbers, all different, and named like one",
+        ),
+        ([7 * i % 41 for i in range(40)], "humidity", "numeric", "whole numbers"),
+        ([f"n{i}" for i in range(40)], "a", "ignore", "an id? 40 different texts on 40 rows"),
+        ([f"n{i % 21}" for i in range(40)], "a", "ignore", "an id? 21 different texts on 40 rows"),
+        ([f"n{i % 20}" for i in range(40)], "a", "categorical", "text"),
+        (["", "?"] * 20, "a", "ignore", "it has no values"),
+        (["same"] * 40, "a", "categorical", "text; always the same, so it tells nothing"),
+        ([("low", "medium", "high")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
+        ([("0-9", "10-19", "20+")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
+        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; their year, month and weekday are"),
+        ([f"0{i % 4}" for i in range(40)], "a", "categorical", "text"),
+    ],
+)
+def test_guesses_and_their_reasons(values, name, kind, why):
+    column = guess(values, name)
+    assert (column.kind, column.guessed) == (kind, True)
+    assert column.why.startswith(why)
+
+
+def test_a_few_words_among_numbers_are_mentioned():
+    column = guess([*[f"{i}.5" for i in range(39)], "12a"])
+    assert column.kind == "ignore"
+    assert column.why.endswith("1 of 40 values is no number, such as '12a'")
+
+
+def test_what_is_said_is_not_guessed():
+    column = guess(list(range(1, 41)), a="numeric")
+    assert (column.kind, column.guessed, column.why) == ("numeric", False, "as you said")
+
+
+def test_levels_and_missing_are_counted():
+    column = guess(["u", "v", "", "?"] * 10)
+    assert (column.levels, column.missing) == (2, 20)
+
+
+@pytest.mark.parametrize(
+    ("levels", "order"),
+    [
+        (["10-19", "0-9", "100-109"], ["0-9", "10-19", "100-109"]),
+        (["5more", "2", "3", "4"], ["2", "3", "4", "5more"]),
+        ([">65", "<18", "18-65"], ["<18", "18-65", ">65"]),
+        (["High", "Low", "Medium"], ["Low", "Medium", "High"]),
+        (["Wed", "Mon", "Sun"], ["Mon", "Wed", "Sun"]),
+        (["jul", "apr", "may"], ["apr", "may", "jul"]),
+        (["u", "v", "w"], None),
+        (["1", "2", "3"], None),
+        (["low", "high"], None),
+    ],
+)
+def test_orders(levels, order):
+    assert sort_levels(levels) == order
+
+
+def test_numbers_as_levels_are_in_order_of_value():
+    levels = as_levels(pd.Series([10, 2, 2.5, float("nan"), 2]), ordered=True)
+    assert list(levels.cat.categories) == ["2", "2.5", "10"]
+    assert levels.cat.codes.tolist() == [2, 0, 1, -1, 0]
+
+
+def test_dates_become_year_month_weekday():
+    text = "when,class\n31.01.2020,x\n29.02.2020,y\n,x\n01.03.2021,y\n"
+    dataset = read_table(text.encode())
+    assert dataset.kinds == {
+        "when": "ignore",
+        "when year": "numeric",
+        "when month": "ordinal",
+        "when weekday": "ordinal",
+    }
+    assert [column.why for column in dataset.columns][1:3] == ["the year of 'when'", "the month of 'when'"]
+    assert dataset.X["when month"].tolist()[:2] == ["Jan", "Feb"]
+    assert list(dataset.X["when month"].cat.categories) == ["Jan", "Feb", "Mar"]
+    assert "1 column is of dates and split into year, month and weekday: 'when'" in dataset.notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "month"), [("3/4/2020 5/6/2020", "Mar"), ("3/4/2020 5/16/2020", "Mar"), ("3/4/2020 15/6/2020", "Apr")]
+)
+def test_dates_with_slashes(cells, month):
+    first, second = cells.split()
+    dataset = read_table(f"when,class\n{first},x\n{second},y\n".encode())
+    assert dataset.X["when month"].iloc[0] == month
+    ambiguous = any("read month first" in note for note in dataset.notes)
+    assert ambiguous is (cells == "3/4/2020 5/6/2020")
+
+
+def test_no_date_is_made_of_an_impossible_one():
+    assert guess([f"2020-13-{i % 9 + 10}" for i in range(40)]).kind == "categorical"

@@ -1,0 +1,273 @@
+import gzip
+import io
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.options import ReadOptions
+from alrviz.data.read import read_columns, read_table
+from alrviz.errors import Stopped, TableError
+from alrviz.stop import StopToken
+
+WORDS = ("älter", "größe", "naïve", "plain")
+TABLE = "größe;preis;class\n" + "".join(
+    f"{word};{i},5;{'ja' if i % 2 else 'nein'}\n" for i, word in enumerate(WORDS * 5)
+)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "utf-8-sig"),
+        ("utf-16", "utf-16"),
+        ("utf-16-be", "utf-16"),
+        ("cp1252", "cp1252"),
+        ("latin-1", "cp1252"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_encodings_are_detected_and_shown(encoding: str, shown: str, packed: bool):
+    data = TABLE.encode(encoding)
+    if encoding == "utf-16-be":
+        data = b"\xfe\xff" + data
+    dataset = read_table(gzip.compress(data) if packed else data)
+    assert dataset.options == ReadOptions(";", shown, ",", "", ("",), True)
+    assert list(dataset.X["größe"].cat.categories) == sorted(WORDS)
+    assert dataset.X["preis"].tolist() == [i + 0.5 for i in range(20)]
+
+
+def test_bytes_undefined_in_cp1252_make_it_latin_1():
+    dataset = read_table(TABLE.encode("latin-1") + b"a\x81b;1,5;ja\n")
+    assert dataset.options.encoding == "latin-1"
+
+
+def test_a_wrong_encoding_names_line_and_a_better_one():
+    with pytest.raises(TableError, match=r"not utf-8: .* in line 1; leave the encoding open .* or try cp1252"):
+        read_table(TABLE.encode("cp1252"), options=ReadOptions(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_delimiters_and_line_ends(delimiter: str, end: str):
+    lines = ["a,b,class", *[f"{i},{i}.5,{'x' if i % 2 else 'y'}" for i in range(10)]]
+    dataset = read_table(end.join(line.replace(",", delimiter) for line in lines).encode(), a="numeric")
+    assert dataset.options.delimiter == delimiter
+    assert dataset.X["b"].tolist() == [i + 0.5 for i in range(10)]
+
+
+def test_delimiters_inside_quotes_do_not_count():
+    text = "name|text|class\n" + 'a|"x,y,z;w"|p\nb|"u,v,w;x"|q\n' * 4
+    dataset = read_table(text.encode())
+    assert dataset.options.delimiter == "|"
+    assert list(dataset.X["text"].cat.categories) == ["u,v,w;x", "x,y,z;w"]
+
+
+def test_excel_says_its_delimiter():
+    assert read_table(b"sep=;\na;b\n1,5;x\n2,5;y\n").X["a"].tolist() == [1.5, 2.5]
+
+
+def test_quotes_hold_delimiters_quotes_and_line_ends():
+    dataset = read_table(b'a,class\n"x, ""y""\nz",p\nw,q\n"x, ""y""\nz",q\n')
+    assert list(dataset.X["a"].cat.categories) == ["w", 'x, "y"\nz']
+
+
+@pytest.mark.parametrize(
+    ("cells", "delimiter", "convention", "numbers"),
+    [
+        (["1.5", "-2", "3e2"], ",", (".", ""), [1.5, -2, 300]),
+        (["1,5", "-2", "0,25"], ";", (",", ""), [1.5, -2, 0.25]),
+        (["1,5", "-2", "0,25"], ",", (",", ""), [1.5, -2, 0.25]),
+        (["1,234", "12", "1,234,567"], ",", (".", ","), [1234, 12, 1234567]),
+        (["1,234", "12,345", "123,456"], ",", (".", ","), [1234, 12345, 123456]),
+        (["1,234", "12,345", "123,456"], ";", (",", ""), [1.234, 12.345, 123.456]),
+        (["1.234,5", "12", "1.000.000"], ";", (",", "."), [1234.5, 12, 1e6]),
+        (["1 234,5", "12", "1 000 000"], ";", (",", " "), [1234.5, 12, 1e6]),
+        (["1\u00a0234", "12", "1\u202f000"], ",", (".", " "), [1234, 12, 1000]),
+        (["1'234.5", "12", "1'000"], ",", (".", "'"), [1234.5, 12, 1000]),
+        (["+1.5", ".5", "2."], ",", (".", ""), [1.5, 0.5, 2]),
+    ],
+)
+def test_conventions_of_numbers(cells, delimiter, convention, numbers):
+    lines = [f'"{cell}"{delimiter}{"x" if i % 2 else "y"}' for i, cell in enumerate(cells)]
+    dataset = read_table("\n".join([f"a{delimiter}class", *lines]).encode(), a="numeric")
+    assert dataset.X["a"].tolist() == numbers
+    assert (dataset.options.decimal, dataset.options.thousands) == convention
+
+
+def test_the_convention_can_be_said():
+    text = b'a,class\n"1,234",x\n"5,678",y\n'
+    said = read_table(text, options=ReadOptions(decimal=","), a="numeric")
+    assert said.X["a"].tolist() == [1.234, 5.678]
+    assert said.options.decimal == ","
+    text = read_table(text, options=ReadOptions(decimal=".", thousands=""))
+    assert list(text.X["a"].cat.categories) == ["1,234", "5,678"]
+
+
+def test_missing_tokens_are_detected_shown_and_editable():
+    cells = ["1", "?", "NA", "N/A", "NaN", "null", "-", "", "2.5", "3"]
+    text = "\n".join(["a,class", *[f"{cell},{'x' if i % 2 else 'y'}" for i, cell in enumerate(cells)]]).encode()
+    dataset = read_table(text, a="numeric")
+    assert dataset.options.missing == ("", "?", "NA", "N/A", "NaN", "null", "-")
+    np.testing.assert_array_equal(dataset.X["a"], [1, *[np.nan] * 7, 2.5, 3])
+    kept = read_table(text, options=ReadOptions(missing=("?",)), a="categorical")
+    assert kept.options.missing == ("", "?")
+    assert {"NA", "null", "-"} <= set(kept.X["a"].cat.categories)
+
+
+def test_a_dash_beside_a_plus_is_a_level():
+    dataset = read_table(b"a,b,class\n1,uu,+\n2,vv,-\n3,ww,-\n-,xx,+\n")
+    assert dataset.n_classes == 2
+    assert dataset.n_rows == 4
+    assert dataset.options.missing == ("",)
+    assert "'-' is a level of 'class', so it was kept as a level in 'a' too" in dataset.notes
+
+
+def test_codes_stay_levels():
+    dataset = read_table(b"code,long,class\n" + b"00202,12345678901234567,x\n01000,12345678901234568,y\n" * 4)
+    assert list(dataset.X["code"].cat.categories) == ["00202", "01000"]
+    assert list(dataset.X["long"].cat.categories) == ["12345678901234567", "12345678901234568"]
+
+
+def test_spaces_around_values_and_names_are_trimmed():
+    dataset = read_table(b" a , class\n 1.5 , yes\n 2.5 ,no \n3, yes\n")
+    assert dataset.X["a"].tolist() == [1.5, 2.5, 3]
+    assert list(dataset.classes) == ["no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("first", "header"),
+    [
+        ("5.1,3.5,Iris-setosa", False),
+        ("39,State-gov,39", False),
+        ("7,5,x", False),
+        ("2019,2020,class", True),
+        ("0,1,class", True),
+        ("a,b,class", True),
+    ],
+)
+def test_a_first_row_of_data_is_no_header(first: str, header: bool):
+    rest = "4.9,3.0,x\n5.0,3.1,y\n"
+    table = read_columns(f"{first}\n{rest}".encode())
+    assert table.options.header is header
+    assert table.n_rows == (2 if header else 3)
+    assert read_columns(f"{first}\n{rest}".encode(), options=ReadOptions(header=not header)).n_rows == (
+        3 if header else 2
+    )
+
+
+def test_a_ragged_row_is_named_by_its_line_in_the_file():
+    text = b'\n\na,b,class\n"two\nlines",1,x\n\n3,4\n5,6,y\n'
+    with pytest.raises(TableError, match=r"line 7 has 2 fields, 3 were expected as in the first: '3,4'"):
+        read_table(text)
+
+
+def test_a_value_that_is_no_number_is_named():
+    with pytest.raises(TableError, match="column 'a' cannot be numeric: 'two' in data row 2 is not a number"):
+        read_table(b"a,class\n1,x\ntwo,y\n3,x\n", a="numeric")
+
+
+@pytest.mark.parametrize("source", ["path", "str", "bytes", "file", "bytearray"])
+def test_sources(source: str, tmp_path):
+    path = tmp_path / "little.table.csv"
+    path.write_bytes(b"a,class\n1.5,x\n2.5,y\n")
+    given = {
+        "path": path,
+        "str": str(path),
+        "bytes": path.read_bytes(),
+        "file": io.BytesIO(path.read_bytes()),
+        "bytearray": bytearray(path.read_bytes()),
+    }[source]
+    dataset = read_table(given)
+    assert dataset.X["a"].tolist() == [1.5, 2.5]
+    assert dataset.name == ("little.table" if source in ("path", "str") else "table")
+    assert read_table(given if source != "file" else path, name="mine").name == "mine"
+
+
+def test_a_missing_file_names_the_nearest(tmp_path):
+    (tmp_path / "adult.csv").write_text("a")
+    with pytest.raises(FileNotFoundError, match=r"did you mean 'adult\.csv'"):
+        read_table(tmp_path / "adlt.csv")
+
+
+@pytest.mark.parametrize("source", [3, None, ["a"], io.StringIO("a,b\n1,2\n")])
+def test_what_is_no_table_is_refused(source):
+    with pytest.raises(TableError, match=r"expected|binary mode"):
+        read_table(source)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"delimiter": ", "}, "not one character"),
+        ({"delimiter": "→"}, "not plain ASCII"),
+        ({"decimal": "x"}, "decimal 'x' is none of"),
+        ({"thousands": "_"}, "thousands '_' is none of"),
+        ({"decimal": ",", "thousands": ","}, "must differ"),
+        ({"missing": "?"}, "a tuple of texts"),
+        ({"encoding": "utf8000"}, "no encoding of text is called 'utf8000'"),
+        ({"encoding": "hex"}, "no encoding of text is called 'hex'"),
+    ],
+)
+def test_options_are_checked(options, text):
+    with pytest.raises(TableError, match=text):
+        ReadOptions(**options)
+
+
+def big_table() -> bytes:
+    numbers = np.random.default_rng(0).integers(0, 10_000, size=(60_000, 12))
+    frame = pd.DataFrame(numbers).add_prefix("c").assign(cls=np.where(numbers[:, 0] % 2, "x", "y"))
+    return frame.to_csv(index=False).encode()
+
+
+@pytest.mark.parametrize("at", range(0, 60, 7))
+def test_stop_ends_the_reading_at_any_check(at: int):
+    class Countdown(StopToken):
+        left = at
+
+        def check(self) -> None:
+            self.left -= 1
+            if self.left < 0:
+                self.stop()
+            super().check()
+
+    with pytest.raises(Stopped):
+        read_table(BIG, stop=Countdown())
+
+
+def test_stop_is_looked_at_often():
+    """Between two looks a second thread could wait; on a slow machine they are still short beside 200 ms."""
+
+    class Watch(StopToken):
+        looks: list[float] = []  # noqa: RUF012
+
+        def check(self) -> None:
+            self.looks.append(time.perf_counter())
+
+    watch = Watch()
+    read_table(BIG * 1, stop=watch)
+    assert len(watch.looks) > 60
+    assert max(np.diff(watch.looks)) < 2  # no timing test: only that no single step swallows the whole reading
+
+
+def test_stop_from_another_thread():
+    token, ended = StopToken(), threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                read_table(BIG, stop=token)
+        except Stopped:
+            ended.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    token.stop()
+    thread.join(timeout=30)
+    assert ended.is_set()
+
+
+BIG = big_table()

@@ -1,0 +1,227 @@
+import datetime
+import decimal
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.options import ReadOptions
+from alrviz.data.read import Limits, read_columns, read_table
+from alrviz.errors import TableError
+
+ARFF = r"""% the weather, with everything the format allows
+@RELATION 'the weather'
+@attribute outlook {sunny, 'light rain', "it's \"fog\"", never}
+@attribute 'temp, in C' NUMERIC
+@ATTRIBUTE humidity real
+@attribute note string
+@attribute day date "yyyy-MM-dd"
+@attribute play {yes,no}
+
+@DATA
+sunny,85,1e2,'a, b',2020-01-31,no
+% a comment between
+'light rain', 70 , 3.5, "say \"hi\"", 2020-02-29, yes
+"it's \"fog\"",?,4,plain,?,yes
+sunny, 60, 5, '%', 2021-03-01, ?
+sunny, 61, 5, d, 2021-03-01, no
+"""
+
+
+def test_arff():
+    dataset = read_table(ARFF.encode(), target="play")
+    assert dataset.n_rows == 4
+    assert "1 row without a class was dropped" in dataset.notes
+    assert list(dataset.X["outlook"].cat.categories) == ["sunny", "light rain", 'it\'s "fog"']
+    np.testing.assert_array_equal(dataset.X["temp, in C"], [85, 70, np.nan, 61])
+    assert dataset.X["humidity"].tolist() == [100, 3.5, 4, 5]
+    assert set(dataset.frame["note"].cat.categories) == {"a, b", 'say "hi"', "plain", "d"}
+    assert dataset.kinds["day"] == "ignore"
+    np.testing.assert_array_equal(dataset.X["day year"], [2020, 2020, np.nan, 2021])
+    assert dataset.y.tolist() == ["no", "yes", "yes", "no"]
+
+
+def test_arff_declared_numbers_stay_numbers():
+    text = "@relation r\n@attribute a integer\n@attribute class {x,y}\n@data\n" + "1,x\n2,y\n" * 5
+    dataset = read_table(text.encode())
+    assert dataset.kinds == {"a": "numeric"}
+    assert dataset.columns[0].why == "its type says so"
+
+
+def test_arff_of_one_row():
+    assert read_columns(b"@relation r\n@attribute a real\n@attribute class {x,y}\n@data\n1,x").n_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("@relation r\n@attribute a real\n", "no @data line"),
+        ("@relation r\n@data\n1\n", "line 2 starts the data, but no @attribute came before"),
+        ("@relation r\n@atribute a real\n@data\n1\n", "line 2 .* did you mean '@attribute'"),
+        ("@relation r\n@attribute a {x,y\n@data\nx\n", "does not close them"),
+        ("@relation r\n@attribute a real\n@attribute c {x,y}\n@data\n", "no rows after @data"),
+        ("@relation r\n@attribute a real\n@attribute c {x,y}\n@data\n1,x\n1,2,x\n", "line 6 has 3 fields, 2 were"),
+        ("@relation r\n@attribute a real\n@attribute c {x,y}\n@data\n{0 1}\n", "line 5 is a sparse row"),
+        ("@relation r\n@attribute a real\n@attribute c {xx,yy}\n@data\n1,xx\n2,xz\n", "data row 2 has 'xz' in 'c'"),
+        ("@relation r\n@attribute a real\n@attribute c {x,y}\n@data\n1,x\nb,y\n", "'b' in data row 2 is not a number"),
+    ],
+)
+def test_broken_arff(text: str, error: str):
+    with pytest.raises(TableError, match=error):
+        read_table(text.encode())
+
+
+def mixed_frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "size": [1.5, np.nan, 3.5, 9.5, 1.25, 8.0],
+            "count": [1, 2, 3, 4, 5, 6],
+            "colour": ["red", "blue", "red", None, "blue", "red"],
+            "flag": [True, False, True, True, False, False],
+            "grade": pd.Categorical(list("bacbaa"), categories=list("cba"), ordered=True),
+            "when": pd.to_datetime(["2020-01-31", "2020-02-29", None, "2021-03-01", "2021-03-02", "2021-12-24"]),
+            "class": ["x", "y", "x", "y", "x", "y"],
+        }
+    )
+
+
+def test_a_frame_keeps_its_types():
+    frame = mixed_frame()
+    before = frame.copy()
+    dataset = read_table(frame, count="numeric")
+    pd.testing.assert_frame_equal(frame, before)
+    assert {name: dataset.kinds[name] for name in frame.columns[:-1]} == {
+        "size": "numeric",
+        "count": "numeric",
+        "colour": "categorical",
+        "flag": "categorical",
+        "grade": "ordinal",
+        "when": "ignore",
+    }
+    assert list(dataset.X["grade"].cat.categories) == list("cba")
+    assert dataset.X["grade"].cat.ordered
+    assert list(dataset.X["flag"].cat.categories) == ["False", "True"]
+    assert dataset.X["when month"].tolist()[:2] == ["Jan", "Feb"]
+    assert list(dataset.X["when weekday"].cat.categories) == ["Mon", "Tue", "Fri", "Sat"]
+
+
+def test_parquet_and_csv_of_a_frame_say_the_same():
+    frame = mixed_frame()
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    said = {"count": "numeric", "grade": "categorical"}
+    from_frame = read_table(frame, **said)
+    from_parquet = read_table(buffer.getvalue(), **said)
+    from_csv = read_table(frame.to_csv(index=False).encode(), **said)
+    assert from_frame.hash == from_parquet.hash == from_csv.hash
+    pd.testing.assert_frame_equal(from_frame.X, from_parquet.X)
+
+
+def test_parquet_limits():
+    buffer = io.BytesIO()
+    pd.DataFrame({"a": np.arange(10_000.0), "class": ["x", "y"] * 5000}).to_parquet(buffer)
+    with pytest.raises(TableError, match="more than the 9,999 rows"):
+        read_table(buffer.getvalue(), limits=Limits(rows=9_999))
+    with pytest.raises(TableError, match="unpacks to more than"):
+        read_table(buffer.getvalue(), limits=Limits(bytes=len(buffer.getvalue()) + 1))
+
+
+def test_unusual_dtypes():
+    frame = pd.DataFrame(
+        {
+            "nullable": pd.array([1, None, 3, 4], dtype="Int64"),
+            "decimal": [decimal.Decimal("1.5"), decimal.Decimal("2.5"), None, decimal.Decimal("4")],
+            "date": [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2), None, datetime.date(2020, 1, 4)],
+            "zone": pd.date_range("2020-01-01", periods=4, tz="Europe/Berlin"),
+            "span": pd.to_timedelta([1, 2, 3, 90], unit="s"),
+            "mixed": [1, "b", 2.5, 1.0],
+            "codes": pd.Categorical([3, 1, 3, 1]),
+            "yes": [True, None, False, True],
+            "arrow": pd.array(["u", "v", "u", None], dtype=pd.ArrowDtype(__import__("pyarrow").string())),
+            "class": [0, 1, 0, 1],
+        }
+    )
+    table = read_table(frame, nullable="numeric")
+    np.testing.assert_array_equal(table.X["nullable"], [1, np.nan, 3, 4])
+    np.testing.assert_array_equal(table.X["decimal"], [1.5, 2.5, np.nan, 4])
+    assert table.frame["date"].dt.day.tolist()[3] == 4
+    assert table.frame["zone"].dtype.kind == "M"
+    assert table.frame["span"].tolist() == [1, 2, 3, 90]
+    assert list(table.frame["mixed"]) == ["1", "b", "2.5", "1"]
+    assert list(table.X["codes"].cat.categories) == ["1", "3"]
+    assert list(table.X["yes"].cat.categories) == ["False", "True"]
+    assert list(table.X["arrow"].cat.categories) == ["u", "v"]
+    assert table.classes.tolist() == ["0", "1"]
+
+
+def test_text_in_a_frame_stays_text():
+    frame = pd.DataFrame({"zip": ["10115", "20095"] * 4, "class": ["x", "y"] * 4})
+    assert list(read_table(frame).X["zip"].cat.categories) == ["10115", "20095"]
+    assert read_table(frame, zip="numeric").X["zip"].tolist() == [10115, 20095] * 4
+
+
+def test_infinities_in_a_frame_are_named():
+    frame = pd.DataFrame({"a": [1.0, np.inf, 2.0], "class": ["x", "y", "x"]})
+    with pytest.raises(TableError, match="column 'a' is inf in data row 2"):
+        read_table(frame)
+
+
+def test_names_of_a_frame():
+    frame = pd.DataFrame([[1.5, 2.5, "x"], [2.5, 1.5, "y"]], columns=["a", "a", 7])
+    assert list(read_table(frame).frame) == ["a", "a (2)", "7"]
+    frame.columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("c", "")])
+    assert list(read_table(frame).frame) == ["a x", "a y", "c"]
+
+
+def workbook(*sheets) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl, the extra alrviz[xlsx]")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for number, rows in enumerate(sheets):
+        sheet = book.create_sheet(f"Sheet{number}")
+        for row in rows:
+            sheet.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def test_xlsx():
+    rows = [
+        ("size", "code", "when", "flag", "class"),
+        (1.5, "007", datetime.datetime(2020, 1, 31), True, "x"),
+        (2, "008", datetime.datetime(2020, 2, 29), False, "y"),
+        ("?", "007", None, True, "x"),
+        (),
+        (4.25, "008", datetime.datetime(2021, 3, 1), False, None),
+        (4.25, "008", datetime.datetime(2021, 3, 1), False, "y"),
+    ]
+    dataset = read_table(workbook([], rows))
+    np.testing.assert_array_equal(dataset.frame["size"], [1.5, 2, np.nan, 4.25])
+    assert list(dataset.X["code"].cat.categories) == ["007", "008"]
+    assert list(dataset.X["flag"].cat.categories) == ["False", "True"]
+    assert dataset.frame["when"].dt.day.tolist()[0] == 31
+    assert "the sheet 'Sheet1' was read, the first of 2" in dataset.notes[0] or "'Sheet1' was read" in dataset.notes[0]
+    assert "1 row without a class was dropped" in dataset.notes
+
+
+def test_xlsx_without_openpyxl(monkeypatch):
+    data = workbook([("a", "class"), (1.5, "x")])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(TableError, match=r"pip install 'alrviz\[xlsx\]'"):
+        read_table(data)
+
+
+def test_an_empty_workbook():
+    with pytest.raises(TableError, match="the workbook is empty"):
+        read_table(workbook([]))
+
+
+def test_options_apply_to_typed_tables():
+    frame = pd.DataFrame({"a": ["u", "none", "v", "u"], "class": ["x", "y", "x", "y"]})
+    assert list(read_table(frame).X["a"].cat.categories) == ["none", "u", "v"]
+    gone = read_table(frame, options=ReadOptions(missing=("none",)))
+    assert list(gone.X["a"].cat.categories) == ["u", "v"]
+    assert gone.columns[0].missing == 1
