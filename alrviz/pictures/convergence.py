@@ -233,5 +233,5 @@ def _legend(fig: figure, items: list[LegendItem], measure: str) -> None:
         if column is not None:
             sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
             items.append(LegendItem(label=words, renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=2)
+    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=0, location="left")
     fig.add_layout(legend, "above")

@@ -26,7 +26,7 @@ def frame(x: tuple[float, float], y: tuple[float, float], labels: tuple[str, str
         min_height=240,
         min_border_right=24,
         tools="pan,box_zoom,reset",
-        toolbar_location="above",
+        toolbar_location="right",
         **more,
     )
     fig.toolbar.logo = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WIDTH, HEIGHT = 760, 380  # assumed pixels of the drawing frame
+WIDTH, HEIGHT = 640, 270  # assumed pixels of the drawing frame
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
 
@@ -56,8 +56,8 @@ def box(xs: Iterable[np.ndarray], ys: Iterable[np.ndarray], grey: Sequence[float
         low, high = min(low, value), max(high, value)
     if log:
         return Box(-0.015 * right, right, low / 1.6, 1.6 * high, log)
-    room = 0.06 * (high - low) or 0.05 * abs(high) or 0.5
-    return Box(-0.015 * right, right, low - room, high + room, log)
+    room = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
+    return Box(-0.015 * right, right, low - room, high + 1.3 * room, log)
 
 
 def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:

@@ -1,1 +1,5 @@
+"""Views: pictures that live, each usable alone in a notebook."""
 
+from alrviz.views.race_view import RaceView
+
+__all__ = ["RaceView"]

@@ -1,0 +1,47 @@
+"""Numbers that leave the program: CSV with what made them written above.
+
+The head is comment lines (`#`): version, data set and hash, seed, one recipe a racer as JSON. Spreadsheets run cells
+that begin with a formula sign; a text cell that does gets an apostrophe in front. Numbers are written in full.
+"""
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from alrviz.fitting.recipe import Recipe
+
+_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+
+
+def safe_cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula; anything but text is left alone."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_SIGNS) else value
+
+
+def about_lines(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
+    """The comment lines that say where numbers come from."""
+    lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in about.items()]
+    return [*lines, *(f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes))]
+
+
+def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
+    """Return a tidy frame as CSV under its comment lines; read it back with `pandas.read_csv(..., comment="#")`."""
+    table = frame.rename(columns=safe_cell)
+    for name in table.columns:
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            table[name] = table[name].map(safe_cell)
+    text = io.StringIO()
+    table.to_csv(text, index=False, lineterminator="\n")
+    return "\n".join([*about_lines(about, recipes), text.getvalue()])
+
+
+def race_about(race: Any, version: str) -> dict[str, Any]:
+    """Where a race's numbers come from: version, data set, its hash and rows, seeds of the split."""
+    dataset = getattr(race, "dataset", None)
+    about: dict[str, Any] = {"alrviz": version}
+    if dataset is not None:
+        about |= {"data": dataset.name, "data hash": dataset.hash, "rows": dataset.n_rows}
+    return about | {"seed": sorted({recipe.seed for recipe in race.recipes})}

@@ -1,0 +1,20 @@
+"""The log loss of every held-out row at a run's latest step: what paired comparisons are made of."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.linear import log_softmax
+
+if TYPE_CHECKING:
+    from alrviz.fitting.run import Run
+
+
+def heldout_losses(run: "Run | Any") -> NDArray[np.float64] | None:
+    """Return -log p(y | x) of every held-out row (rows,), in nats; None where there is no model or no such row."""
+    model, holdout = run.model, run.holdout
+    if model is None or holdout is None:
+        return None
+    log_p = log_softmax(model.scores(holdout.codes))
+    return -log_p[np.arange(len(log_p)), holdout.y]

@@ -1,0 +1,90 @@
+"""The convergence picture while it lives: one pane, one figure, sources that are fed.
+
+`show` brings the picture up to date: points that were only added are streamed, anything else replaces a source's
+columns. A new figure is made only where Bokeh cannot change the old one: other racers, another measure, an axis that
+turns logarithmic. A reader's zoom is left alone until the reset button is pressed.
+"""
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource
+
+from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence
+from alrviz.pictures.labels import Box
+from alrviz.pictures.measures import AXES
+from alrviz.views.watched import Watched
+
+_PARTS = ("x", "y", "step")
+
+
+class LivePicture:
+    """The pane of a race's convergence picture."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", min_height=260, margin=0)
+        self._picture: Picture | None = None
+        self._made_of: Any = None
+        self._box: Box | None = None
+
+    def show(self, watched: Watched, measure: str, axis: str) -> None:
+        """Draw what `watched` says is to be seen now."""
+        curves = watched.curves()
+        options: dict[str, Any] = {
+            "measure": measure,
+            "axis": axis,
+            "baseline": watched.baseline(),
+            "to_zero": watched.to_zero,
+        }
+        made_of = (id(watched), measure, watched.to_zero)
+        if self._picture is None or made_of != self._made_of:
+            self._picture = convergence(curves, name=self.name, **options)
+            self._made_of = made_of
+            self._box = contents(curves, **options).box
+            self.pane.object = self._picture.figure
+            return
+        self._picture.figure.xaxis[0].axis_label = AXES[axis][1]
+        self._feed(self._picture, contents(curves, **options))
+
+    def _feed(self, picture: Picture, what: Contents) -> None:
+        for sources, lines in (
+            (picture.train, what.train),
+            (picture.heldout, what.heldout),
+            (picture.beyond, what.beyond),
+        ):
+            for source, line in zip(sources, lines, strict=True):
+                feed(source, line)
+        for dot, line in zip(picture.dots, what.train, strict=True):
+            dot.visible = len(line["x"]) <= FEW
+        for source, marks in ((picture.heads, what.heads), (picture.words, what.words), (picture.grey, what.grey)):
+            if dict(source.data) != marks:
+                source.data = marks
+        self._fit(picture, what.box)
+
+    def _fit(self, picture: Picture, box: Box) -> None:
+        """Let the ranges follow, unless the reader has zoomed."""
+        x, y, old = picture.figure.x_range, picture.figure.y_range, self._box
+        if old is None or box == old:
+            return
+        if (x.start, x.end, y.start, y.end) == (old.left, old.right, old.bottom, old.top):
+            x.update(start=box.left, end=box.right)
+            y.update(start=box.bottom, end=box.top)
+        x.update(reset_start=box.left, reset_end=box.right)
+        y.update(reset_start=box.bottom, reset_end=box.top)
+        self._box = box
+
+
+def feed(source: ColumnDataSource, line: dict[str, np.ndarray]) -> str:
+    """Bring a line's source up to date; returns "kept", "streamed" or "replaced"."""
+    old = {part: np.asarray(source.data[part]) for part in _PARTS}
+    have, want = len(old["x"]), len(line["x"])
+    begins = have <= want and all(np.array_equal(old[part], line[part][:have]) for part in _PARTS)
+    if begins and have == want:
+        return "kept"
+    if begins and have:
+        source.stream({part: line[part][have:] for part in _PARTS})
+        return "streamed"
+    source.data = line
+    return "replaced"

@@ -1,0 +1,33 @@
+"""What every view's HTML shares: type, tables, and the escaping of names that come from data.
+
+Colours are custom properties that a page may set; where none does (a notebook) the surroundings' colours are inherited.
+"""
+
+from html import escape
+
+CSS = """
+:host { font: 400 16px/1.45 Roboto, 'Segoe UI', Arial, sans-serif; font-variant-numeric: tabular-nums;
+  color: var(--alrviz-text, inherit); }
+p { margin: 0 0 .5em; } p:last-child { margin-bottom: 0; }
+.quiet { color: var(--alrviz-quiet, #777); }
+.bad { color: var(--alrviz-bad, #c0392b); }
+.sentence { font-size: 1.125rem; line-height: 1.4; font-weight: 500; }
+h3 { font-size: 1rem; font-weight: 600; margin: .9em 0 .3em; } h3:first-child { margin-top: 0; }
+table { border-collapse: collapse; width: 100%; }
+th { font-weight: 500; text-align: right; color: var(--alrviz-quiet, #777); white-space: nowrap; }
+td { text-align: right; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; white-space: normal; }
+th, td { padding: .22em 0 .22em .6em; border-bottom: 1px solid var(--alrviz-line, rgba(128,128,128,.3)); }
+th:first-child, td:first-child { padding-left: 0; }
+abbr { text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
+.meter { display: grid; grid-template-columns: max-content 1fr max-content; gap: .25em .6em; align-items: center; }
+.meter i { display: block; height: 8px; border-radius: 4px; background: var(--alrviz-line, rgba(128,128,128,.3)); }
+.meter i b { display: block; height: 8px; border-radius: 4px; }
+.scroll { overflow-x: auto; }
+"""
+
+
+def safe(text: object, longest: int = 300) -> str:
+    """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""
+    plain = "".join(ch if ch.isprintable() else " " for ch in str(text))
+    return escape(plain if len(plain) <= longest else plain[: longest - 1] + "…")

@@ -1,0 +1,88 @@
+"""The row of buttons under a live picture: run or pause, step back, step, stop, and the slider that scrubs.
+
+The buttons carry the CSS classes by which a page's keyboard finds them (space, left, right, s). What a press means is
+the view's business; here is only which button may be pressed when.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel_material_ui as pmui
+
+
+class Transport:
+    """Buttons and slider.
+
+    Args:
+        run, back, step, stop: called when pressed. scrub: called with an iteration when the reader moves the slider.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[], None],
+        back: Callable[[], None],
+        step: Callable[[], None],
+        stop: Callable[[], None],
+        scrub: Callable[[int], None],
+    ):
+        self._scrub = scrub
+        self._moving = False
+        self.run = _button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
+        self.back = _button("Back", "undo", "left", "One iteration back (left arrow)", back)
+        self.step = _button("Step", "redo", "right", "One iteration (right arrow)", step)
+        self.stop = _button("Stop", "stop", "s", "Stop: no later point appears (s)", stop)
+        self.slider = pmui.IntSlider(
+            label="Iteration",
+            start=0,
+            end=1,
+            value=0,
+            step=1,
+            sizing_mode="stretch_width",
+            margin=(0, 16),
+            size="small",
+        )
+        self.slider.param.watch(self._moved, "value")
+        self.panel = pmui.Row(
+            self.run, self.back, self.step, self.stop, self.slider, sizing_mode="stretch_width", margin=0
+        )
+
+    def _moved(self, event: Any) -> None:
+        if not self._moving:
+            self._scrub(int(event.new))
+
+    def show(self, *, running: bool, head: int, last: int, may_run: bool, may_step: bool, may_stop: bool) -> None:
+        """Bring the row up to date; only what differs reaches the browser."""
+        _set(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
+        _set(self.run, disabled=not (may_run or running))
+        _set(self.back, disabled=head <= 0)
+        _set(self.step, disabled=not may_step)
+        _set(self.stop, disabled=not may_stop)
+        self._moving = True
+        try:
+            end = max(last, 1)
+            if end > self.slider.end:
+                _set(self.slider, end=end)
+            _set(self.slider, value=min(max(head, 0), end), disabled=last <= 0)
+            _set(self.slider, end=end)
+        finally:
+            self._moving = False
+
+
+def _set(widget: Any, **params: Any) -> None:
+    changed = {name: value for name, value in params.items() if getattr(widget, name) != value}
+    if changed:
+        widget.param.update(**changed)
+
+
+def _button(label: str, icon: str, key: str, hint: str, pressed: Callable[[], None], **params: Any) -> Any:
+    button = pmui.Button(
+        label=label,
+        icon=icon,
+        icon_size="20px",
+        description=hint,
+        css_classes=[f"alrviz-key-{key}"],
+        margin=(0, 8, 0, 0),
+        **{"variant": "outlined", **params},
+    )
+    button.on_click(lambda _: pressed())
+    return button

@@ -1,0 +1,171 @@
+"""A race as a view holds it: what has been read of every trace, and how far the reader has been shown.
+
+`head` is the iteration shown. While it follows the race it moves a little faster the further it lags, so that a race
+that is over in a blink can still be watched; scrubbing moves it by hand. Nothing here touches Panel or Bokeh.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from alrviz.fitting.step import Step
+from alrviz.pictures.convergence import Curve
+from alrviz.studies.milestones import Lane, falls_to_zero
+from alrviz.studies.names import short_names
+from alrviz.studies.verdict import objective_key
+
+# Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
+LEAST, SHARE = 2, 1 / 20
+
+
+class Racer:
+    """One run and the columns read from its trace so far."""
+
+    def __init__(self, run: Any, name: str):
+        self.run = run
+        self.name = name
+        self.recipe = run.recipe
+        self.label = str(run.recipe.label)
+        self.key = objective_key(run.recipe)
+        self.alpha = float(run.recipe.params.get("alpha", 0.0))
+        self.columns: dict[str, list[Any]] = {name: [] for name in _FIELDS}
+        self.heldout: Any = None
+
+    def __len__(self) -> int:
+        return len(self.columns["index"])
+
+    def pull(self) -> int:
+        """Read what the trace has added; returns how many steps that were."""
+        before = len(self)
+        steps = self.run.trace.since(before)
+        extras = dict.fromkeys(name for step in steps for name in step.extra)
+        for name in extras:
+            self.columns.setdefault(name, [float("nan")] * before)
+        for name, column in self.columns.items():
+            column.extend(_of(step, name) for step in steps)
+        return len(steps)
+
+    def lane(self, *, upto: int | None = None, ended: bool = True) -> Lane:
+        """What a verdict needs to know, up to an iteration; `ended` False hides an outcome not shown yet."""
+        outcome = self.run.outcome if ended else None
+        cut = None if upto is None else upto + 1
+        return Lane(
+            name=self.name,
+            label=self.label,
+            frame=pd.DataFrame({name: self.columns[name][:cut] for name in _JUDGED if name in self.columns}),
+            n_rows=self.run.trace.rows or 1.0,
+            outcome=None if outcome is None else outcome.code,
+            detail="" if outcome is None else outcome.sentence,
+            objective=self.key,
+            alpha=self.alpha,
+            heldout=self.heldout,
+        )
+
+
+# What milestones and verdicts look at.
+_JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss")
+_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+
+
+def _of(step: Step, name: str) -> Any:
+    return getattr(step, name) if name in _FIELDS else step.extra.get(name, float("nan"))
+
+
+class Watched:
+    """The racers of one race and the place of its reader."""
+
+    def __init__(self, race: Any):
+        self.race = race
+        self.racers = [
+            Racer(run, name) for run, name in zip(race.runs, short_names([r.recipe for r in race.runs]), strict=True)
+        ]
+        self.head = 0
+        self.seen = 0
+        self.to_zero = False
+
+    @property
+    def last(self) -> int:
+        """The highest iteration read of any racer."""
+        return max((len(racer) for racer in self.racers), default=0) - 1
+
+    @property
+    def begun(self) -> bool:
+        """Whether every racer has a point, or never will have one."""
+        return all(len(racer) or racer.run.outcome is not None for racer in self.racers)
+
+    @property
+    def same_objective(self) -> bool:
+        """Whether all racers minimise the same function."""
+        return len({racer.key for racer in self.racers}) <= 1
+
+    @property
+    def shown(self) -> bool:
+        """Whether everything that was read has been shown, and no more will come."""
+        return (
+            self.race.ended
+            and self.seen >= self.last
+            and not any(len(racer.run.trace) > len(racer) for racer in self.racers)
+        )
+
+    def pull(self) -> int:
+        """Read what the traces have added."""
+        new = sum([racer.pull() for racer in self.racers])
+        if new and not self.to_zero:
+            self.to_zero = falls_to_zero([_lead_only(racer) for racer in self.racers])
+        return new
+
+    def follow(self) -> bool:
+        """Move the head toward the end of what was read; returns whether it moved."""
+        behind = self.last - self.head
+        if behind <= 0:
+            return False
+        self.move(self.head + max(LEAST, int(behind * SHARE)))
+        return True
+
+    def move(self, head: int) -> None:
+        """Put the head at an iteration, within what was read."""
+        self.head = min(max(head, 0), max(self.last, 0))
+        self.seen = max(self.seen, self.head)
+
+    def at(self, racer: Racer, column: str) -> float:
+        """A racer's value at the head, or at its own end if that came earlier; NaN where there is none."""
+        values = racer.columns.get(column, ())
+        return float(values[min(self.head, len(values) - 1)]) if len(values) else float("nan")
+
+    def curves(self) -> list[Curve]:
+        """What the picture is to draw: up to the head, and faintly what was seen beyond it."""
+        best: dict[Any, float] = {}
+        for racer in self.racers:
+            lowest = min(racer.columns["objective"], default=float("inf"))
+            best[racer.key] = min(best.get(racer.key, float("inf")), lowest)
+        cut = self.seen + 1
+        return [
+            Curve(
+                name=racer.name,
+                label=racer.label,
+                columns={name: column[:cut] for name, column in racer.columns.items()},
+                rows=racer.run.trace.rows or 1.0,
+                best=best[racer.key],
+                upto=self.head if self.head < self.seen else None,
+            )
+            for racer in self.racers
+        ]
+
+    def baseline(self) -> dict[str, float]:
+        """Log losses of class shares and AnJE; AnJE only where all racers have one order."""
+        found: dict[str, float] = {}
+        orders = {racer.recipe.params.get("order") for racer in self.racers}
+        for racer in self.racers:
+            found.update(racer.run.trace.baseline)
+        if len(orders) > 1:
+            found = {name: value for name, value in found.items() if not name.endswith("anje")}
+        return found
+
+
+def _lead_only(racer: Racer) -> Lane:
+    """The part of a lane that says whether NLL falls to 0, cheap enough for every tick."""
+    lead = racer.columns.get("lead", [])[-1:]
+    outcome = racer.run.outcome
+    code = None if outcome is None else outcome.code
+    frame = pd.DataFrame({"lead": lead})
+    return Lane(name=racer.name, label=racer.label, frame=frame, n_rows=1.0, alpha=racer.alpha, outcome=code)
