@@ -15,7 +15,7 @@ MOST_CLASSES = 12
 
 
 def head_html(dataset: "Dataset", line: str) -> str:
-    """Return the table's name, the line about it, and its size."""
+    """Return the line about the table, and its size."""
     used = sum(kind != "ignore" for kind in dataset.kinds.values())
     ignored = len(dataset.kinds) - used
     facts = [
@@ -25,7 +25,7 @@ def head_html(dataset: "Dataset", line: str) -> str:
         f"hash <code>{safe(dataset.hash[:12])}</code>",
     ]
     about = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
-    return f"<h1>{safe(dataset.name, 80)}</h1>{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
+    return f"{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
 
 
 def classes_html(dataset: "Dataset") -> str:
@@ -49,7 +49,7 @@ def classes_html(dataset: "Dataset") -> str:
         f"<div class='quiet' style='text-align:right'>{100 * counts[k] / dataset.n_rows:.1f} %</div>"
         for k in shown
     )
-    style = "display:grid; grid-template-columns: minmax(40px, 30%) 1fr auto auto; gap: 1px 12px; align-items:center"
+    style = "display:grid; grid-template-columns: fit-content(45%) 1fr auto auto; gap: 1px 12px; align-items:center"
     return f"<h2>Classes</h2><div style='{style}'>{rows}{rest}</div>"
 
 

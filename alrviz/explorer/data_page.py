@@ -60,7 +60,7 @@ class DataPage:
     def view(self) -> Any:
         """Build the page."""
         self._head, self._classes, self._prices, self._notes = _html(), _html((8, 0, 0, 0)), _html(), _html()
-        self._title = _html()
+        self._title, self._name = _html(), _html((4, 12, 0, 0))
         self._grid = ColumnsGrid(self.choose, self.ask_kind)
         self._picture = ColumnView(height=236)
         self._column = pmui.Select(label="Column", options=[], sizing_mode="stretch_width", margin=(4, 8, 4, 0))
@@ -88,16 +88,14 @@ class DataPage:
         )
 
     def _head_card(self) -> Any:
-        demos = pmui.Button(label="Demo sets", icon="apps", variant="outlined", margin=(0, 0, 8, 0), width=196)
+        demos = pmui.Button(label="Demo sets", icon="apps", variant="outlined", margin=(0, 8, 0, 0))
         demos.on_click(lambda _: self._gallery.param.update(open=True))
-        options = pmui.Button(label="How it was read", icon="tune", variant="outlined", margin=(0, 0, 8, 0), width=196)
+        options = pmui.Button(label="How it was read", icon="tune", variant="outlined", margin=(0, 8, 0, 0))
         options.on_click(lambda _: self.session.open_drawer(True))
-        race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0, width=196)
+        race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0)
         race.on_click(lambda _: self.session.go("convergence"))
-        text = pn.Column(self._head, self._notes, self._suggestions, sizing_mode="stretch_width", margin=(0, 16, 0, 0))
-        return pn.Row(
-            text, pn.Column(demos, options, race, margin=0), styles=CARD, sizing_mode="stretch_width", margin=0
-        )
+        top = pn.Row(self._name, demos, options, race, sizing_mode="stretch_width", margin=0)
+        return _card(top, self._head, self._notes, self._suggestions)
 
     def _columns_row(self) -> Any:
         export = pmui.FileDownload(
@@ -108,6 +106,7 @@ class DataPage:
             size="small",
             margin=(6, 0, 0, 0),
             width=180,
+            height=36,
         )
         left = _card(self._grid.table, export, styles={**CARD, "flex": "11 1 0"})
         controls = pn.Row(self._column, self._kind, self._cuts, sizing_mode="stretch_width", margin=0)
@@ -181,6 +180,7 @@ class DataPage:
         names = [column.name for column in dataset.columns]
         if self.chosen not in names:
             self.chosen = next((c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target)
+        self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
         self._head.object = head_html(dataset, line)
         self._notes.object = notes_html(dataset)
         self._classes.object = classes_html(dataset)

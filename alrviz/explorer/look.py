@@ -24,7 +24,10 @@ _TYPE = {
 _SHAPE = {"borderRadius": 6}
 _COMPONENTS = {
     "MuiTooltip": {"styleOverrides": {"tooltip": {"fontSize": "0.9375rem", "lineHeight": 1.45, "maxWidth": "420px"}}},
-    "MuiButton": {"defaultProps": {"disableElevation": True}},
+    "MuiButton": {
+        "defaultProps": {"disableElevation": True},
+        "styleOverrides": {"root": {"whiteSpace": "nowrap"}, "sizeSmall": {"fontSize": "0.9375rem"}},
+    },
     "MuiFormHelperText": {"styleOverrides": {"root": {"fontSize": "0.9375rem"}}},
 }
 
@@ -97,7 +100,7 @@ abbr { text-decoration: underline dotted var(--alrviz-quiet); text-underline-off
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-weight: 500; color: var(--alrviz-quiet); }
 th, td { padding: .38em .9em .38em 0; border-bottom: 1px solid var(--alrviz-line); vertical-align: top; }
-td.n, th.n { text-align: right; }
+td.n, th.n { text-align: right; white-space: nowrap; } th { white-space: nowrap; }
 a { color: var(--alrviz-accent); }
 """
 

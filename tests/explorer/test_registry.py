@@ -1,0 +1,194 @@
+"""Runs of a process: whose they are, how many at once, who is next, and what ends unattended."""
+
+import pytest
+
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.registry import CapReached, Governed, Registry
+from tests.explorer.fakes import Clock, FakeRace
+
+
+def registry(**limits):
+    clock = Clock()
+    caps = {"runs": 2, "owner_runs": 1, "threads": 8, "memory": 1000, "kept": 3, "idle": 60} | limits
+    return Registry(ServerLimits(**caps), clock, timer=False), clock
+
+
+def entries(reg, *owners, **params):
+    return [reg.add(FakeRace(), owner, **params) for owner in owners]
+
+
+def test_only_its_owner_finds_a_run_by_id_and_anybody_by_its_secret():
+    reg, _ = registry()
+    (entry,) = entries(reg, "ann")
+    assert reg.find(entry.id, "ann") is entry
+    assert reg.find(entry.id, "bob") is None
+    assert reg.by_token(entry.token) is entry
+    assert reg.by_token(entry.id) is None
+    assert reg.of("bob") == []
+
+
+def test_a_free_place_is_taken_at_once():
+    reg, _ = registry()
+    (entry,) = entries(reg, "ann")
+    reg.start(entry)
+    assert entry.race.calls == ["start"]
+    assert reg.place(entry) == 0
+
+
+def test_an_owner_has_one_run_under_way_and_the_next_waits_its_turn():
+    reg, _ = registry()
+    first, second = entries(reg, "ann", "ann")
+    reg.start(first)
+    reg.start(second)
+    assert (second.race.calls, reg.place(second)) == ([], 1)
+    first.race.stop()
+    reg.sweep()
+    assert (second.race.calls, reg.place(second)) == (["start"], 0)
+
+
+def test_the_process_has_so_many_and_the_queue_is_fair():
+    reg, _ = registry()
+    a, b, c, d = entries(reg, "a", "b", "c", "d")
+    for entry in (a, b, c, d):
+        reg.start(entry)
+    assert [reg.place(entry) for entry in (a, b, c, d)] == [0, 0, 1, 2]
+    b.race.stop()
+    reg.sweep()
+    assert [reg.place(entry) for entry in (c, d)] == [0, 1]
+
+
+def test_who_waits_for_an_own_run_does_not_hold_up_the_others():
+    reg, _ = registry()
+    first, second, other = entries(reg, "ann", "ann", "bob")
+    for entry in (first, second, other):
+        reg.start(entry)
+    assert (reg.place(second), reg.place(other)) == (1, 0)
+
+
+def test_threads_and_memory_are_capped_too():
+    reg, _ = registry(runs=9, owner_runs=9)
+    a, b = entries(reg, "a", "b", threads=5)
+    reg.start(a)
+    reg.start(b)
+    assert reg.place(b) == 1
+    reg, _ = registry(runs=9, owner_runs=9)
+    a, b = entries(reg, "a", "b", bytes=600)
+    reg.start(a)
+    a.race.pause()  # it holds its memory
+    reg.start(b)
+    assert reg.place(b) == 1
+
+
+def test_a_single_race_may_ask_for_more_threads_than_there_are():
+    reg, _ = registry(threads=2)
+    (entry,) = entries(reg, "a", threads=64)
+    reg.start(entry)
+    assert entry.race.calls == ["start"]
+
+
+def test_a_race_that_never_fits_is_refused_with_the_numbers():
+    reg, _ = registry(memory=10**9)
+    with pytest.raises(CapReached, match=r"needs about 3\.0 GB .* 1\.0 GB"):
+        reg.add(FakeRace(), "ann", bytes=3 * 10**9)
+
+
+def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():
+    reg, clock = registry()
+    (entry,) = entries(reg, "ann")
+    reg.start(entry)
+    clock.now += 59
+    reg.look(entry)
+    clock.now += 59
+    reg.sweep()
+    assert not entry.race.ended
+    clock.now += 2
+    reg.sweep()
+    assert entry.race.ended
+    assert "nobody looked" in entry.note
+    assert reg.find(entry.id, "ann") is entry
+
+
+def test_a_waiting_run_that_nobody_looks_at_leaves_the_queue():
+    reg, clock = registry(runs=1)
+    a, b = entries(reg, "a", "b")
+    reg.start(a)
+    reg.start(b)
+    clock.now += 61
+    reg.look(a)
+    reg.sweep()
+    assert (reg.place(b), b.race.ended, a.race.ended) == (0, True, False)
+
+
+def test_continue_when_i_close():
+    reg, clock = registry()
+    (entry,) = entries(reg, "ann")
+    entry.keep = True
+    reg.start(entry)
+    clock.now += 10**6
+    reg.sweep()
+    assert not entry.race.ended
+
+
+def test_a_paused_run_is_not_stopped_and_gives_its_place():
+    reg, clock = registry(runs=1)
+    a, b = entries(reg, "a", "b")
+    governed = Governed(reg, a)
+    governed.start()
+    reg.start(b)
+    governed.pause()
+    assert b.race.calls == ["start"]
+    clock.now += 61
+    reg.look(b)
+    reg.sweep()
+    assert not a.race.ended
+    governed.resume()
+    assert governed.phase == "waiting"
+    assert governed.activity == "waiting for a free place: number 1 in the queue"
+    b.race.stop()
+    reg.sweep()
+    assert (a.race.calls, governed.phase) == (["start", "pause", "resume"], "running")
+
+
+def test_the_oldest_ended_runs_are_dropped_but_none_under_way():
+    reg, _ = registry(owner_runs=9)
+    made = entries(reg, *["ann"] * 3)
+    reg.start(made[0])
+    made += entries(reg, *["ann"] * 3)
+    assert reg.find(made[0].id, "ann") is made[0]
+    assert reg.find(made[1].id, "ann") is None
+    assert len(reg.of("ann")) == 4
+
+
+def test_forgetting_stops_and_is_the_owners_alone():
+    reg, _ = registry()
+    (entry,) = entries(reg, "ann")
+    reg.start(entry)
+    reg.forget(entry.id, "bob")
+    assert not entry.race.ended
+    reg.forget(entry.id, "ann")
+    assert entry.race.ended
+    assert reg.by_token(entry.token) is None
+
+
+def test_a_reader_changes_nothing():
+    reg, _ = registry()
+    (entry,) = entries(reg, "ann")
+    reader = Governed(reg, entry, read_only=True)
+    for act in (reader.start, reader.resume, reader.pause, reader.step, reader.stop):
+        act()
+    assert entry.race.calls == []
+    assert reader.ended is False
+
+
+def test_the_own_timer_hands_on_places():
+    reg = Registry(ServerLimits(runs=1, owner_runs=1), timer=True)
+    a, b = entries(reg, "a", "b")
+    reg.start(a)
+    reg.start(b)
+    a.race.stop()
+    for _ in range(100):
+        if b.race.calls:
+            break
+        __import__("time").sleep(0.05)
+    assert b.race.calls == ["start"]
+    b.race.stop()

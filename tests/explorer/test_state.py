@@ -1,0 +1,132 @@
+"""Links: whatever stands in the address bar, reading it does not raise, and what we write comes back."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alrviz.explorer.compact import read_recipes, write_recipes
+from alrviz.explorer.state import FileLink, State, read_link, safe_name, write_link
+from alrviz.fitting.recipe import FAMILIES, Recipe
+
+KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
+SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
+IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
+
+
+@st.composite
+def recipes(draw):
+    family = draw(st.sampled_from(sorted(FAMILIES)))
+    params = {}
+    for name, param in FAMILIES[family].items():
+        if name == "class_weight" or not draw(st.booleans()):
+            continue
+        if param.choices:
+            params[name] = draw(st.sampled_from(param.choices))
+        elif name == "order":
+            params[name] = draw(st.integers(1, 5))
+        elif name in ("max_iter", "memory"):
+            params[name] = draw(st.integers(1, 100))
+        else:
+            params[name] = draw(st.sampled_from((0.0, 0.1, 1e-6, 0.1 + 0.2, 1.0)))
+    return Recipe(family, seed=0, holdout=draw(st.sampled_from((0.0, 0.25, 1 / 3))), **params)
+
+
+files = st.builds(
+    FileLink, st.from_regex(r"[a-z][a-z0-9 _.()-]{0,20}[a-z]", fullmatch=True), st.integers(0, 10**9), st.integers(1, 9999),
+    st.from_regex(r"[0-9a-f]{16}", fullmatch=True),
+)  # fmt: skip
+kinds = st.dictionaries(st.integers(0, 9999), st.sampled_from(("categorical", "ignore", "target", "quartiles")), max_size=5)
+states = st.builds(
+    State,
+    page=SLUGS,
+    data=SLUGS,
+    rows=st.none() | st.integers(1, 10**6),
+    kinds=kinds.map(lambda found: tuple(sorted(found.items()))),
+    question=st.just("") | SLUGS,
+    axis=st.just("") | SLUGS,
+    recipes=st.lists(recipes(), max_size=6).map(tuple),
+    run=st.just("") | IDS,
+    watch=st.just("") | IDS,
+)
+
+
+@given(states)
+def test_a_state_comes_back_from_its_link(state):
+    assert read_link(write_link(state)) == state
+
+
+@given(states, files)
+def test_a_state_with_a_file_comes_back(state, file):
+    asked = state.replace(data="", rows=None, file=file)
+    assert read_link(write_link(asked)) == asked
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_as_some_state(text):
+    for query in (text, "?" + text, *(f"?{key}={quote(text)}" for key in KEYS)):
+        state = read_link(query)
+        assert 0 <= state.seed < 2**32
+        assert state.rows is None or 1 <= state.rows <= 10**6
+        assert len(state.recipes) <= 6
+        write_link(state)
+
+
+@given(st.lists(st.tuples(st.sampled_from("oapcskvmxuwitydbhz"), st.text(max_size=12)), max_size=8))
+def test_any_racer_is_read_or_left_out(fields):
+    text = "~".join("_".join([family, *(letter + value for letter, value in fields)]) for family in ("alr", "lr", "?"))
+    for recipe in read_recipes(text):
+        assert recipe.params["order"] <= 5
+
+
+def test_numbers_are_moved_into_their_range():
+    state = read_link("?rows=1e99&seed=-5&racers=alr_o99_a-3_i1e300_h7")
+    (recipe,) = state.recipes
+    assert (state.rows, state.seed) == (10**6, 0)
+    assert (recipe.params["order"], recipe.params["alpha"], recipe.params["max_iter"]) == (5, 0.0, 100_000)
+    assert recipe.holdout == 0.95
+
+
+def test_words_that_are_none_take_the_default():
+    (recipe,) = read_recipes("lr_sone_csideways_vlbfgs")
+    assert (recipe.params["start"], recipe.params["center"], recipe.params["solver"]) == ("zero", 0, "lbfgs")
+
+
+def test_racers_share_the_links_seed():
+    assert [recipe.seed for recipe in read_link("?seed=7&racers=lr~alr").recipes] == [7, 7]
+
+
+def test_the_first_screen_has_the_empty_link():
+    assert write_link(State()) == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "attribute"),
+    [("?page=../../etc/passwd", "page"), ("?data=http://evil", "data"), ("?q=%3Cscript%3E", "question"), ("?run=42", "run")],
+)
+def test_what_is_no_plain_word_is_left_out(query, attribute):
+    assert getattr(read_link(query), attribute) == getattr(State(), attribute)
+
+
+def test_a_link_is_short_and_has_nothing_to_escape():
+    racers = (Recipe("alr", order=2, alpha=0), Recipe("lr", order=2, alpha=0, scale="diagonal"))
+    link = write_link(State(recipes=racers))
+    assert link == "?racers=alr_a0~lr_a0_kdiagonal"
+    assert read_recipes(write_recipes(racers)) == racers
+
+
+def test_weights_by_class_stay_out_of_a_link():
+    assert write_recipes((Recipe("lr", class_weight={"a": 2.0}),)) == "lr"
+
+
+def test_a_name_has_no_folders_and_no_marks():
+    assert safe_name("C:\\secret\\plan.csv") == "plan.csv"
+    assert safe_name("../../etc/passwd") == "passwd"
+    assert safe_name("a~b<script>.csv") == "a_b_script_.csv"
+    assert safe_name("...") == "table"
+
+
+def test_a_very_long_link_is_read_in_part():
+    assert read_link("?seed=3&racers=" + "alr~" * 100_000).seed == 3
+    assert read_link("&".join(f"k{i}=1" for i in range(1000))) == State()
