@@ -9,7 +9,7 @@ column that has no value at all has one level: "missing", or under `missing="ski
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -64,18 +64,24 @@ class ColumnCode:
 
     def _code_of(self, value: Level) -> int:
         """Return the value's code: by value, else by text (a file may hold 1 where the last one held "1")."""
-        by_value, by_text = self._places
-        return by_value.get(value, by_text.get(str(value), self.n_levels))
+        code = self._by_value.get(value)
+        return self._by_text.get(str(value), self.n_levels) if code is None else code
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the look-up tables out of pickles; they are made again where they are needed."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def _known_numbers(self) -> np.ndarray:
         return np.array(self.values, dtype=np.float64)
 
     @cached_property
-    def _places(self) -> tuple[dict[Level, int], dict[str, int]]:
-        values = self.values or ()
-        by_text = {str(value): code for code, value in reversed(list(enumerate(values)))}
-        return {value: code for code, value in enumerate(values)}, by_text
+    def _by_value(self) -> dict[Level, int]:
+        return {value: code for code, value in enumerate(self.values or ())}
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        return {str(value): code for code, value in reversed(list(enumerate(self.values or ())))}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""

@@ -130,11 +130,13 @@ def as_levels(column: pd.Series) -> tuple[np.ndarray, list[Level]]:
         codes, values = pd.factorize(column)
     except TypeError:  # something in it has no hash, a dict say: its text stands for it
         codes, values = pd.factorize(column.map(lambda value: value if types.is_hashable(value) else str(value)))
-    return codes, [as_level(value) for value in values]
+    return codes, [as_level(value) for value in np.asarray(values, dtype=object).tolist()]
 
 
 def as_level(value: Any) -> Level:
     """Return the value as bool, int, float or text; whole floats become ints, so that 1.0 reads as 1."""
+    if type(value) is str:  # nearly all of them: spares a column of many levels half its time
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -146,4 +148,6 @@ def as_level(value: Any) -> Level:
 
 def sorted_levels(levels: Sequence[Level]) -> list[Level]:
     """Return the distinct levels, numbers before text, each in its own order."""
-    return sorted(dict.fromkeys(levels), key=lambda level: (isinstance(level, str), level))
+    distinct = dict.fromkeys(levels)
+    numbers: list[Level] = sorted(level for level in distinct if not isinstance(level, str))
+    return numbers + sorted(level for level in distinct if isinstance(level, str))

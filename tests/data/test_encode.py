@@ -364,6 +364,14 @@ def test_json_and_pickle_keep_everything(seed, discretize):
         assert copy.to_dict() == fitted.to_dict()
 
 
+def test_a_pickle_does_not_grow_with_use():
+    frame = pd.DataFrame({"c": [f"level {j}" for j in range(50)], "d": np.arange(50.0)})
+    encoder = Encoder(discretize=None).fit(frame, np.arange(50) % 2)
+    before = len(pickle.dumps(encoder))
+    encoder.transform(frame.assign(c="unseen"))
+    assert len(pickle.dumps(encoder)) == before
+
+
 def test_a_state_of_another_format_is_refused():
     with pytest.raises(TableError, match="format 99"):
         Encoder.from_dict({"format": 99})
