@@ -126,7 +126,7 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
         for r in range(m):
             w = weights[start + r]
             mean = first[r] / total[r]
-            nll += w * (np.log(total[r]) + top[r] - own[r])
+            nll += w * (np.log(total[r]) + (top[r] - own[r]))
             slope += w * (mean - d[y[start + r], r])
             curvature += w * (second[r] / total[r] - mean * mean)
         part = start // CHUNK
@@ -172,7 +172,7 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
         nll = wrong = tied = squares = 0.0
         for r in range(m):
             w = weights[start + r]
-            nll += w * (np.log(total[r]) + top[r] - own[r])
+            nll += w * (np.log(total[r]) + (top[r] - own[r]))
             wrong += w * (ahead[r] > 0.0)
             tied += w * (level[r] != 1.0)
             square[r] = 0.0

@@ -1,0 +1,70 @@
+"""Encoded tables made on the spot, and runs on them."""
+
+import numpy as np
+
+from alrviz.data.encoded import Encoded, code_dtype
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+
+
+def table(rows=200, levels=(3, 4, 2, 5), n_classes=3, *, seed=0, weights=None, gaps=0.0, dtype=None, signal=1.0):
+    """Return random rows whose class follows a softmax of one number per level and class.
+
+    `weights`: None, "whole" or "fractions". `gaps`: share of the codes that are no level. `signal`: size of the scores.
+    """
+    rng = np.random.default_rng(seed)
+    levels = np.asarray(levels, np.int64)
+    codes = np.stack([np.minimum(rng.geometric(0.4, rows) - 1, top - 1) for top in levels])
+    scores = sum(signal * rng.normal(size=(top, n_classes))[code] for top, code in zip(levels, codes, strict=True))
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    y[:n_classes] = np.arange(n_classes)[:rows]  # every class occurs
+    codes[:, :1] = 0
+    absent = rng.random(codes.shape) < gaps
+    codes = np.where(absent, levels[:, None], codes)
+    return Encoded(
+        codes=codes.astype(dtype or code_dtype(levels)),
+        y=y.astype(np.int32),
+        weights=row_weights(weights, rows, rng),
+        levels=levels,
+        classes=np.array([f"class {k}" for k in range(n_classes)]),
+        names=tuple(f"x{j}" for j in range(len(levels))),
+    )
+
+
+def row_weights(kind, rows, rng):
+    """Return ones, whole numbers from 1 to 4, or numbers between 0.1 and 2."""
+    if kind is None:
+        return np.ones(rows)
+    return rng.integers(1, 5, rows).astype(float) if kind == "whole" else rng.uniform(0.1, 2.0, rows)
+
+
+def run_of(encoded, family="lr", holdout=None, **params):
+    """Return a run on one thread; whatever is left out takes the recipe's default."""
+    return Run.of(encoded, Recipe(family, **params), holdout, n_jobs=1)
+
+
+def prepared_objective(encoded, family="lr", **params):
+    """Return the objective and the start weights that a recipe makes of `encoded`."""
+    run = run_of(encoded, family, **{"max_iter": 0, **params})
+    run.advance()
+    return run._fit.objective, run._fit.w0
+
+
+def drain(run):
+    """Fit to the end and return the run."""
+    for _ in run.steps():
+        pass
+    return run
+
+
+def same_steps(a, b):
+    """Whether two traces are equal bit for bit in everything but the clocks."""
+    return [_without_clock(step) for step in a] == [_without_clock(step) for step in b]
+
+
+def _without_clock(step):
+    extra = {name: value for name, value in step.extra.items() if not name.endswith("seconds")}
+    return (
+        step.index, step.kind, step.evaluations, step.passes, step.objective, step.nll, step.penalty, step.grad_norm,
+        step.step_size, extra,
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""Row passes from the definition: cells are looked up in a dictionary, rows and tuples are loops."""
+
+from itertools import combinations, product
+
+import numpy as np
+
+
+def tuples_of(levels, order):
+    """Return the tuples, sets of `order` columns, in lexicographic order."""
+    return list(combinations(range(len(levels)), order))
+
+
+def cell_numbers(levels, order):
+    """Return {(tuple, its levels): number}, tuple by tuple, the last column fastest."""
+    cells = [(t, cell) for t in tuples_of(levels, order) for cell in product(*(range(levels[j]) for j in t))]
+    return {cell: number for number, cell in enumerate(cells)}
+
+
+def rows_of_table(codes, levels, order):
+    """Return, for every row, the table row of each tuple: its cell, or n_cells + t where a level is lacking."""
+    numbers, tuples = cell_numbers(levels, order), tuples_of(levels, order)
+    return np.array(
+        [
+            [numbers.get((t, tuple(int(row[j]) for j in t)), len(numbers) + k) for k, t in enumerate(tuples)]
+            for row in np.asarray(codes).T
+        ]
+    ).reshape(-1, len(tuples))
+
+
+def naive_forward(codes, levels, order, table, bias):
+    """Scores (N, C) of `table` (cells + T, C)."""
+    return np.array([bias + sum(table[c] for c in cells) for cells in rows_of_table(codes, levels, order)])
+
+
+def naive_scatter(codes, levels, order, residual):
+    """The residuals (N, C) summed by table row (cells + T, C)."""
+    rows = rows_of_table(codes, levels, order)
+    out = np.zeros((len(cell_numbers(levels, order)) + rows.shape[1], residual.shape[1]))
+    for cells, r in zip(rows, residual, strict=True):
+        for c in cells:
+            out[c] += r
+    return out
+
+
+def naive_count(codes, levels, order, y, weights, n_classes):
+    """Weighted counts (cells + T, C)."""
+    one_hot = np.eye(n_classes)[y] * np.asarray(weights)[:, None]
+    return naive_scatter(codes, levels, order, one_hot)
