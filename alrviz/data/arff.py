@@ -14,6 +14,7 @@ Types are statements: a declared number must be one, a declared nominal level mu
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,10 +51,10 @@ class Attribute:
 def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
     """Return the columns of an ARFF file; "?" is missing unless `options` says otherwise."""
     data, encoding, notes = to_utf8(data, options.encoding, stop)
-    lines = data.decode("utf-8").splitlines()
-    attributes, start = _header(lines, limits)
+    lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
+    attributes = _header(lines, limits)
     names, renamed = clean_names([attribute.name for attribute in attributes])
-    rows = _plain_rows(lines, start, len(attributes), stop)
+    rows = _plain_rows(lines, len(attributes), stop)
     if not rows:
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
     missing = tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
@@ -71,9 +72,9 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     return Parsed(values, filled, [*notes, *renamed, *doubts])
 
 
-def _header(lines: list[str], limits: Limits) -> tuple[list[Attribute], int]:
+def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> list[Attribute]:
     attributes: list[Attribute] = []
-    for number, raw in enumerate(lines, start=1):
+    for number, raw in lines:
         line = raw.strip()
         word = line.split(None, 1)[0].lower() if line else ""
         if word == "@attribute":
@@ -82,7 +83,7 @@ def _header(lines: list[str], limits: Limits) -> tuple[list[Attribute], int]:
         elif word == "@data":
             if not attributes:
                 raise TableError(f"line {number:,} starts the data, but no @attribute came before it")
-            return attributes, number
+            return attributes
         elif word and not word.startswith("%") and word != "@relation":
             raise TableError(
                 f"line {number:,} is {short(line)}; @relation, @attribute, @data or a comment was expected"
@@ -120,9 +121,9 @@ def _fields(line: str) -> list[str]:
     return fields[:-1] if len(fields) > 1 and not fields[-1] and not line.rstrip().endswith(",") else fields
 
 
-def _plain_rows(lines: list[str], start: int, width: int, stop: StopToken) -> list[str]:
+def _plain_rows(lines: Iterator[tuple[int, str]], width: int, stop: StopToken) -> list[str]:
     rows = []
-    for number, raw in enumerate(lines[start:], start=start + 1):
+    for number, raw in lines:
         if number % 2000 == 0:
             stop.check()
         line = raw.strip()
@@ -168,7 +169,7 @@ def _nominal(attribute: Attribute, column: TextColumn) -> pd.Series:
         if level not in position:
             raise TableError(
                 f"data row {column.first_row(index):,} has {short(level)} in {attribute.name!r}, which is none of its "
-                f"declared levels{nearest(level, position)}"
+                f"declared levels{nearest(level, list(position)[:1000])}"
             )
     order = sorted(range(len(levels)), key=lambda i: position[levels[i]])
     rank = np.full(len(levels) + 1, -1, dtype=np.int32)

@@ -15,7 +15,7 @@ from alrviz.data.names import clean_names
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
-from alrviz.errors import TableError
+from alrviz.errors import AlrvizError, TableError
 from alrviz.stop import StopToken
 
 
@@ -30,18 +30,20 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
         ) from error
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        rows, title = _rows(book, limits, stop)
+        book.close()
+    except AlrvizError:
+        raise
     except Exception as error:  # openpyxl raises whatever the broken part of a file makes it stumble on
         raise TableError(f"the workbook is damaged or not an .xlsx file ({error})") from error
-    rows, title = _rows(book, limits, stop)
-    notes = [f"the sheet {title!r} was read, the first of {len(book.sheetnames)}"] if len(book.sheetnames) > 1 else []
-    book.close()
+    notes = [f"the sheet {title!r} was read, of {len(book.sheetnames)}"] if len(book.sheetnames) > 1 else []
     width = max(len(row) for row in rows)
     names, renamed = clean_names([*rows[0], *[""] * (width - len(rows[0]))])
     columns = []
     for i, name in enumerate(names):
         stop.check()
         columns.append(TextColumn.from_values(name, [row[i] if i < len(row) else "" for row in rows[1:]]))
-    plain = replace(options, decimal=options.decimal or None, header=True)
+    plain = replace(options, header=True)
     return interpret(columns, plain, [*notes, *renamed], stop)
 
 
@@ -50,7 +52,7 @@ def _check_zip(data: Buffer, limits: Limits) -> None:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             check_bytes(sum(entry.file_size for entry in archive.infolist()), limits, unpacked=True)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError) as error:
         raise TableError(f"the workbook or zip archive is damaged ({error})") from error
     if "xl/workbook.xml" not in names:
         raise TableError(

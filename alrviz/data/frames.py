@@ -94,13 +94,20 @@ def _naive(series: pd.Series) -> pd.Series:
 
 
 def _from_objects(name: str, series: pd.Series) -> Values | TextColumn:
-    kind = pd.api.types.infer_dtype(series, skipna=True)
+    typed = isinstance(series.dtype, pd.StringDtype | pd.ArrowDtype)
+    kind = "string" if typed else pd.api.types.infer_dtype(series, skipna=True)
     if kind in ("decimal", "floating", "integer", "mixed-integer-float"):
         return Values(name, _numbers(name, series.astype(float)))
     if kind in ("date", "datetime", "datetime64"):
         return Values(name, _naive(series))
     if kind == "boolean":
         return from_series(name, series.astype("boolean"))
+    if kind == "string":
+        try:
+            texts = pa.array(series, type=pa.string(), from_pandas=True)
+            return TextColumn.from_arrow(name, texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts)
+        except (pa.ArrowException, UnicodeError):  # half a surrogate pair, which no UTF-8 holds: mended one by one
+            pass
     gaps = series.isna().to_numpy()
     values = series.to_numpy(dtype=object)
     return TextColumn.from_values(

@@ -26,6 +26,7 @@ from alrviz.data.limits import NO_LIMITS, Limits
 
 KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
 MOST_CODES = 4
+MOST_ORDERED = 200  # levels; whoever has more wants numbers, and asking each of them takes time
 ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|idx|index|uuid|guid|key|nr|no|row|rownum|row_?names?|record|serial)($|[\W_])"
     r"|^unnamed: 0$|^column 1$"
@@ -119,7 +120,7 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> tuple[str, s
 
 def sort_levels(levels: Sequence[str]) -> list[str] | None:
     """Return text levels in their natural order where they have one (ranges of numbers, known scales), else None."""
-    if len(levels) < 3:
+    if not 3 <= len(levels) <= MOST_ORDERED:
         return None
     found = [RANGE.match(level) for level in levels]
     if all(found) and any(match["sign"] or match["rest"] for match in found if match):

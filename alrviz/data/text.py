@@ -44,7 +44,12 @@ class TextColumn:
     @classmethod
     def from_values(cls, name: str, values: Sequence[str | None]) -> "TextColumn":
         """Make a column of Python strings, None for missing."""
-        encoded = pa.array(values, type=pa.string()).dictionary_encode()
+        return cls.from_arrow(name, pa.array(values, type=pa.string()))
+
+    @classmethod
+    def from_arrow(cls, name: str, texts: pa.Array) -> "TextColumn":
+        """Make a column of an arrow array of strings, null for missing."""
+        encoded = texts.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return cls.of(name, codes, encoded.dictionary)
 
