@@ -1,5 +1,6 @@
 """What the Data page draws of a column: rows by level and class, and where a number is cut."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,7 @@ def _number_picture(
     edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
     counts = count_levels(place, y[present], BINS, dataset.n_classes)
-    labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in zip(edges[:-1], edges[1:], strict=True))
+    labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
     levels = len(cuts) + 1
     how = CUTS[discretize]
     missing = int((~present).sum())
@@ -81,10 +82,9 @@ def _levels(title: str, counts: np.ndarray, labels: tuple[str, ...], name: str, 
     if not ordered or len(labels) > MOST_BARS:
         order = np.argsort(-counts.sum(axis=1), kind="stable")
         counts, labels = counts[order], tuple(labels[k] for k in order)
-    if len(labels) > MOST_BARS:
-        rest = len(labels) - MOST_BARS + 1
-        counts = np.vstack([counts[: MOST_BARS - 1], counts[MOST_BARS - 1 :].sum(axis=0)])
-        labels = (*labels[: MOST_BARS - 1], f"{rest:,} others")
+    if len(labels) > MOST_BARS:  # the rest in one bar would dwarf them all
+        title += f", the {MOST_BARS} most frequent shown"
+        counts, labels = counts[:MOST_BARS], labels[:MOST_BARS]
     edges = np.arange(len(labels) + 1, dtype=float)
     ticks = {k + 0.5: label for k, label in enumerate(labels)}
     return ColumnPicture(title, counts, edges, labels, ticks, np.empty(0), name)

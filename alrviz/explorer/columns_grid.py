@@ -1,4 +1,4 @@
-"""The grid of columns: kind, levels, missing values, and why the kind was guessed; one row is chosen, kinds are edited."""
+"""The grid of columns: kind, levels, missing values, why the kind was guessed; one row is chosen, kinds are edited."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,8 @@ _CSS = """
 .tabulator-row { background: transparent !important; border-bottom: 1px solid var(--alrviz-line); min-height: 38px; }
 .tabulator-row .tabulator-cell { border-right: none; padding: 8px 8px; height: 38px; color: var(--alrviz-text); }
 .tabulator-row.tabulator-selected { background: color-mix(in srgb, var(--alrviz-accent) 16%, transparent) !important; }
-.tabulator-row.tabulator-selectable:hover { background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent) !important; }
+.tabulator-row.tabulator-selectable:hover {
+  background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent) !important; }
 .tabulator-row .tabulator-cell[tabulator-field="kind"] { color: var(--alrviz-accent); cursor: pointer; }
 .tabulator .tabulator-footer { background: transparent; border-top: none; color: var(--alrviz-quiet); }
 .tabulator .tabulator-footer .tabulator-page { background: transparent; color: var(--alrviz-text);
@@ -67,7 +68,7 @@ class ColumnsGrid:
             titles={"kind": "kind ▾", "why": "why"},
             formatters={"levels": number, "missing": number},
             text_align={"levels": "right", "missing": "right"},
-            widths={"column": "27%", "kind": "18%", "levels": "13%", "missing": "14%", "why": "28%"},
+            widths={"column": "27%", "kind": "18%", "levels": "13%", "missing": "16%", "why": "26%"},
             configuration={"columnDefaults": {"headerSort": False, "tooltip": True}},
             sizing_mode="stretch_width",
             stylesheets=[_CSS],

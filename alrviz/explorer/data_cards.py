@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alrviz.explorer.glossary import term_html
-from alrviz.explorer.look import safe
 from alrviz.pictures.columns import class_colours
+from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -54,22 +54,29 @@ def classes_html(dataset: "Dataset") -> str:
 
 
 def notes_html(dataset: "Dataset") -> str:
-    """Return what was done while reading, one sentence a line."""
+    """Return what was done while reading, as sentences."""
     if not dataset.notes:
         return "<p class='quiet'>Nothing to remark: every row has a class, no column was left out.</p>"
-    return "".join(f"<p>{safe(note[:1].upper() + note[1:], 400)}.</p>" for note in dataset.notes)
+    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in dataset.notes)
+    return f"<p class='quiet'>{sentences}</p>"
 
 
 ABOUT = (
     "<h1>What am I looking at?</h1><br>"
-    "<p>A classifier here sees every column as a few <b>levels</b>. A column of words has its words; a column of numbers is "
-    f"cut into intervals ({term_html('MDL')} cuts only where a cut pays for itself, so a useless column keeps one level). "
-    f"At {term_html('order')} n the model looks at every set of n columns, a {term_html('tuple')}, and has one number for "
+    "<p>A classifier here sees every column as a few <b>levels</b>. A column of words has its words; a column of "
+    "numbers is "
+    f"cut into intervals ({term_html('MDL')} cuts only where a cut pays for itself, so a useless column keeps one "
+    "level). "
+    f"At {term_html('order')} n the model looks at every set of n columns, a {term_html('tuple')}, and has one "
+    "number for "
     f"each of its {term_html('cell', 'cells')} and each class. So the number of parameters is</p>"
     "<p style='text-align:center; font-size:1.1em'>p = C + C · e<sub>n</sub>(levels)</p>"
-    "<p>with C classes and e<sub>n</sub> the sum over all sets of n columns of the product of their numbers of levels. It is "
-    "known, with the memory and the time of one pass over the rows, before anything runs: that is the table of prices.</p>"
-    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. <b>ordinal</b>: the same, "
+    "<p>with C classes and e<sub>n</sub> the sum over all sets of n columns of the product of their numbers of "
+    "levels. It is "
+    "known, with the memory and the time of one pass over the rows, before anything runs: that is the table of "
+    "prices.</p>"
+    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. "
+    "<b>ordinal</b>: the same, "
     "and their order sorts axes. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
     "<b>target</b>: the class.</p>"
 )

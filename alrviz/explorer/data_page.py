@@ -1,7 +1,8 @@
 """The Data page: which table, what its columns are, what each order would cost.
 
-States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its errors are
-shown by the shell's notice. Whatever computes (pictures, prices, leaks) does so on a thread and arrives with the pump.
+States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its
+errors are shown by the shell's notice. Whatever computes (pictures, prices, leaks) does so on a thread and arrives with
+the pump.
 """
 
 from functools import partial
@@ -19,10 +20,11 @@ from alrviz.explorer.columns_grid import KINDS, ColumnsGrid, columns_frame
 from alrviz.explorer.data_cards import ABOUT, classes_html, head_html, notes_html
 from alrviz.explorer.export import csv_text
 from alrviz.explorer.loading import Loading
-from alrviz.explorer.look import CARD, PANE_CSS, safe
+from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.read_options import ReadOptionsPanel
 from alrviz.explorer.session import Session
 from alrviz.views.column import ColumnView
+from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -68,7 +70,7 @@ class DataPage:
         self._cuts = pmui.Select(
             label="Cut into levels by", options=_CUT_WORDS, value="mdl", sizing_mode="stretch_width", margin=(4, 0)
         )
-        self._column.param.watch(lambda event: event.new and self.choose(event.new), "value")
+        self._column.param.watch(lambda event: self.choose(event.new), "value")
         self._kind.param.watch(self._on_kind, "value")
         self._cuts.param.watch(lambda *_: self._draw(), "value")
         self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
@@ -117,13 +119,17 @@ class DataPage:
 
     def _price_card(self) -> Any:
         head = pn.pane.HTML(
-            "<h2>What each order would cost</h2>", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0)
+            "<h2>What each order would cost</h2>",
+            stylesheets=[PANE_CSS],
+            sizing_mode="stretch_width",
+            margin=(0, 0, 8, 0),
         )
         return _card(head, self._prices, margin=(12, 0, 16, 0))
 
     def _empty_text(self) -> Any:
         text = (
-            "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, Parquet, ARFF or xlsx, gzip as well, one row "
+            "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, Parquet, ARFF or xlsx, "
+            "gzip as well, one row "
             "per example and a column that says its class. Or take one of these demo sets, whose truth is known.</p>"
         )
         return pn.pane.HTML(text, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 12, 0))
@@ -185,8 +191,7 @@ class DataPage:
         self._notes.object = notes_html(dataset)
         self._classes.object = classes_html(dataset)
         self._grid.show(dataset, self.chosen)
-        self._column.options = names
-        self._column.value = self.chosen
+        self._column.param.update(options=names, value=self.chosen)
         self._leaks = []
         self._suggest(dataset)
         self._draw()
@@ -200,7 +205,7 @@ class DataPage:
 
     def choose(self, name: str) -> None:
         """Look at another column."""
-        if self.session.dataset is None or name == self.chosen:
+        if self.session.dataset is None or not name or name == self.chosen:
             return
         self.chosen = name
         self._grid.choose(name)
@@ -233,7 +238,9 @@ class DataPage:
                 text = f"<b>{safe(column.name, 60)}</b> looks like an id and is ignored."
                 rows.append(_suggestion(text, "Use it", partial(self.ask_kind, column.name, kind)))
         for name in self._leaks:
-            text = f"<b>{safe(name, 60)}</b> alone tells the class almost without error. Is it the class in other words?"
+            text = (
+                f"<b>{safe(name, 60)}</b> alone tells the class almost without error. Is it the class in other words?"
+            )
             rows.append(_suggestion(text, "Ignore it", partial(self.ask_kind, name, "ignore")))
         if len(rows) > MOST_OFFERS:
             more = f"<span class='quiet'>and {len(rows) - MOST_OFFERS:,} more; change kinds in the grid</span>"
@@ -243,11 +250,11 @@ class DataPage:
     def _ask_for_target(self, table: Any) -> None:
         self._target_text.object = (
             f"<h1>Which column is the class?</h1><br><p>{safe(table.name, 80)} was read: {table.n_rows:,} rows and "
-            f"{len(table.names):,} columns. {safe(self.session.problem or '', 500)}</p>"
+            f"{len(table.names):,} columns. {_why_no_class(table)}</p>"
         )
-        self._target.options = list(table.names)
-        self._target.value = table.default_target()[0]
-        self._offer_quartiles(self._target.value)
+        target = table.default_target()[0]
+        self._target.param.update(options=list(table.names), value=target)
+        self._offer_quartiles(target)
 
     def _offer_quartiles(self, name: str | None) -> None:
         table = self.session.pending
@@ -349,6 +356,23 @@ def _suggestion(text: str, label: str, action: Any) -> Any:
 
 def _is_number(dataset: "Dataset", name: str) -> bool:
     return name in dataset.frame and pd.api.types.is_numeric_dtype(dataset.frame[name].dtype)
+
+
+def _why_no_class(table: Any) -> str:
+    """Return why the column that would be taken cannot be the class, for people."""
+    name, why = table.default_target()
+    try:
+        table.dataset(name)
+    except TableError as error:
+        series = table.values[table.names.index(name)].series
+        if pd.api.types.is_numeric_dtype(series.dtype) and series.nunique() > 1:
+            return (
+                f"{safe(name, 60)}, {why}, holds {series.nunique():,} different numbers, too many to be classes. "
+                "Choose "
+                "another column, or cut this one into quartiles: four classes of equal size."
+            )
+        return safe(str(error)[:1].upper() + str(error)[1:], 600) + "."
+    return "Choose it, then go on."
 
 
 def _line(session: Session) -> str:

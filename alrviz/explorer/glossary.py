@@ -1,14 +1,17 @@
 """The terms of the trade, one line each; shown on hover and in the help dialog."""
 
-from alrviz.explorer.look import safe
+from alrviz.views.style import safe
 
 TERMS = {
-    "AnJE": "Averaged n-join estimators: generative; adds up log theta of all tuples, each column counted once. At n = 1 "
+    "AnJE": "Averaged n-join estimators: generative; adds up log theta of all tuples, each column counted once. "
+    "At n = 1 "
     "it is naive Bayes. Nothing is fitted.",
-    "ALR": "Accelerated logistic regression: LR whose weights multiply log theta, so that the optimiser starts with the "
+    "ALR": "Accelerated logistic regression: LR whose weights multiply log theta, so that the optimiser starts "
+    "with the "
     "generative model's sense of scale.",
     "LR": "Logistic regression on all tuples of n columns: one free weight per cell and class.",
-    "diagonal": "LR rescaled by the Hessian's diagonal: the textbook preconditioner, to tell ALR's gain from mere scaling.",
+    "diagonal": "LR rescaled by the Hessian's diagonal: the textbook preconditioner, to tell ALR's gain from "
+    "mere scaling.",
     "alpha": "Strength of the pull toward the center: NLL + alpha times the squared distance. 0 is no pull.",
     "cell": "A tuple of columns with one level chosen for each.",
     "center": "The model the weights are pulled toward when alpha is above 0: nothing (0), all ones (1), or AnJE.",

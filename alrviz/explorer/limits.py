@@ -1,7 +1,7 @@
 """What one server gives away at most: sizes of tables, runs at once, threads, memory.
 
-Every limit is an attribute of `ServerLimits` and an environment variable `ALRVIZ_MAX_<NAME>` (0 or "none": no limit). They
-bind in the explorer only; the library itself limits nothing but memory.
+Every limit is an attribute of `ServerLimits` and an environment variable `ALRVIZ_MAX_<NAME>` (0 or "none": no limit).
+They bind in the explorer only; the library itself limits nothing but memory.
 """
 
 import os

@@ -5,8 +5,9 @@ the server draws the first frame right. Everything the page loads comes from the
 are those panel-material-ui ships.
 """
 
-from html import escape
 from typing import Any
+
+from alrviz.views.style import safe as safe  # one way to show a stranger's text, for pages as for views
 
 ACCENT = {"light": "#4a4896", "dark": "#b9b7ff"}
 THEME_COOKIE = "alrviz_theme"
@@ -111,9 +112,9 @@ CARD = {
     "padding": "14px 16px",
 }
 
-# Runs before anything is drawn. `data-theme` is what panel-material-ui's components watch. A key presses the visible button
-# whose component has the CSS class `alrviz-key-KEY` (space, right, left, help, or a letter), unless the focus is where keys
-# have a meaning of their own. A file dropped anywhere on the page goes to the drop strip's own input.
+# Runs before anything is drawn. `data-theme` is what panel-material-ui's components watch. A key presses the visible
+# button whose component has the CSS class `alrviz-key-KEY` (space, right, left, help, or a letter), unless the focus is
+# where keys have a meaning of their own. A file dropped anywhere on the page goes to the drop strip's own input.
 _HEAD_SCRIPT = """
 (() => {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -154,7 +155,8 @@ _HEAD_SCRIPT = """
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
     let at = document.activeElement;
     while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
-    if (at && at.matches("input, textarea, select, [contenteditable], [role=combobox], [role=option], [role=slider]")) return;
+    const own = "input, textarea, select, [contenteditable], [role=combobox], [role=option], [role=slider]";
+    if (at && at.matches(own)) return;
     if (at && e.key === " " && at.matches("button, a, [role=button], [role=tab], summary")) return;
     const name = KEYS[e.key] || (/^[a-z]$/.test(e.key) ? e.key : null);
     const button = name && keyed(document, "alrviz-key-" + name);
@@ -185,9 +187,3 @@ FAVICON = (
     "rx='7' fill='%234a4896'/%3E%3Cpath d='M6 7 C10 22 17 25 27 25' fill='none' stroke='%23ffb08a' stroke-width='3'/%3E"
     "%3Cpath d='M6 7 C7 20 10 24 27 25.5' fill='none' stroke='%23fff' stroke-width='3'/%3E%3C/svg%3E"
 )
-
-
-def safe(text: object, longest: int = 200) -> str:
-    """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""
-    plain = "".join(ch if ch.isprintable() else " " for ch in str(text))
-    return escape(plain if len(plain) <= longest else plain[: longest - 1] + "…")

@@ -1,15 +1,16 @@
 """What is under way and what went wrong, said above the page.
 
-Three designed states: work in progress with its time and a way out, a problem in plain words, a file that a link asks for.
-Texts may come from tables: they are escaped.
+Three designed states: work in progress with its time and a way out, a problem in plain words, a file that a link asks
+for. Texts may come from tables: they are escaped.
 """
 
 import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.look import PANE_CSS, safe
+from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
+from alrviz.views.style import safe
 
 
 def problem_html(error: Exception) -> str:

@@ -1,8 +1,8 @@
 """Who a session belongs to: a random id in a cookie, or one owner for all on a machine of one's own.
 
 The cookie is HttpOnly and SameSite=Lax. The application is run while the server still builds its answer to the first
-request, before any header is sent, so the cookie is added to the headers of exactly that answer. Where the server is not
-Tornado (a notebook, a test) there is no cookie and every session is its own owner.
+request, before any header is sent, so the cookie is added to the headers of exactly that answer. Where the server is
+not Tornado (a notebook, a test) there is no cookie and every session is its own owner.
 """
 
 import os

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.glossary import term_html
-from alrviz.explorer.look import safe
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import NEVER, StopToken
+from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -28,9 +28,7 @@ class Offer:
     refused: str
 
 
-def offers(
-    dataset: "Dataset", seed: int, said: Callable[[Offer], None], stop: StopToken = NEVER
-) -> tuple[Offer, ...]:
+def offers(dataset: "Dataset", seed: int, said: Callable[[Offer], None], stop: StopToken = NEVER) -> tuple[Offer, ...]:
     """Price every order on the training rows of the default split; `said` is told of each as soon as it is known."""
     from alrviz.fitting.prepare import prepare
 
@@ -105,8 +103,10 @@ def _row_waiting(order: int, waiting: bool) -> str:
 
 def _row(offer: Offer) -> str:
     price = offer.price
-    verdict = f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}" if offer.refused else (
-        "<span class='good'>yes</span>"
+    verdict = (
+        f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}"
+        if offer.refused
+        else ("<span class='good'>yes</span>")
     )
     cells = (
         ("—",) * 3

@@ -5,8 +5,9 @@ import panel_material_ui as pmui
 
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
 from alrviz.errors import AlrvizError
-from alrviz.explorer.look import PANE_CSS, safe
+from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
+from alrviz.views.style import safe
 
 _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
 _MARK_WORDS = {"": "none", ",": "comma ,", ".": "point .", " ": "space", "'": "apostrophe '"}
@@ -40,7 +41,9 @@ class ReadOptionsPanel:
             label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
         )
         self._missing = pmui.TextInput(
-            label="Missing values are written", description="Separated by spaces. An empty cell is always missing.", **wide
+            label="Missing values are written",
+            description="Separated by spaces. An empty cell is always missing.",
+            **wide,
         )
         self._header = pmui.Checkbox(label="The first row holds the names", **wide)
         self._again = pmui.Button(label="Read the file again", variant="contained", margin=(12, 0))
@@ -68,7 +71,8 @@ class ReadOptionsPanel:
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
             self._head.object = (
-                "<h1>How it was read</h1><br><p class='quiet'>A demo set is made, not read. Drop a file of your own to see, "
+                "<h1>How it was read</h1><br><p class='quiet'>A demo set is made, not read. Drop a file of your "
+                "own to see, "
                 "and to change, how its delimiter, encoding, numbers and missing values were understood.</p>"
             )
             return

@@ -3,8 +3,8 @@
 Runs belong to the process, not to a browser tab. Each is an `Entry` with two 128-bit names: its `id`, by which only its
 owner finds it, and its `token`, the secret of a link that opens it read-only. Whoever wants a run to go on asks the
 registry; where a cap is reached it waits in one queue, first come first served, except that an owner who has as many
-under way as one may have is passed over. `sweep` does what time brings: it hands free places to the queue and stops runs
-that nobody has looked at for a while.
+under way as one may have is passed over. `sweep` does what time brings: it hands free places to the queue and stops
+runs that nobody has looked at for a while.
 """
 
 import threading
@@ -213,8 +213,8 @@ class Registry:
 class Governed:
     """A race as a session sees it: the race itself, except that going on asks the registry, and readers may not.
 
-    It has the race's whole interface, so that a view cannot tell the two apart. While it queues, `phase` is "waiting" and
-    `activity` says which place it has.
+    It has the race's whole interface, so that a view cannot tell the two apart. While it queues, `phase` is "waiting"
+    and `activity` says which place it has.
     """
 
     def __init__(self, registry: Registry, entry: Entry, read_only: bool = False):
@@ -270,7 +270,7 @@ _process_lock = threading.Lock()
 
 def process_registry() -> Registry:
     """Return the one registry of this process."""
-    global _process  # noqa: PLW0603 (runs outlive sessions: somebody has to hold them)
+    global _process
     with _process_lock:
         if _process is None:
             _process = Registry()

@@ -204,7 +204,7 @@ class Session(param.Parameterized):
             self.tables.keep(self.owner, link.hash, upload)
             if isinstance(dataset, TableError):
                 self._kinds = {}
-                self.param.update(pending=table, loading=None, problem=dataset)
+                self.param.update(pending=table, loading=None)
             else:
                 self._arrived(dataset, kinds)
             if asked is not None and asked.hash != link.hash:

@@ -1,8 +1,8 @@
 """The frame around every page: header with the drop strip, navigation rail, drawer, notice, link and pump.
 
-A page is a class with `title`, `icon`, `group` ("See", "Judge" or "Understand") and `slug`, made with the session. It has
-`view()` and `drawer()` (the latter may be None), called once, on its first visit, `on_shown()`, `on_hidden()`, and `pump()`,
-called every 100 ms while something runs, which returns whether the page still needs it.
+A page is a class with `title`, `icon`, `group` ("See", "Judge" or "Understand") and `slug`, made with the session. It
+has `view()` and `drawer()` (the latter may be None), called once, on its first visit, `on_shown()`, `on_hidden()`, and
+`pump()`, called every 100 ms while something runs, which returns whether the page still needs it.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.explorer import look, owners
 from alrviz.explorer.glossary import glossary_html
-from alrviz.explorer.look import safe
 from alrviz.explorer.notice import Notice
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
 from alrviz.explorer.upload import DropStrip
+from alrviz.views.style import safe
 
 GROUPS = ("See", "Judge", "Understand")
 TICK = 100  # ms
@@ -72,9 +72,10 @@ class Shell:
         session.on_wake = self.wake
         session.open_drawer = self.open_drawer
         session.param.watch(lambda *_: self.show_page(), "page")
-        session.param.watch(lambda *_: self._show_about(), ["dataset", "loading"])
+        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending"])
         session.param.watch(
-            lambda *_: self.write_link(), ["page", "dataset", "recipes", "question", "axis", "seed", "entry", "wanted"]
+            lambda *_: self.write_link(),
+            ["page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted"],
         )
         self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
         self._show_about()
@@ -174,7 +175,10 @@ class Shell:
         return dialog
 
     def _show_about(self) -> None:
-        dataset = self.session.dataset
+        dataset, pending = self.session.dataset, self.session.pending
+        if pending is not None:
+            self._about.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"
+            return
         if dataset is None:
             self._about.object = "<span class='quiet'>no table yet</span>"
             return

@@ -1,7 +1,7 @@
 """The drop strip: "your data: drop a file", on every page.
 
-The browser sends a file in pieces below the websocket's message limit. Pieces come from a stranger, so the server counts
-bytes as they arrive, whatever the browser claims, and takes one file at a time.
+The browser sends a file in pieces below the websocket's message limit. Pieces come from a stranger, so the server
+counts bytes as they arrive, whatever the browser claims, and takes one file at a time.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,8 @@ class DropStrip(pmui.FileInput):
         **params: Any,
     ):
         self._limit, self._taken, self._refused = limit, taken, refused
-        self._name, self._pieces, self._size, self._dropped = "", [], 0, False
+        self._name, self._size, self._dropped = "", 0, False
+        self._pieces: list[bytes] = []
         super().__init__(
             label="Your data: drop a file, or browse",
             uploaded_label="Your data: {filename}; drop another",

@@ -1,7 +1,7 @@
 """One column at a glance: its rows by level, stacked by class, with the cuts that make levels of a number.
 
-`bars` lays out rectangles, `column_figure` draws them; both are used again for every column, so the axis is numeric even
-where levels are words, and the words are labels of its ticks.
+`bars` lays out rectangles, `column_figure` draws them; both are used again for every column, so the axis is numeric
+even where levels are words, and the words are labels of its ticks.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class ColumnPicture:
 
 
 def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
-    """Return one rectangle per bar and class that has rows: left, right, bottom, top, colour, and what it stands for."""
+    """Return one rectangle per bar and class that has rows: its edges, its colour, and what it stands for."""
     tops = np.cumsum(picture.counts, axis=1)
     where = np.argwhere(picture.counts > 0)
     bar, cls = where[:, 0], where[:, 1]
@@ -76,7 +76,9 @@ def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
 def cut_lines(picture: ColumnPicture) -> pd.DataFrame:
     """Return one upright line per cut."""
     top = float(picture.counts.sum(axis=1).max(initial=1)) * 1.05
-    return pd.DataFrame({"x": picture.cuts, "low": np.zeros(len(picture.cuts)), "high": np.full(len(picture.cuts), top)})
+    return pd.DataFrame(
+        {"x": picture.cuts, "low": np.zeros(len(picture.cuts)), "high": np.full(len(picture.cuts), top)}
+    )
 
 
 def column_figure(bar_source: ColumnDataSource, cut_source: ColumnDataSource, *, height: int = 300) -> figure:

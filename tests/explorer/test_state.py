@@ -33,11 +33,12 @@ def recipes(draw):
     return Recipe(family, seed=0, holdout=draw(st.sampled_from((0.0, 0.25, 1 / 3))), **params)
 
 
-files = st.builds(
-    FileLink, st.from_regex(r"[a-z][a-z0-9 _.()-]{0,20}[a-z]", fullmatch=True), st.integers(0, 10**9), st.integers(1, 9999),
-    st.from_regex(r"[0-9a-f]{16}", fullmatch=True),
-)  # fmt: skip
-kinds = st.dictionaries(st.integers(0, 9999), st.sampled_from(("categorical", "ignore", "target", "quartiles")), max_size=5)
+NAMES = st.from_regex(r"[a-z][a-z0-9 _.()-]{0,20}[a-z]", fullmatch=True)
+HASHES = st.from_regex(r"[0-9a-f]{16}", fullmatch=True)
+files = st.builds(FileLink, NAMES, st.integers(0, 10**9), st.integers(1, 9999), HASHES)
+kinds = st.dictionaries(
+    st.integers(0, 9999), st.sampled_from(("categorical", "ignore", "target", "quartiles")), max_size=5
+)
 states = st.builds(
     State,
     page=SLUGS,
@@ -103,7 +104,12 @@ def test_the_first_screen_has_the_empty_link():
 
 @pytest.mark.parametrize(
     ("query", "attribute"),
-    [("?page=../../etc/passwd", "page"), ("?data=http://evil", "data"), ("?q=%3Cscript%3E", "question"), ("?run=42", "run")],
+    [
+        ("?page=../../etc/passwd", "page"),
+        ("?data=http://evil", "data"),
+        ("?q=%3Cscript%3E", "question"),
+        ("?run=42", "run"),
+    ],
 )
 def test_what_is_no_plain_word_is_left_out(query, attribute):
     assert getattr(read_link(query), attribute) == getattr(State(), attribute)
