@@ -57,7 +57,7 @@ def add_from(typingctx, target, at, source, starts, width):
 
 @intrinsic
 def add_to(typingctx, target, ats, source, start, width):
-    """target.flat[a : a + L] += source.flat[start : start + L] for every a of the tuple `ats`; loads the source once."""
+    """target.flat[a : a + L] += source.flat[start : start + L] for each a of the tuple `ats`; loads the source once."""
     lanes = len(width)
 
     def codegen(context, builder, sig, args):
