@@ -157,7 +157,7 @@ def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopT
     """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading."""
     try:
         columns, notes = _parquet_columns(data, limits, stop)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableError(f"the Parquet file is damaged or not one ({error})") from error
     return settle(columns, options, notes, stop)
 
@@ -189,6 +189,7 @@ def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType) -> Va
     if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(declared):
         joined = column.combine_chunks()
         joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+        joined.dictionary.validate(full=True)  # text that is not UTF-8 would surface anywhere later
         codes = joined.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return TextColumn.of(name, codes, joined.dictionary.cast(pa.string()))
     return from_series(name, column.to_pandas())

@@ -235,3 +235,12 @@ def test_half_a_surrogate_pair_in_a_frame_is_mended():
 def test_a_line_separator_inside_an_arff_value_is_no_line_end():
     text = "@relation r\r\n@attribute a string\r\n@attribute class {x,y}\r\n@data\r\n'u\u2028w',x\r\nv,y\r\n"
     assert set(read_table(text.encode()).frame["a"].cat.categories) == {"u\u2028w", "v"}
+
+
+def test_parquet_text_that_is_not_utf8():
+    buffer = io.BytesIO()
+    frame = pd.DataFrame({"a": ["café", "tea"] * 3, "class": ["x", "y"] * 3})
+    frame.to_parquet(buffer, compression=None)
+    damaged = buffer.getvalue().replace("é".encode(), b"\xff\xff")
+    with pytest.raises(TableError, match="the Parquet file is damaged"):
+        read_table(damaged)
