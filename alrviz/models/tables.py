@@ -9,7 +9,7 @@ values are skipped); card(t) is the product of the numbers of levels seen in the
 Cells that no training row has are left out: `seen` numbers those that are kept, ascending.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -79,6 +79,9 @@ class Tables:
     def empty_share(self) -> float:
         """Share of (seen cell, class) pairs with count 0: one such pair means that NLL alone has no optimum."""
         return float((self.counts == 0).mean()) if self.counts.size else 0.0
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # logarithms are quick to make again
 
     def require_finite(self) -> None:
         """Raise `RecipeError` where a logarithm of 0 would follow from smoothing = 0."""

@@ -1,0 +1,75 @@
+"""What scikit-learn asks of input, for tables whose columns may be text, categoricals or numbers with gaps.
+
+Frames keep their dtypes (a column decides for itself how it is encoded); anything else becomes a matrix. Names and
+number of columns are compared with those of `fit` as everywhere in scikit-learn.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
+
+from alrviz.data.encode import row_weights
+from alrviz.errors import RecipeError, TableError
+from alrviz.passes.rows import Floats
+
+
+def check_table(estimator: Any, X: Any, reset: bool) -> Any:
+    """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
+
+    Raises:
+        ValueError, TypeError: what scikit-learn raises for no table, other columns than in `fit`, sparse matrices.
+    """
+    if hasattr(X, "to_pandas"):  # polars, pyarrow
+        X = X.to_pandas()
+    if isinstance(X, pd.DataFrame):
+        if 0 in X.shape:
+            raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if isinstance(X, list | tuple):  # as a plain matrix one text would turn all its numbers into text
+        X = np.array(X, dtype=object)
+    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def check_classes(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
+    """Return y (N,), one class label a row; raises ValueError where it is missing, incomplete or continuous."""
+    if y is None:
+        raise TableError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    labels = column_or_1d(y, warn=True)
+    check_consistent_length(X, labels)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return labels
+
+
+def drop_weightless(X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, NDArray[Any], Floats]:
+    """Return X, y and weights (N,) without the rows of weight 0; ones for no weights.
+
+    Raises:
+        TableError: if the weights do not fit, or fewer than two classes are left.
+    """
+    weights = row_weights(sample_weight, len(y))
+    if sample_weight is not None:
+        kept = weights > 0
+        if not kept.all():
+            X, y, weights = X[kept], y[kept], weights[kept]
+    labels = pd.unique(y)
+    if len(labels) < 2:
+        raise TableError(f"y has only one class, {labels[0]!r}; a classifier needs at least two")
+    return X, y, weights
+
+
+def check_max_memory(max_memory: Any) -> None:
+    """Raise `RecipeError` unless it is None or a number of bytes."""
+    is_number = isinstance(max_memory, int | float | np.number) and not isinstance(max_memory, bool)
+    if max_memory is not None and not (is_number and max_memory > 0):
+        raise RecipeError(f"max_memory={max_memory!r} does not fit; expected a number of bytes above 0, or None")
+
+
+def threads(n_jobs: int | None) -> int | None:
+    """Return `n_jobs`, None being 1 inside a worker of joblib: there the workers share the processors already."""
+    return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs

@@ -1,0 +1,65 @@
+"""A model as frames to read: what tuples add to scores, and what is known of each cell. Pure functions."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.data.encode import Encoder
+from alrviz.errors import MemoryLimitError
+from alrviz.fitting.memory import free_memory
+from alrviz.models.linear import LinearModel
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Floats
+
+CLASS_WEIGHTS = "class weights"
+_JOIN = " & "
+
+
+def contribution_frame(
+    model: LinearModel, codes: NDArray[np.unsignedinteger], encoder: Encoder, rows: Any, max_memory: int | None
+) -> pd.DataFrame:
+    """Return contributions to the scores, a line per (row, tuple), a column per class; rows None: numbered.
+
+    Raises:
+        MemoryLimitError: if they would take more than `max_memory` (None: half of what is free).
+    """
+    n, parts, classes = codes.shape[1], model.space.n_tuples + 1, model.n_classes
+    needed = 2 * 8 * n * parts * classes
+    allowed = free_memory() // 2 if max_memory is None else max_memory
+    if needed > allowed:
+        raise MemoryLimitError(
+            f"{n:,} rows have {n * parts * classes:,} contributions, about {needed / 2**20:,.0f} MiB, and "
+            f"{allowed / 2**20:,.0f} MiB may be used; explain at most {max(1, n * allowed // needed):,} rows at once",
+            needed,
+            allowed,
+        )
+    values = np.empty((n, parts, classes))
+    values[:, 0] = model.bias
+    values[:, 1:] = model.contributions(codes)
+    names = [column.name for column in encoder.columns_]
+    tuples = [CLASS_WEIGHTS, *(_JOIN.join(names[j] for j in columns) for columns in model.space.tuples)]
+    index = pd.MultiIndex.from_product([range(n) if rows is None else rows, tuples], names=["row", "tuple"])
+    return pd.DataFrame(values.reshape(-1, classes), index, _class_index(encoder))
+
+
+def cell_frame(tables: Tables, encoder: Encoder, quantities: dict[str, Floats]) -> pd.DataFrame:
+    """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name and class."""
+    space = tables.space
+    of = tables.tuple_of_seen
+    names = np.array([column.name for column in encoder.columns_], dtype=object)
+    labels = [np.array(column.labels, dtype=object) for column in encoder.columns_]
+    codes = space.codes_of(tables.seen)
+    where = [_JOIN.join(names[columns]) for columns in space.tuples]
+    levels = [
+        _JOIN.join(labels[j][code] for j, code in zip(space.tuples[t], row, strict=True))
+        for t, row in zip(of, codes, strict=True)
+    ]
+    index = pd.MultiIndex.from_arrays([np.array(where, dtype=object)[of], levels], names=["columns", "levels"])
+    columns = pd.MultiIndex.from_product([list(quantities), _class_index(encoder)], names=["quantity", "class"])
+    return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
+
+
+def _class_index(encoder: Encoder) -> pd.Index:
+    return pd.Index(encoder.classes_, name="class")

@@ -1,0 +1,44 @@
+"""From a recipe to the estimator that fits it."""
+
+from typing import Any
+
+from alrviz.errors import RecipeError
+from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.generative import AnJEClassifier
+from alrviz.estimators.linear import ALRClassifier, LRClassifier
+from alrviz.fitting.recipe import Recipe
+
+_CLASSES: dict[str, type[CellClassifier]] = {"lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier}
+
+
+def make_estimator(
+    recipe: Recipe,
+    *,
+    categorical_features: Any = "from_dtype",
+    n_jobs: int | None = None,
+    max_memory: int | None = None,
+) -> CellClassifier:
+    """Return the unfitted estimator whose `fit` runs `recipe`.
+
+    The recipe's split is not the estimator's business: it learns from all rows that `fit` is given.
+
+    Raises:
+        RecipeError: if `recipe` is not a `Recipe`.
+
+    >>> from alrviz import Recipe
+    >>> make_estimator(Recipe("alr", order=3, alpha=0.1))
+    ALRClassifier(alpha=0.1, order=3)
+    """
+    if not isinstance(recipe, Recipe):
+        raise RecipeError(f"expected a Recipe, got {type(recipe).__name__}; Recipe.from_json reads one from text")
+    cls = _CLASSES[recipe.family]
+    own = cls._get_param_names()
+    params = {name: value for name, value in recipe.params.items() if name in own}
+    return cls(
+        **params,
+        discretize=recipe.discretize,
+        n_bins=recipe.n_bins,
+        categorical_features=categorical_features,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
+    )

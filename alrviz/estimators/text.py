@@ -1,0 +1,150 @@
+"""What the parameters and attributes of the classifiers mean: said once, and put into each class's docstring.
+
+`documented` replaces the line `{parameters}` of a class's docstring by numpydoc's sections "Parameters" (those of its
+own signature, with their defaults), "Attributes" and "References" (those that the docstring cites).
+"""
+
+from dataclasses import fields
+from textwrap import fill, indent
+from typing import Any, TypeVar
+
+from alrviz.fitting.recipe import choices
+
+# name: (what it may be, what it does)
+PARAMETERS: dict[str, tuple[str, str]] = {
+    "order": ("int from 1", "n: how many columns each tuple has. At most the number of columns."),
+    "alpha": (
+        "float from 0",
+        "Weight of the penalty alpha ||. - center||^2; 0 for none: then often no best model exists.",
+    ),
+    "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),
+    "center": ("", "The model that the penalty pulls toward, and that a large alpha gives: {models}."),
+    "start": ("", "The model that the first step starts from: {models}."),
+    "scale": (
+        '"none" or "diagonal"',
+        "Units of the weights: phi = w, or phi = w / sqrt(N_cell pi_k (1 - pi_k)), by the Hessian's diagonal.",
+    ),
+    "solver": (
+        '"auto", "lbfgs" or "gd"',
+        'L-BFGS or gradient descent, with the exact search along each line; "auto" is "lbfgs".',
+    ),
+    "max_iter": (
+        "int from 0",
+        "Steps after which the fit ends with a `ConvergenceWarning`; 0 leaves the start as it is.",
+    ),
+    "tol": (
+        "float from 0 to 1",
+        "The fit ends when the objective falls by less than this share of itself over 5 steps and its slopes are below "
+        "sqrt(tol) per row.",
+    ),
+    "memory": ("int from 1", "Corrections that L-BFGS keeps."),
+    "class_weight": (
+        'None, "balanced" or dict',
+        'Factors of the rows of each class in the log loss, by class label (1 for a label left out); "balanced": '
+        "N / (C N_y). Counts and log theta are left alone.",
+    ),
+    "smoothing": (
+        "float from 0",
+        "m of the m-estimates: log theta = log((N_cell,y + m / card) / (N_y + m)). 0 only where no logarithm of 0 "
+        "follows.",
+    ),
+    "missing": (
+        '"level" or "skip"',
+        "A missing value is a level of its own where training rows have it, or no level.",
+    ),
+    "unseen": (
+        '"neutral" or "m-estimate"',
+        "What a cell without training rows adds to the scores: nothing, or what the m-estimate of an empty cell gives.",
+    ),
+    "discretize": (
+        '"mdl", "quantile", "uniform" or None',
+        "How `fit` cuts numeric columns into levels; None: every distinct value is a level.",
+    ),
+    "n_bins": ("int from 2", 'Levels of "quantile" and "uniform".'),
+    "categorical_features": (
+        '"from_dtype", "all", None, names, mask or indices',
+        'Which columns are not cut. "from_dtype": text, booleans and pandas categoricals.',
+    ),
+    "n_jobs": (
+        "int or None",
+        "Threads; None for all there are (1 inside a joblib worker). The bits of the result do not depend on it.",
+    ),
+    "max_memory": (
+        "int or None",
+        "Bytes that a fit may take; None for half of what is free. One that needs more is refused before anything is "
+        "allocated.",
+    ),
+}
+
+ATTRIBUTES: dict[str, tuple[str, str]] = {
+    "classes_": ("ndarray (C,)", "The class labels, sorted."),
+    "n_features_in_": ("int", "a, the number of columns."),
+    "feature_names_in_": ("ndarray (a,)", "Their names, where X had names that are text."),
+    "encoder_": ("Encoder", "Levels and cuts of each column."),
+    "cells_": ("CellSpace", "All tuples and cells; S of the cells were seen in training."),
+    "tables_": ("Tables", "Which cells were seen (`seen`), and their counts per class."),
+    "phi_": ("ndarray (S, C)", "What each seen cell adds to each class score."),
+    "intercept_": ("ndarray (C,)", "b, what every row gets."),
+    "weights_": (
+        "ndarray (S + 1, C)",
+        "The free parameters w; the last row is that of the class weights. None where nothing is free.",
+    ),
+    "log_theta_": ("ndarray (S, C)", "Logarithm of each seen cell's smoothed share of its class."),
+    "n_iter_": ("int", "Steps taken."),
+    "trace_": ("Trace", "One `Step` per iteration; `trace_.frame()` is a DataFrame."),
+    "outcome_": ("Outcome", "Why the fit ended: a code and a sentence."),
+}
+
+REFERENCES: dict[str, str] = {
+    "[ALR]": "N. A. Zaidi, G. I. Webb, M. J. Carman, F. Petitjean and J. Cerquides, ALRn: accelerated higher-order "
+    "logistic regression, Machine Learning 104, 2016.",
+    "[WANBIA-C]": "N. A. Zaidi, M. J. Carman, J. Cerquides and G. I. Webb, Naive-Bayes inspired effective "
+    "pre-conditioner for speeding-up logistic regression, IEEE International Conference on Data Mining, 2014.",
+}
+
+_MODELS = {
+    0: "gives every class the same score",
+    1: "has all w = 1",
+    "zero": "gives every class the same score",
+    "one": "has all w = 1",
+    "anje": "is the generative model of the same order",
+}
+_PLACE = "    {parameters}"
+_WIDTH = 112
+
+Class = TypeVar("Class", bound=type)
+
+
+def documented(cls: Class) -> Class:
+    """Fill in the place `{parameters}` of a dataclass's docstring; a decorator."""
+    family: str = cls._family  # type: ignore[attr-defined]
+    doc = cls.__doc__ or ""
+    own = {field.name: field.default for field in fields(cls) if field.init}
+    parameters = [_parameter(family, name, own[name]) for name in PARAMETERS if name in own]
+    attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in ATTRIBUTES.items()]
+    cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in REFERENCES.items() if tag in doc]
+    sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
+    text = "\n\n".join("\n".join([title, "-" * len(title), *entries]) for title, entries in sections if entries)
+    cls.__doc__ = doc.replace(_PLACE, indent(text, "    "))
+    return cls
+
+
+def _parameter(family: str, name: str, default: Any) -> str:
+    kind, text = PARAMETERS[name]
+    if name in ("center", "start"):  # what they may be differs between families
+        models = choices(family, name)
+        kind = " or ".join(map(_literal, models))
+        text = text.format(models=", ".join(f"{_literal(model)} {_MODELS[model]}" for model in models))
+    return _entry(f"{name} : {kind}, default {_literal(default)}", text)
+
+
+def _literal(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _entry(head: str, text: str) -> str:
+    return f"{head}\n{indent(_fill(text, _WIDTH - 4), '    ')}"
+
+
+def _fill(text: str, width: int) -> str:
+    return fill(text, width, break_on_hyphens=False)
