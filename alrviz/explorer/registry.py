@@ -32,7 +32,7 @@ class Entry:
         race: what is run (`start`, `pause`, `resume`, `step`, `stop`, `phase`, `ended`).
         owner, id, token: whose it is, its name, the secret of its read-only link.
         link: query of the link that describes it, for lists and for copying.
-        bytes, threads: what it is priced at.
+        bytes, threads: what it was priced at beforehand; a run that has prepared knows its bytes better.
         keep: "continue when I close".
         wanted: whether it is waiting in the queue.
         note: why the server stopped it, or "".
@@ -50,6 +50,12 @@ class Entry:
     begun: bool = False
     note: str = ""
     seen: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Bytes it takes, as far as is known."""
+        prices = [getattr(run, "price", None) for run in getattr(self.race, "runs", ())]
+        return max(self.bytes, sum(price.bytes for price in prices if price is not None))
 
     @property
     def under_way(self) -> bool:
@@ -189,7 +195,7 @@ class Registry:
             below(len(running) + 1, caps.runs)
             and below(sum(e.owner == entry.owner for e in running) + 1, caps.owner_runs)
             and (not running or below(sum(e.threads for e in running) + entry.threads, caps.threads))
-            and below(sum(e.bytes for e in held) + entry.bytes, caps.memory)
+            and below(sum(e.size for e in held) + entry.size, caps.memory)
         )
 
     def _wake_sweeper(self) -> None:

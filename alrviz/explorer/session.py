@@ -81,9 +81,10 @@ class Session(param.Parameterized):
         )
         self._kinds = dict(state.kinds)
         if state.watch:
-            self._open_watched(state.watch)
-        elif state.run and (entry := self.registry.find(state.run, self.owner)) is not None:
-            self.entry = entry
+            self.entry = self.registry.by_token(state.watch)
+            self.read_only = self.entry is not None and self.entry.owner != self.owner
+        elif state.run:
+            self.entry = self.registry.find(state.run, self.owner)
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else state.data == FIRST_DEMO):
             self._open_served(served)
@@ -91,17 +92,11 @@ class Session(param.Parameterized):
             self._open_file(state.file)
         elif not self.read_only:
             self.load_demo(state.data or FIRST_DEMO, state.rows, dict(state.kinds))
-
-    def _open_watched(self, token: str) -> None:
-        entry = self.registry.by_token(token)
-        if entry is None:
+        if state.watch and self.entry is None:
             self.problem = AlrvizError(
-                "The run this link opens is no longer there: it ended with the server, or was deleted by its owner. "
-                "Ask its owner for a new link, or start a race of your own."
+                "the run this link opens is no longer there: it ended with the server, or was deleted by its owner. "
+                "Ask its owner for a new link, or start a race of your own"
             )
-            return
-        self.read_only = entry.owner != self.owner
-        self.entry = entry
 
     def _open_served(self, dataset: "Dataset") -> None:
         kinds = dict(self._kinds)
@@ -229,7 +224,7 @@ class Session(param.Parameterized):
 
     def _arrived(self, dataset: "Dataset", kinds: dict[int, str]) -> None:
         self._kinds = dict(kinds)
-        self.param.update(dataset=dataset, pending=None, loading=None, problem=None, wanted=None)
+        self.param.update(dataset=dataset, pending=None, loading=None, wanted=None)
 
     def _fail(self, error: Exception) -> None:
         self.param.update(loading=None, problem=error)
@@ -248,15 +243,17 @@ class Session(param.Parameterized):
 
     # ---- runs --------------------------------------------------------------------------------------------------
 
-    def adopt(self, race: Any, *, bytes: int | None = None, threads: int = 1) -> Governed:
+    def adopt(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
         """Give a race to the registry under this owner and return it as it is to be shown.
 
-        The result has the race's interface; where a cap is reached, `start` queues. Raises `CapReached`.
+        The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
+        Raises `CapReached`. The race shown before is stopped unless it was to go on.
         """
-        if bytes is None:
-            prices = [getattr(run, "price", None) for run in getattr(race, "runs", ())]
-            bytes = sum(price.bytes for price in prices if price is not None)
+        before = self.entry
         entry = self.registry.add(race, self.owner, link=self.link, bytes=bytes, threads=threads)
+        if before is not None and not self.read_only and not before.keep and not before.race.ended:
+            before.race.stop()
+            self.registry.release(before)
         self.read_only = False
         self.entry = entry
         return Governed(self.registry, entry)

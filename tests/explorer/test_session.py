@@ -1,0 +1,223 @@
+"""A session: tables come from threads, bad ones leave it working, runs are found again."""
+
+import time
+
+import pandas as pd
+import pytest
+
+from alrviz.data.read import ReadOptions
+from alrviz.errors import TableError
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import FileLink, State
+from tests.explorer.fakes import FakeRace
+
+CSV = "size,colour,class\n" + "".join(f"{i / 7:.3f},{'rgb'[i % 3]},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+
+
+@pytest.fixture
+def registry():
+    return Registry(ServerLimits(), timer=False)
+
+
+def settle(session, seconds=20.0):
+    end = time.monotonic() + seconds
+    while session.pump() and session.loading is not None:
+        assert time.monotonic() < end, "the session did not settle"
+        time.sleep(0.005)
+    return session
+
+
+def opened(registry, owner="a" * 32, **state):
+    session = Session(owner=owner, registry=registry)
+    session.apply(State(**state))
+    return settle(session)
+
+
+def test_the_first_screen_is_led(registry):
+    session = opened(registry)
+    assert (session.dataset.name, session.dataset.n_rows) == ("led", 3000)
+    assert session.link == "?rows=3000"
+
+
+def test_a_demo_comes_back_from_its_link(registry):
+    session = opened(registry, data="monks-1", kinds=((1, "ignore"),))
+    assert session.dataset.columns[1].kind == "ignore"
+    again = opened(registry, **vars(session.state))
+    assert again.dataset.hash == session.dataset.hash
+
+
+def test_an_unknown_demo_names_the_nearest(registry):
+    session = opened(registry, data="monks-7")
+    assert "no demo set 'monks-7'; did you mean 'monks-" in str(session.problem)
+
+
+@pytest.mark.parametrize("data", [CSV, CSV.encode()])
+def test_a_dropped_file_is_read_and_found_again_by_its_owner_only(registry, data):
+    session = opened(registry)
+    session.load_bytes("C:\\home\\mine.csv", data)
+    settle(session)
+    assert (session.dataset.name, session.dataset.n_rows) == ("mine", 60)
+    assert session.file.name == "mine.csv"
+    assert "mine.csv" in session.link
+    state = vars(session.state)
+    assert opened(registry, **state).dataset.hash == session.dataset.hash
+    stranger = opened(registry, owner="b" * 32, **state)
+    assert stranger.dataset is None
+    assert stranger.wanted == session.file
+
+
+def test_who_drops_the_file_a_link_is_about_sees_the_same(registry):
+    session = opened(registry)
+    session.load_bytes("mine.csv", CSV)
+    settle(session)
+    session.set_kinds({"size": "ignore"})
+    settle(session)
+    stranger = opened(registry, owner="b" * 32, **vars(session.state))
+    stranger.load_bytes("other name.csv", CSV)
+    settle(stranger)
+    assert stranger.dataset.hash == session.dataset.hash
+    assert stranger.problem is None
+
+
+def test_another_file_than_the_link_is_about_is_said(registry):
+    link = FileLink("mine.csv", 60, 3, "0" * 16)
+    session = opened(registry, data="", file=link)
+    session.load_bytes("mine.csv", CSV)
+    settle(session)
+    assert "another file than the link is about" in str(session.problem)
+    assert session.dataset is not None
+
+
+@pytest.mark.parametrize("bad", [b"", b"\x00\x01\x02" * 100, b"only,names\n", b"x\n1\n"])
+def test_a_bad_file_is_a_problem_and_the_page_goes_on(registry, bad):
+    session = opened(registry)
+    before = session.dataset
+    session.load_bytes("bad.csv", bad)
+    settle(session)
+    assert isinstance(session.problem, TableError)
+    assert session.dataset is before
+    session.load_bytes("good.csv", CSV)
+    settle(session)
+    assert session.problem is None
+    assert session.dataset.name == "good"
+
+
+def test_limits_are_the_servers():
+    registry = Registry(ServerLimits(rows=20, uploads=10**6), timer=False)
+    session = opened(registry)
+    session.load_bytes("long.csv", CSV)
+    settle(session)
+    assert "more than the 20 rows allowed here" in str(session.problem)
+    session.load_bytes("heavy.csv", b"x" * 2_000_000)
+    assert "no room for another 2 MB" in str(session.problem)
+
+
+def test_a_measured_target_asks_which_column_is_the_class(registry):
+    session = opened(registry)
+    frame = pd.DataFrame({"a": list("xy") * 50, "price": [i / 3 for i in range(100)]})
+    session.load_bytes("prices.csv", frame.to_csv(index=False))
+    settle(session)
+    assert session.pending is not None
+    assert session.problem is None
+    session.set_kinds({"price": "quartiles"})
+    settle(session)
+    assert session.pending is None
+    assert session.dataset.n_classes == 4
+    assert session.state.kinds == ((1, "quartiles"),)
+    assert opened(registry, **vars(session.state)).dataset.hash == session.dataset.hash
+    session.set_kinds({"a": "target"})
+    settle(session)
+    assert (session.dataset.target, session.state.kinds) == ("a", ((0, "target"),))
+
+
+def test_a_column_may_be_called_anything(registry):
+    session = opened(registry)
+    session.load_bytes("odd.csv", CSV.replace("size", "self").replace("colour", "target"))
+    settle(session)
+    session.set_kinds({"self": "ignore"})
+    settle(session)
+    assert session.dataset.kinds["self"] == "ignore"
+
+
+def test_read_again_with_other_options(registry):
+    session = opened(registry)
+    session.load_bytes("mine.csv", CSV)
+    settle(session)
+    session.reread(ReadOptions(missing=("", "r")))
+    settle(session)
+    assert next(c for c in session.dataset.columns if c.name == "colour").missing == 20
+
+
+def test_cancel_hands_nothing_over(registry):
+    session = opened(registry)
+    before = session.dataset
+    session.load_bytes("mine.csv", CSV)
+    loading = session.loading
+    session.cancel()
+    loading.join(10)
+    settle(session)
+    assert (session.dataset, session.loading, session.problem) == (before, None, None)
+
+
+def test_a_run_is_found_again_by_its_owner_and_read_by_whoever_has_its_secret(registry):
+    session = opened(registry)
+    race = session.adopt(FakeRace())
+    race.start()
+    assert (session.state.run, session.state.watch) == (session.entry.id, "")
+    again = opened(registry, **vars(session.state))
+    assert again.race.entry is session.entry
+    again.race.pause()
+    assert session.race.phase == "paused"
+    stranger = opened(registry, owner="b" * 32, run=session.entry.id)
+    assert stranger.race is None
+    reader = opened(registry, owner="b" * 32, watch=session.entry.token)
+    reader.race.start()
+    assert session.race.phase == "paused"
+    assert (reader.state.run, reader.state.watch) == ("", session.entry.token)
+    assert reader.dataset is None
+
+
+def test_a_link_to_a_run_that_is_gone_says_so(registry):
+    session = opened(registry, watch="f" * 32)
+    assert "no longer there" in str(session.problem)
+    assert session.dataset is not None
+
+
+def test_a_new_race_takes_the_place_of_the_one_shown(registry):
+    session = opened(registry)
+    first = session.adopt(FakeRace())
+    first.start()
+    session.adopt(FakeRace())
+    assert first.ended
+    kept = session.race
+    kept.start()
+    session.entry.keep = True
+    session.adopt(FakeRace())
+    assert not kept.ended
+
+
+def test_looking_is_what_the_pump_does_while_a_browser_is_there(registry):
+    session = opened(registry)
+    session.adopt(FakeRace()).start()
+    session.entry.seen = 0.0
+    session.pump(watched=False)
+    assert session.entry.seen == 0.0
+    session.pump(watched=True)
+    assert session.entry.seen > 0.0
+
+
+def test_a_table_the_server_was_started_with(registry):
+    from alrviz.data.read import read_table
+
+    served = read_table(CSV.encode(), name="served")
+    session = Session(owner="a" * 32, registry=registry, served=served)
+    session.apply(State())
+    assert session.dataset is served
+    again = Session(owner="b" * 32, registry=registry, served=served)
+    again.apply(session.state)
+    assert again.dataset is served
+    demo = Session(owner="b" * 32, registry=registry, served=served)
+    demo.apply(State(data="monks-1"))
+    assert settle(demo).dataset.name == "monks-1"
