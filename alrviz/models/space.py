@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.passes.rows import Layout
 
-# Cells are numbered in 32 bits by the kernels; a table of so many rows would take 32 GiB at the least.
-MOST_CELLS = 2**31 - 1
+# Kernels number cells in 32 bits, and behind them one row more a tuple, of which there are never more than cells; a
+# table of so many rows would take 16 GiB at the least.
+MOST_CELLS = 2**30
 
 
 def count_cells(levels: ArrayLike, order: int) -> int:

@@ -1,0 +1,76 @@
+"""Scores of new rows: seen cells, unseen cells, rows without a level, contributions that add up."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax as scipy_log_softmax
+
+from alrviz.errors import Stopped
+from alrviz.models.linear import LinearModel, Unseen, log_softmax
+from alrviz.models.space import CellSpace
+from alrviz.stop import StopToken
+from tests.oracles.rows import cell_numbers, naive_forward
+
+LEVELS = np.array([3, 2, 4])
+
+
+def make(unseen=None, order=2, C=3, seed=0):
+    rng = np.random.default_rng(seed)
+    space = CellSpace(LEVELS, order)
+    seen = np.sort(rng.choice(space.n_cells, space.n_cells - 3, replace=False))
+    phi, bias = rng.normal(size=(len(seen), C)), rng.normal(size=C)
+    codes = rng.integers(0, LEVELS[:, None] + 1, (3, 80)).astype(np.uint8)
+    more = None if unseen is None else Unseen(rng.normal(size=(space.n_tuples, C)), unseen == "known only")
+    return LinearModel(space, seen, phi, bias, more), codes
+
+
+def naive_table(model):
+    out = np.zeros((model.space.n_cells + model.space.n_tuples, model.n_classes))
+    tuples = [t for t, _ in cell_numbers(LEVELS.tolist(), model.space.order)]
+    if model.unseen is not None:
+        order_of = {t: k for k, t in enumerate(dict.fromkeys(tuples))}
+        out[: model.space.n_cells] = [model.unseen.phi[order_of[t]] for t in tuples]
+        if not model.unseen.known_only:
+            out[model.space.n_cells :] = model.unseen.phi
+    out[model.seen] = model.phi
+    return out
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("unseen", [None, "all", "known only"])
+def test_scores_equal_the_definition_and_contributions_add_up(unseen, order):
+    model, codes = make(unseen, order)
+    expected = naive_forward(codes, LEVELS.tolist(), order, naive_table(model), model.bias)
+    np.testing.assert_allclose(model.scores(codes, 1), expected, rtol=1e-12)
+    contributions = model.contributions(codes)
+    assert contributions.shape == (80, model.space.n_tuples, 3)
+    np.testing.assert_allclose(contributions.sum(axis=1) + model.bias, expected, rtol=1e-12)
+
+
+def test_unseen_cells_are_neutral_by_default():
+    space = CellSpace(np.array([3]), 1)
+    model = LinearModel(space, np.array([0, 2]), np.array([[1.0, 2], [3, 4]]), np.array([10.0, 20]))
+    assert model.scores(np.array([[0, 1, 2, 3]], np.uint8), 1).tolist() == [[11, 22], [10, 20], [13, 24], [10, 20]]
+
+
+def test_a_pickle_leaves_the_dense_table_behind():
+    model, codes = make()
+    scores = model.scores(codes, 1)
+    assert "_cached_table" in model.__dict__
+    again = pickle.loads(pickle.dumps(model))
+    assert "_cached_table" not in again.__dict__
+    assert np.array_equal(again.scores(codes, 1), scores)
+
+
+def test_scoring_hears_a_stop():
+    model, codes = make()
+    stop = StopToken()
+    stop.stop()
+    with pytest.raises(Stopped):
+        model.scores(codes, 1, stop)
+
+
+def test_log_softmax_is_scipy_s():
+    z = np.random.default_rng(0).normal(size=(50, 4)) * 300
+    np.testing.assert_allclose(log_softmax(z), scipy_log_softmax(z, axis=1), rtol=1e-12, atol=1e-300)
