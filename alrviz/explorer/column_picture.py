@@ -30,9 +30,10 @@ def picture_of(dataset: "Dataset", name: str, discretize: str, n_bins: int, stop
     y = dataset.labels.cat.codes.to_numpy()
     if kind == "target":
         return _target_picture(dataset, name, y)
-    series = dataset.frame[name]
     if kind == "numeric":
         return _number_picture(dataset, name, y, discretize, n_bins, stop)
+    stop.check()
+    series = dataset.frame[name] if kind == "ignore" else dataset.X[name]
     return _level_picture(series, name, kind, y, dataset.n_classes)
 
 

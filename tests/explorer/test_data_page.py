@@ -1,0 +1,291 @@
+"""The Data page without a browser: what it shows, offers, draws and prices."""
+
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import panel as pn
+import pytest
+
+from alrviz.data.demos import load_demo
+from alrviz.data.read import read_table
+from alrviz.explorer import prices
+from alrviz.explorer.column_picture import MOST_BARS, count_levels, picture_of
+from alrviz.explorer.columns_grid import columns_frame
+from alrviz.explorer.data_cards import classes_html, head_html, notes_html
+from alrviz.explorer.data_page import DataPage
+from alrviz.explorer.export import csv_text
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.read_options import missing_text, missing_tokens
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import State
+from alrviz.pictures.columns import bars, class_colours, cut_lines
+from alrviz.stop import StopToken
+
+# Panel's Tabulator calls reset_index(inplace=True), which pandas 3.1 deprecates.
+# panel-material-ui's FileDownload passes on an option that Panel deprecates.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index"),
+    pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style' were provided"),
+]
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def page():
+    session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
+    session.apply(State(page="data", data="iris"))
+    page = DataPage(session)
+    page.view()
+    page.drawer()
+    return settle(page)
+
+
+def settle(page):
+    end = time.monotonic() + 30
+    while page.session.pump() | page.pump():
+        assert time.monotonic() < end, "the page did not settle"
+        time.sleep(0.005)
+    return page
+
+
+def shown(page):
+    return " ".join(str(pane.object) for pane in page_panes(page))
+
+
+def page_panes(page):
+    return [page._name, page._head, page._notes, page._classes, page._title, page._prices, page._target_text]
+
+
+def buttons(page):
+    return {button.label: button for row in page._suggestions for button in row if hasattr(button, "clicks")}
+
+
+def drop(page, text, name="mine.csv"):
+    page.session.load_bytes(name, text)
+    return settle(page)
+
+
+def test_a_demo_is_shown_priced_and_drawn(page):
+    html = shown(page)
+    assert "150 rows" in html
+    assert "3 classes of" in html
+    assert html.count("<span class='good'>yes</span>") == 4  # four columns: order 5 is refused
+    assert "the table has only 4 used columns" in html
+    assert page._title.object.startswith("<h2>sepal length")
+    assert len(page._picture._bars.data["top"])
+
+
+def test_choosing_a_column_draws_it_and_tells_its_kind(page):
+    name = page.session.dataset.columns[3].name
+    page.choose(name)
+    settle(page)
+    assert page._title.object.startswith(f"<h2>{name}")
+    assert (page._kind.value, page._cuts.visible, page._column.value) == ("numeric", True, name)
+    page._cuts.value = "uniform"
+    settle(page)
+    assert "equal widths: 10 levels" in page._title.object
+
+
+def test_a_kind_is_changed_from_the_grid_and_from_the_menu(page):
+    name = page.session.dataset.columns[0].name
+    page.ask_kind(name, "ignore")
+    settle(page)
+    assert page.session.dataset.kinds[name] == "ignore"
+    assert list(page._grid.table.value["kind"])[0] == "ignore"
+    page.chosen = name
+    page._sync_controls(page.session.dataset)
+    page._kind.value = "categorical"
+    settle(page)
+    assert page.session.dataset.kinds[name] == "categorical"
+
+
+def test_an_id_is_ignored_and_taken_back_with_one_click(page):
+    rows = "".join(f"K{i:04d},{i % 5},{'ab'[i % 2]}\n" for i in range(100))
+    drop(page, "customer,size,class\n" + rows)
+    assert page.session.dataset.kinds["customer"] == "ignore"
+    buttons(page)["Use it"].clicks += 1
+    settle(page)
+    assert page.session.dataset.kinds["customer"] == "categorical"
+    assert "Use it" not in buttons(page)
+
+
+def test_a_column_that_gives_the_class_away_is_asked_about(page):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    frame = pd.DataFrame({"noise": rng.integers(0, 4, 300), "verdict": np.where(y, "guilty", "free"), "class": y})
+    drop(page, frame.to_csv(index=False))
+    assert page._leaks == ["verdict"]
+    buttons(page)["Ignore it"].clicks += 1
+    settle(page)
+    assert page.session.dataset.kinds["verdict"] == "ignore"
+    assert page._leaks == []
+
+
+def test_a_measured_target_is_offered_in_quartiles(page):
+    frame = pd.DataFrame({"a": list("xyz") * 40, "price": np.arange(120) / 7})
+    drop(page, frame.to_csv(index=False))
+    assert page._target_panel.visible
+    assert not page._full.visible
+    assert "holds 120 different numbers" in page._target_text.object
+    assert page._quartiles.visible
+    page._quartiles.clicks += 1
+    settle(page)
+    assert page._full.visible
+    assert page.session.dataset.n_classes == 4
+
+
+def test_a_number_asked_to_be_the_class_is_refused_and_offered_in_quartiles(page):
+    frame = pd.DataFrame({"price": np.arange(120) / 7, "class": list("xyz") * 40})
+    drop(page, frame.to_csv(index=False))
+    page.ask_kind("price", "target")
+    settle(page)
+    assert "different numbers" in str(page.session.problem)
+    assert page.session.dataset.target == "class"
+    assert list(page._grid.table.value["kind"]) == ["numeric", "target"]
+    buttons(page)["Cut into quartiles"].clicks += 1
+    settle(page)
+    assert page.session.dataset.target == "price"
+
+
+def test_names_and_levels_from_data_are_never_html(page):
+    frame = pd.DataFrame({HOSTILE: [HOSTILE, "b"] * 30, "class": [HOSTILE, "no", "no"] * 20})
+    dataset = read_table(frame, name=HOSTILE)
+    for html in (head_html(dataset, HOSTILE), classes_html(dataset), notes_html(dataset)):
+        assert "<img" not in html
+    drop(page, frame.to_csv(index=False), name=f"{HOSTILE}.csv")
+    page.choose(HOSTILE)
+    settle(page)
+    assert "<img" not in shown(page)
+    assert "&lt;img" in shown(page)
+
+
+def test_the_export_is_safe_to_open_in_a_spreadsheet(page):
+    frame = pd.DataFrame({"=1+1": [-1.5, 2.0, 3.0], "b": ["+cmd", "@x", "fine"], "class": ["-", "a", "b"]})
+    text = csv_text(frame, {"hash": "abc\n=evil", "seed": 3})
+    assert text.splitlines() == [
+        "# hash: abc =evil",
+        "# seed: 3",
+        "'=1+1,b,class",
+        "-1.5,'+cmd,'-",
+        "2.0,'@x,a",
+        "3.0,fine,b",
+    ]
+    exported = page._columns_csv().read()
+    back = pd.read_csv(io.StringIO(exported), comment="#")
+    assert list(back["kind"]) == ["numeric"] * 4 + ["target"]
+    assert page.session.dataset.hash in exported
+
+
+def test_missing_tokens_come_back_from_their_text():
+    assert missing_tokens(missing_text(("", "?", "N/A"))) == ("", "?", "N/A")
+    assert missing_tokens("  ?   - ") == ("", "?", "-")
+
+
+def test_read_options_are_shown_and_read_again(page):
+    drop(page, "a;b;class\n" + "".join(f"{i},5;x{i % 3};{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
+    panel = find(page)
+    assert (panel._delimiter.value, panel._decimal.value, panel._fields.visible) == (";", ",", True)
+    panel._missing.value = "empty x0"
+    panel._again.clicks += 1
+    settle(page)
+    assert next(c for c in page.session.dataset.columns if c.name == "b").missing == 14
+    page.session.load_demo("iris")
+    settle(page)
+    assert not panel._fields.visible
+
+
+def find(page):
+    from alrviz.explorer.read_options import ReadOptionsPanel
+
+    panel = ReadOptionsPanel(page.session)
+    assert isinstance(panel.panel, pn.Column)
+    return panel
+
+
+def test_the_price_table_says_what_is_not_known_yet():
+    html = prices.offers_html((), waiting=True)
+    assert html.count("being priced") == 5
+    offer = prices.Offer(3, 0, None, "the table has only <2> used columns")
+    assert "refused</span>: the table has only &lt;2&gt; used columns" in prices.offers_html((offer,), waiting=False)
+
+
+def test_prices_are_of_the_training_rows():
+    dataset = load_demo("led", rows=300)
+    told = []
+    found = prices.offers(dataset, 0, told.append)
+    assert told == list(found)
+    assert [offer.tuples for offer in found] == [7, 21, 35, 35, 21]
+    assert found[1].price.parameters == 10 + 10 * 21 * 4
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (123_456, "123 kB"), (2.5e9, "2.5 GB"), (9.9e14, "990 TB")],
+)
+def test_bytes_as_people_write_them(size, text):
+    assert prices.bytes_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(None, "—"), (2e-5, "20 µs"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (600, "10 min")]
+)
+def test_seconds_as_people_write_them(seconds, text):
+    assert prices.seconds_text(seconds) == text
+
+
+def test_counts_by_level_and_class():
+    codes, y = np.array([0, 1, 1, 2, 2, 2], np.uint8), np.array([0, 0, 1, 1, 1, 0])
+    assert count_levels(codes, y, 4, 2).tolist() == [[1, 0], [1, 1], [1, 2], [0, 0]]
+
+
+@pytest.mark.parametrize("cuts", ["mdl", "quantile", "uniform"])
+def test_every_row_with_a_value_is_in_the_picture(cuts):
+    dataset = load_demo("iris")
+    for column in dataset.columns:
+        picture = picture_of(dataset, column.name, cuts, 10)
+        assert picture.counts.sum() == 150
+        rows = bars(picture, [str(c) for c in dataset.classes])
+        assert rows["rows"].sum() == 150
+        assert (rows["top"] - rows["bottom"] == rows["rows"]).all()
+        lines = cut_lines(picture)
+        assert ((lines["x"] > picture.edges[0]) & (lines["x"] < picture.edges[-1])).all()
+
+
+def test_levels_in_order_and_the_most_frequent_of_many():
+    frame = pd.DataFrame(
+        {"size": ["low", "high", "medium", "low"] * 50, "name": [f"n{i % 60:02d}" for i in range(200)]}
+    )
+    frame["class"] = ["a", "b"] * 100
+    dataset = read_table(frame, name="t", size="ordinal")
+    assert picture_of(dataset, "size", "mdl", 10).labels == ("low", "medium", "high")
+    many = picture_of(dataset, "name", "mdl", 10)
+    assert len(many.labels) == MOST_BARS
+    assert "60 levels, the 24 most frequent shown" in many.title
+
+
+def test_missing_values_are_told():
+    frame = pd.DataFrame({"x": [None, *np.arange(99) / 2 % 20], "z": ["u", None] * 50, "class": ["a", "b"] * 50})
+    dataset = read_table(frame, name="t")
+    assert "1 rows without a value" in picture_of(dataset, "x", "uniform", 5).title
+    assert "missing" in picture_of(dataset, "z", "mdl", 10).labels
+
+
+def test_a_picture_is_stopped():
+    stop = StopToken()
+    stop.stop()
+    with pytest.raises(Exception, match="stopped on request"):
+        picture_of(load_demo("waveform"), "x1", "mdl", 10, stop)
+
+
+def test_colours_tell_classes_apart():
+    assert len(set(class_colours(30))) == 30
+    assert len(class_colours(1000)) == 1000
+
+
+def test_the_grid_lists_every_column():
+    dataset = load_demo("iris")
+    assert list(columns_frame(dataset)["column"]) == [column.name for column in dataset.columns]
