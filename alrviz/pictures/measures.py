@@ -25,8 +25,8 @@ class Measure:
     """One thing to watch.
 
     words: its name in a menu. axis: label of the vertical axis. train, heldout: columns of the frame, or None.
-    per_row: whether the training column is a sum over rows. log: whether its axis is logarithmic. grey: the keys of
-    `Trace.baseline` drawn as grey lines, with their words.
+    per_row: whether the training column is a sum over rows. log: whether its axis is logarithmic. grey: the keys of the
+    levels drawn as grey lines (`Trace.baseline`, milestones), with their words.
     """
 
     words: str
@@ -39,10 +39,16 @@ class Measure:
 
 
 _SHARES, _ANJE = ("class_shares", "class shares"), ("anje", "AnJE")
+_NEAR = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
+_ZERO = (("zero_0", "0.01"), ("zero_1", "0.0001"))
 _HELD = (("heldout_class_shares", "class shares"), ("heldout_anje", "AnJE"))
 MEASURES: Mapping[str, Measure] = {
-    "nll": Measure("NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE)),
-    "gap": Measure("gap to the best known F", "F - best known F, per row (nats)", "objective", per_row=True, log=True),
+    "nll": Measure(
+        "NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
+    ),
+    "gap": Measure(
+        "gap to the best known F", "F - best known F, per row (nats)", "objective", per_row=True, log=True, grey=_NEAR
+    ),
     "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
     "heldout": Measure("held-out log loss", "held-out log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
     "error": Measure("0-1 loss", "0-1 loss (share of rows classified wrongly)", "train_error", "heldout_error"),

@@ -16,6 +16,7 @@ from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.step import Outcome, Step
 from alrviz.fitting.trace import Trace
+from alrviz.studies.race import Race
 
 FORMAT = 1
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
@@ -49,6 +50,8 @@ class RecordedRace:
     phase: str = "ended"
     activity: str = ""
     ended: bool = True
+
+    frame = Race.frame
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:

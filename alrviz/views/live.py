@@ -35,7 +35,7 @@ class LivePicture:
         options: dict[str, Any] = {
             "measure": measure,
             "axis": axis,
-            "baseline": watched.baseline(),
+            "baseline": watched.levels(),
             "to_zero": watched.to_zero,
         }
         made_of = (id(watched), measure, watched.to_zero)

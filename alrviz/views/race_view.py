@@ -55,7 +55,8 @@ class RaceView(Viewer):
         again: called when Run or Step is pressed after the race has ended or its settings are outdated; returns the
         race
             to run next, or None. Without it the same recipes race once more.
-        pumped: whether somebody else calls `pump`; by default the view has a periodic callback of its own.
+        wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
+            has a periodic callback of its own.
 
     >>> import alrviz
     >>> view = alrviz.RaceView(alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr"),
@@ -67,11 +68,16 @@ class RaceView(Viewer):
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
 
     def __init__(
-        self, race: Any = None, *, again: Callable[[], Any] | None = None, pumped: bool = False, **params: Any
+        self,
+        race: Any = None,
+        *,
+        again: Callable[[], Any] | None = None,
+        wake: Callable[[], None] | None = None,
+        **params: Any,
     ):
         super().__init__(**params)
         self._again = again or self._same_again
-        self._pumped = pumped
+        self._woken = wake
         self._callback: Any = None
         self._ticks = 0
         self._watched: Watched | None = None
@@ -298,8 +304,9 @@ class RaceView(Viewer):
     # -- the pump -----------------------------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        """Start the view's own pump, if it has one and it rests."""
-        if self._pumped:
+        """Have the pump started, if it rests."""
+        if self._woken is not None:
+            self._woken()
             return
         if self._callback is None:
             self._callback = pn.state.add_periodic_callback(self._tick, period=TICK, start=False)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from alrviz.fitting.step import Step
 from alrviz.pictures.convergence import Curve
-from alrviz.studies.milestones import Lane, falls_to_zero
+from alrviz.studies.milestones import ABSOLUTE, RELATIVE, Lane, falls_to_zero
 from alrviz.studies.names import short_names
 from alrviz.studies.verdict import objective_key
 
@@ -134,10 +134,7 @@ class Watched:
 
     def curves(self) -> list[Curve]:
         """What the picture is to draw: up to the head, and faintly what was seen beyond it."""
-        best: dict[Any, float] = {}
-        for racer in self.racers:
-            lowest = min(racer.columns["objective"], default=float("inf"))
-            best[racer.key] = min(best.get(racer.key, float("inf")), lowest)
+        best = self._best()
         cut = self.seen + 1
         return [
             Curve(
@@ -151,14 +148,27 @@ class Watched:
             for racer in self.racers
         ]
 
-    def baseline(self) -> dict[str, float]:
-        """Log losses of class shares and AnJE; AnJE only where all racers have one order."""
+    def _best(self) -> dict[Any, float]:
+        """The lowest value read of every objective."""
+        best: dict[Any, float] = {}
+        for racer in self.racers:
+            lowest = min(racer.columns["objective"], default=float("inf"))
+            best[racer.key] = min(best.get(racer.key, float("inf")), lowest)
+        return best
+
+    def levels(self) -> dict[str, float]:
+        """The grey lines: class shares, AnJE (where all racers have one order), and the milestones of one objective."""
         found: dict[str, float] = {}
         orders = {racer.recipe.params.get("order") for racer in self.racers}
         for racer in self.racers:
             found.update(racer.run.trace.baseline)
         if len(orders) > 1:
             found = {name: value for name, value in found.items() if not name.endswith("anje")}
+        if self.to_zero:
+            found |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE)}
+        elif self.same_objective and self.racers:
+            best = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
+            found |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE)}
         return found
 
 

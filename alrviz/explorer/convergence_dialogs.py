@@ -1,0 +1,77 @@
+"""Two dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.explorer.convergence_words import script
+from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import write_link
+from alrviz.fitting.recipe import Recipe
+
+_COPY = "navigator.clipboard && navigator.clipboard.writeText(source.data.value)"
+_ABSOLUTE = """
+const link = new URL(source.data.value, window.location.href).href
+navigator.clipboard && navigator.clipboard.writeText(link)
+"""
+
+
+class Dialogs:
+    """The page's dialogs; `panels` go into its layout."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._code = pmui.TextAreaInput(
+            label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
+            sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
+        )  # fmt: skip
+        self._script = pmui.Dialog(
+            self._code, _copy("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
+            show_close_button=True, width_option="md",
+        )  # fmt: skip
+        self._link = pmui.TextInput(label="Read-only link", sizing_mode="stretch_width", margin=(12, 0, 8, 0))
+        self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
+        self._keep.param.watch(self._kept, "value")
+        self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._copy_link = _copy("Copy the link", self._link, _ABSOLUTE)
+        self._share = pmui.Dialog(
+            self._text, self._link, self._copy_link, self._keep, title="Share this race", close_on_click=True,
+            show_close_button=True, width_option="sm",
+        )  # fmt: skip
+        self.panels = (self._script, self._share)
+
+    def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
+        """Show the script for what is set now."""
+        self._code.value = script(self.session, recipes, version)
+        self._script.open = True
+
+    def show_share(self) -> None:
+        """Show the secret link to the race shown; it exists once a race was started."""
+        entry = self.session.entry
+        there = entry is not None
+        self._link.visible = self._copy_link.visible = there
+        self._keep.visible = there and not self.session.read_only
+        if entry is None:
+            self._text.object = "<p>Press Run first: a link leads to a race that has been started here.</p>"
+        else:
+            self._text.object = (
+                "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data; "
+                "it lives as long as this server keeps the race.</p>"
+            )
+            state = self.session.state.replace(run="", watch=entry.token)
+            self._link.value = write_link(state)
+            self._keep.value = entry.keep
+        self._share.open = True
+
+    def _kept(self, event: Any) -> None:
+        if self.session.entry is not None and not self.session.read_only:
+            self.session.entry.keep = bool(event.new)
+
+
+def _copy(label: str, source: Any, code: str) -> Any:
+    button = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
+    button.js_on_click(args={"source": source}, code=code)
+    return button

@@ -1,0 +1,125 @@
+"""The questions of the Convergence page: each chooses its racers from an order, an alpha and a seed.
+
+Pure data: a question gives recipes and says which controls have an effect on it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from alrviz.fitting.recipe import Recipe
+
+MOST_RACERS = 6
+# Room for both racers of the first screen to converge (lr needs 673 iterations there); separable tables end by
+# themselves.
+STEPS = 1000
+ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+FIRST_ALPHA = 0.1  # where a question needs a pull and none was chosen
+
+Racers = tuple[tuple[str, dict[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question.
+
+    words: how the menu asks it. why: one line on what it shows. racers: of an order, families and parameters.
+    pulls: whether it needs alpha above 0. orders: whether the order control has an effect.
+    """
+
+    words: str
+    why: str
+    racers: Callable[[int], Racers]
+    pulls: bool = False
+    orders: bool = True
+
+
+def _starts(order: int) -> Racers:
+    one: Racers = () if order == 1 else (("alr", {"start": "one"}),)  # at n = 1 it is AnJE
+    return (
+        ("lr", {"start": "zero"}),
+        ("lr", {"start": "anje"}),
+        ("alr", {"start": "zero"}),
+        *one,
+        ("alr", {"start": "anje"}),
+    )
+
+
+def _centers(order: int) -> Racers:
+    one: Racers = () if order == 1 else (("alr", {"center": 1}),)
+    return (
+        ("alr", {"center": 0}),
+        *one,
+        ("alr", {"center": "anje"}),
+        ("lr", {"center": 0}),
+        ("lr", {"center": "anje"}),
+    )
+
+
+QUESTIONS: Mapping[str, Question] = {
+    "alr-or-lr": Question(
+        "ALR or LR?",
+        "The same models and the same best fit; only the path differs. Does log theta as a scale get there sooner?",
+        lambda order: (("lr", {}), ("alr", {})),
+    ),
+    "start": Question(
+        "Where to start?",
+        "From nothing (0), from every weight at 1, or from the generative model AnJE.",
+        _starts,
+    ),
+    "preconditioners": Question(
+        "Which preconditioner?",
+        "Plain LR, LR scaled by the Hessian's diagonal, and ALR, whose log theta is such a scale too.",
+        lambda order: (("lr", {}), ("lr", {"scale": "diagonal"}), ("alr", {})),
+    ),
+    "solvers": Question(
+        "Which solver?",
+        "L-BFGS learns the valley's shape as it goes; gradient descent does not, so scale matters more to it.",
+        lambda order: tuple((family, {"solver": s}) for family in ("lr", "alr") for s in ("lbfgs", "gd")),
+    ),
+    "orders": Question(
+        "Orders 1, 2, 3?",
+        "Higher orders are other models: training loss always falls, held-out loss need not.",
+        lambda order: tuple(("alr", {"order": n}) for n in (1, 2, 3)),
+        orders=False,
+    ),
+    "pull": Question(
+        "Pull toward 0, 1 or AnJE?",
+        "Where the penalty pulls to decides what a strong alpha leaves: nothing, or a generative model.",
+        _centers,
+        pulls=True,
+    ),
+}
+FIRST = "alr-or-lr"
+OWN = "own"  # racers the reader has put together
+
+
+def recipes_of(
+    question: str, *, order: int = 2, alpha: float = 0.0, seed: int = 0, columns: int = 12
+) -> tuple[Recipe, ...]:
+    """The racers of a question; orders above the number of columns are left out."""
+    asked = QUESTIONS.get(question) or QUESTIONS[FIRST]
+    order = min(order, columns)
+    alpha = alpha or (FIRST_ALPHA if asked.pulls else 0.0)
+    common: dict[str, Any] = {"alpha": alpha, "penalty": "phi", "max_iter": STEPS, "start": "zero", "solver": "lbfgs"}
+    found = [
+        Recipe(family, seed=seed, **{**common, "order": order, **params}) for family, params in asked.racers(order)
+    ]
+    return tuple(dict.fromkeys(recipe for recipe in found if recipe.params["order"] <= columns))[:MOST_RACERS]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A chip beside the picture: a set and settings whose outcome is known."""
+
+    words: str
+    hint: str
+    data: str
+    order: int
+
+
+EXAMPLES = (
+    Example("a gain", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
+    Example("little", "LED, single columns: there is little to gain", "led", 1),
+    Example("none", "Tic-tac-toe can be fitted perfectly: no best model exists", "tic-tac-toe", 2),
+)
