@@ -1,8 +1,8 @@
 """The exact search along a line: Newton's method on the slope, held inside a bracket.
 
 F is convex along the line and each trial gives its value, slope and curvature for one softmax pass, so the root of the
-slope is found in two or three trials. Only slopes are compared: near the optimum values differ by less than their
-rounding.
+slope is found in two or three trials. Slopes decide: near the optimum values differ by less than their rounding. Only
+where the slope has turned is the value looked at too, for a slope can be slight far behind the minimum, above F at 0.
 """
 
 import math
@@ -14,11 +14,14 @@ EXACT = 0.1
 MOST_TRIALS = 30
 # Separable data pull the minimum out to infinity: a step grows by at most this factor from trial to trial.
 GROWTH = 10.0
+# A value that much above the first one, relatively, may be rounding.
+ROUNDING = 1e-12
 
 
 class Searchable(Protocol):
-    """What a search needs of a line."""
+    """What a search needs of a line: value and slope at 0, and what it is elsewhere."""
 
+    value: float
     slope: float
 
     def at(self, t: float) -> tuple[float, float, float]:
@@ -28,20 +31,21 @@ class Searchable(Protocol):
 def exact_step(line: Searchable, guess: float | None) -> tuple[float, int]:
     """Return the step t > 0 at which the slope is at most EXACT of that at 0, and the number of trials.
 
-    `guess` is the first trial; None: Newton's step from 0. Returns t = 0 when no trial was finite.
+    `guess` is the first trial; None: Newton's step from 0. F(t) <= F(0); returns t = 0 when no trial was lower.
     """
     low, high, t, trials = 0.0, math.inf, guess, 0
     if t is None:
         _, slope, curvature = line.at(0.0)
         trials += 1
         t = -slope / curvature if curvature > 0.0 and slope < 0.0 else 1.0
+    ceiling = line.value + ROUNDING * abs(line.value)
     while trials < MOST_TRIALS:
         value, slope, curvature = line.at(t)
         trials += 1
         if not math.isfinite(value) or not math.isfinite(slope):
             high, t = t, 0.5 * (low + t)
             continue
-        if abs(slope) <= EXACT * abs(line.slope):
+        if abs(slope) <= EXACT * abs(line.slope) and (slope <= 0.0 or value <= ceiling):
             return t, trials
         if slope < 0.0:
             low = t
@@ -54,6 +58,6 @@ def exact_step(line: Searchable, guess: float | None) -> tuple[float, int]:
             t = newton
         else:
             t = 0.5 * (low + high)
-        if high - low <= 1e-12 * high:
+        if math.isfinite(high) and high - low <= 1e-12 * high:
             break
-    return (low if low > 0.0 else high if math.isfinite(high) and trials < MOST_TRIALS else 0.0), trials
+    return low, trials

@@ -173,6 +173,7 @@ class Line:
         self.start = start
         self.direction = direction
         self.dz = dz
+        self.value = start.objective
         self.slope = dot(start.gradient, direction)
         self._bend = objective.penalty_slopes(start.w, direction)
 

@@ -31,6 +31,13 @@ def table(rows=200, levels=(3, 4, 2, 5), n_classes=3, *, seed=0, weights=None, g
     )
 
 
+def separable(rows=30, n_classes=3):
+    """Return rows whose first column is their class: every row can lead by as much as one likes."""
+    encoded = table(rows, (n_classes, 3, 2), n_classes)
+    encoded.codes[0] = encoded.y
+    return encoded
+
+
 def row_weights(kind, rows, rng):
     """Return ones, whole numbers from 1 to 4, or numbers between 0.1 and 2."""
     if kind is None:

@@ -1,0 +1,152 @@
+"""Solvers: L-BFGS against SciPy's, both descend, states are values, scores are refreshed, needs are named."""
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from alrviz.errors import RecipeError
+from alrviz.fitting import solvers
+from alrviz.fitting.objective import dot
+from alrviz.fitting.solvers import LBFGS, REFRESH, GradientDescent, iterate, make_solver, two_loop
+from tests.fitting.tables import prepared_objective, separable, table
+
+METRICS = [("lr", {}), ("alr", {}), ("lr", {"scale": "diagonal"})]
+
+
+def make(family="lr", params=None, rows=200, **more):
+    encoded = table(rows, (3, 4, 2, 3), 3, weights="fractions")
+    return prepared_objective(encoded, family, **{"order": 2, "alpha": 0.5, **(params or {}), **more})
+
+
+@pytest.mark.parametrize("penalty", ["phi", "w"])
+@pytest.mark.parametrize(("family", "params"), METRICS)
+def test_lbfgs_ends_where_scipy_s_ends(family, params, penalty):
+    objective, w0 = make(family, params, penalty=penalty)
+
+    def value_and_gradient(flat):
+        point = objective.value_grad(flat.reshape(w0.shape))
+        return point.objective, point.gradient.ravel()
+
+    reference = minimize(
+        value_and_gradient, w0.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
+    )
+    states = islice(iterate(LBFGS(), objective, w0), 1500)
+    last = next((state for state in states if dot(state.point.gradient, state.point.gradient) < 1e-16), None)
+    assert last is not None
+    assert last.point.objective == pytest.approx(reference.fun, rel=1e-11)
+    assert last.point.objective <= reference.fun * (1 + 1e-12)
+    np.testing.assert_allclose(last.point.w, reference.x.reshape(w0.shape), atol=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
+@pytest.mark.parametrize(("family", "params"), METRICS)
+def test_every_step_descends(family, params, solver, alpha):
+    objective, w0 = make(family, params, alpha=alpha)
+    states = list(islice(iterate(solver, objective, w0), 60))
+    values = [state.point.objective for state in states]
+    assert all(b <= a + 1e-12 * abs(a) for a, b in zip(values, values[1:], strict=False))
+    assert values[-1] < 0.9 * values[0]
+    assert [state.index for state in states] == list(range(60))
+    assert states[0].passes == states[0].evaluations == 1
+    assert states[-1].passes == 60 + (59 // REFRESH)
+    assert all(b.evaluations >= a.evaluations + 2 for a, b in zip(states, states[1:], strict=False))
+
+
+@pytest.mark.parametrize("solver", [LBFGS(3), GradientDescent()])
+def test_advancing_leaves_the_old_state_as_it_was(solver):
+    objective, w0 = make("alr")
+    state = next(islice(iterate(solver, objective, w0), 6, None))
+    point = state.point
+    arrays = [point.w, point.z, point.gradient, *(a for s, y, _ in state.pairs for a in (s, y)), w0]
+    before = [array.copy() for array in arrays]
+    first, second = solver.advance(objective, state), solver.advance(objective, state)
+    for array, kept in zip(arrays, before, strict=True):
+        assert np.array_equal(array, kept)
+    assert np.array_equal(first.point.w, second.point.w)  # nothing is remembered beside the state
+    assert first.point.objective == second.point.objective
+
+
+def test_memory_is_what_was_asked_for():
+    objective, w0 = make()
+    for memory in (1, 4):
+        *_, last = islice(iterate(LBFGS(memory), objective, w0), 12)
+        assert len(last.pairs) == memory
+        s, y, rho = last.pairs[-1]
+        assert rho == pytest.approx(1 / dot(s, y))
+
+
+def test_two_loop_is_the_bfgs_formula():
+    rng = np.random.default_rng(0)
+    pairs, n = [], 6
+    A = np.eye(n) + 0.1 * np.ones((n, n))
+    for _ in range(4):
+        s = rng.normal(size=(3, 2))
+        y = (A @ s.ravel()).reshape(3, 2)
+        pairs.append((s, y, 1 / dot(s, y)))
+    s, y, rho = pairs[-1]
+    H = np.eye(n) / (rho * dot(y, y))
+    for s, y, rho in pairs:
+        V = np.eye(n) - rho * np.outer(y.ravel(), s.ravel())
+        H = V.T @ H @ V + rho * np.outer(s.ravel(), s.ravel())
+    g = rng.normal(size=(3, 2))
+    np.testing.assert_allclose(two_loop(g, tuple(pairs)).ravel(), H @ g.ravel(), rtol=1e-10)
+    s, y, _ = pairs[-1]
+    np.testing.assert_allclose(two_loop(y, tuple(pairs)), s, rtol=1e-10)  # the secant equation
+
+
+def test_scores_are_recomputed_at_every_fiftieth_step_only():
+    objective, w0 = make(rows=60, alpha=0.01)
+    fresh, calls = objective.fresh, []
+    objective.fresh = lambda point: calls.append(1) or fresh(point)
+    for state in islice(iterate(GradientDescent(), objective, w0), 2 * REFRESH + 2):
+        assert len(calls) == state.index // REFRESH
+        if state.index and state.index % REFRESH == 0:
+            assert np.array_equal(state.point.z, objective.scores(state.point.w))
+    assert REFRESH == 50
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
+def test_a_start_at_the_optimum_stalls_and_says_so(solver):
+    """Two rows alike, one of each class: nothing is to be learned, and the gradient is 0 to the last bit."""
+    encoded = table(2, (2, 2), 2)
+    encoded.codes[:] = 0
+    objective, w0 = prepared_objective(encoded, "lr", order=1, alpha=0.0)
+    start, state = islice(iterate(solver, objective, w0), 2)
+    assert not start.stalled
+    assert state.stalled
+    assert (state.index, state.step_size, state.passes) == (1, 0.0, 1.0)
+    assert state.point is start.point
+
+
+def test_a_direction_that_fails_is_tried_again_as_steepest_descent(monkeypatch):
+    objective, w0 = make()
+    state = next(islice(iterate(LBFGS(), objective, w0), 5, None))
+    monkeypatch.setattr(solvers, "two_loop", lambda gradient, pairs: -gradient)  # uphill
+    new = LBFGS().advance(objective, state)
+    assert not new.stalled
+    assert new.point.objective < state.point.objective
+    assert len(new.pairs) == 1  # the memory that misled is forgotten
+
+
+def test_separable_data_never_end_in_nan():
+    for family, params in METRICS:
+        objective, w0 = prepared_objective(separable(), family, order=2, alpha=0.0, **params)
+        *_, last = islice(iterate(LBFGS(), objective, w0), 200)
+        assert np.isfinite(last.point.w).all()
+        assert 0 <= last.point.objective < 1e-6
+
+
+def test_a_solver_that_needs_more_than_there_is_names_those_that_fit(monkeypatch):
+    @dataclass(frozen=True)
+    class Newton:
+        needs = frozenset({"value_grad", "inverse"})
+
+    objective, _ = make()
+    monkeypatch.setitem(solvers.SOLVERS, "newton", lambda memory: Newton())
+    with pytest.raises(RecipeError, match=r"solver='newton' needs inverse, which .* expected one of 'lbfgs', 'gd'"):
+        make_solver("newton", 10, objective)
+    assert make_solver("lbfgs", 7, objective) == LBFGS(7)
