@@ -1,0 +1,161 @@
+"""Priced bytes and seconds per pass beside those measured, for each set and order.
+
+Each fit runs in a fresh process, on 70 % of the rows with the others held out. Its peak is what Python's tracemalloc
+counts from the encoded rows on (numpy reports its arrays there); beside it stands the growth of the process's resident
+memory, where the system tells. A pass is one NLL and gradient.
+"""
+
+import argparse
+import gc
+import time
+import tracemalloc
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from alrviz.bench._sets import load_set, made_rows
+from alrviz.bench._tools import show
+from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
+from alrviz.fitting.assemble import assemble
+from alrviz.fitting.memory import free_memory
+from alrviz.fitting.prepare import Prepared, split
+from alrviz.fitting.price import price_of
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from alrviz.passes import warm
+
+BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Price and measurement of one fit; bytes are 0 and seconds nan where it was refused."""
+
+    refused: str
+    cells: int
+    priced_bytes: int
+    traced_bytes: int
+    resident_bytes: int
+    priced_seconds: float
+    seconds: float
+
+
+def rows_of(folder: Path | None, name: str) -> tuple[Encoded, Encoded | None]:
+    """Return training and held-out rows of a set, or made rows for the name "made"."""
+    if name == "made":
+        encoded = made_rows(5000, 10, 5, 3)
+        return encoded.take(np.arange(3500)), encoded.take(np.arange(3500, 5000))
+    dataset = load_set(folder, name)
+    train, held = split(dataset.y, 0.3, 0)
+    encoder = Encoder().fit(dataset.X.iloc[train], dataset.y[train])
+    return (
+        encoder.encode(dataset.X.iloc[train], dataset.y[train]),
+        encoder.encode(dataset.X.iloc[held], dataset.y[held]),
+    )
+
+
+def copied(encoded: Encoded) -> Encoded:
+    """Return a copy whose arrays are new, so that tracemalloc sees them."""
+    return replace(
+        encoded, codes=encoded.codes.copy(), y=encoded.y.copy(), weights=encoded.weights.copy(),
+        levels=encoded.levels.copy()
+    )  # fmt: skip
+
+
+def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Measured:
+    """Price one fit, run it, and time its passes."""
+    warm(wide=False)
+    train, held = rows_of(folder, name)
+    priced = price_of(train, recipe, held, timed=True)
+    if priced.refused:
+        return Measured(priced.refused, priced.cells_seen, priced.bytes, 0, 0, priced.seconds_per_pass or 0.0, np.nan)
+    seconds = pass_seconds(train, recipe, repeats)
+    gc.collect()
+    resident = peak_resident(reset=True)
+    tracemalloc.start()
+    run = Run.of(copied(train), recipe, copied(held) if held is not None else None)
+    del train, held
+    for _ in run.steps():
+        pass
+    traced = tracemalloc.get_traced_memory()[1]
+    growth = peak_resident() - resident
+    assert priced.seconds_per_pass is not None
+    return Measured("", priced.cells_seen, priced.bytes, traced, growth, priced.seconds_per_pass, seconds)
+
+
+def pass_seconds(encoded: Encoded, recipe: Recipe, repeats: int) -> float:
+    """Return the median seconds of one NLL and gradient."""
+    prepared = Prepared(encoded, None)
+    tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"])
+    fit = assemble(prepared.rows, tables, recipe.family, recipe.params, encoded.classes)
+    taken = []
+    for _ in range(repeats + 1):
+        begin = time.perf_counter()
+        fit.objective.value_grad(fit.w0)
+        taken.append(time.perf_counter() - begin)
+    return median(taken[1:])
+
+
+def peak_resident(reset: bool = False) -> int:
+    """Return the most bytes this process has had in memory (since the last reset), 0 where the system does not tell."""
+    try:
+        if reset:
+            _CLEAR.write_text("5", encoding="ascii")
+        for line in _STATUS.read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add sets, orders and the recipe."""
+    parser.add_argument("--sets", nargs="+", default=["adult", "connect-4", "letter-recognition"], metavar="SET")
+    parser.add_argument("--orders", nargs="+", type=int, default=[1, 2, 3], metavar="N")
+    parser.add_argument("--family", choices=("lr", "alr", "anje"), default="alr")
+    parser.add_argument("--iterations", type=int, default=15, help="iterations of each fit (default: 15)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print a row per set and order."""
+    sets = ["made"] if options.data is None else options.sets
+    rows, bytes_off, seconds_off = [], [], []
+    for name in sets:
+        for order in options.orders:
+            limits = {} if options.family == "anje" else {"max_iter": options.iterations, "tol": 0.0}
+            recipe = Recipe(options.family, order=order, **limits)
+            with get_context("spawn").Pool(1) as pool:
+                found = pool.apply(measure, (options.data, name, recipe, options.repeats))
+            rows.append((f"{name} n={order}", f"{found.cells:,}", *_cells(found)))
+            if not found.refused:
+                bytes_off.append(abs(found.priced_bytes / found.traced_bytes - 1.0))
+                seconds_off.append(max(found.priced_seconds / found.seconds, found.seconds / found.priced_seconds))
+    show(
+        rows,
+        header=("fit", "cells", "priced", "traced", "off", "resident", "priced a pass", "measured", "ratio"),
+    )
+    print(f"\n{free_memory() / 2**20:,.0f} MiB are free")
+    if bytes_off:
+        print(f"bytes within {BYTES_WITHIN:.0%}: {'yes' if max(bytes_off) <= BYTES_WITHIN else 'NO'}")
+        print(f"seconds within a factor {SECONDS_WITHIN:g}: {'yes' if max(seconds_off) <= SECONDS_WITHIN else 'NO'}")
+
+
+def _cells(found: Measured) -> tuple[str, ...]:
+    priced, pass_priced = f"{found.priced_bytes / 2**20:,.1f} MiB", f"{1e3 * found.priced_seconds:,.1f} ms"
+    if found.refused:
+        return priced, "refused", "", "", pass_priced, "", ""
+    return (
+        priced,
+        f"{found.traced_bytes / 2**20:,.1f} MiB",
+        f"{found.priced_bytes / found.traced_bytes - 1.0:+.1%}",
+        f"{found.resident_bytes / 2**20:,.1f} MiB",
+        pass_priced,
+        f"{1e3 * found.seconds:,.1f} ms",
+        f"{found.priced_seconds / found.seconds:.2f}",
+    )
