@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -36,7 +37,8 @@ class Param:
             for choice in self.choices:
                 if type(choice) is type(value) and choice == value:
                     return choice
-                if choice == value and not isinstance(value, bool | str):  # 1.0 and numpy's 1 stand for 1
+                # 1.0 stands for 1 and numpy's text for text; a bool is no number
+                if isinstance(value, str | Real) and not isinstance(value, bool) and choice == value:
                     return choice
             listed = ", ".join(map(repr, self.choices))
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
@@ -48,9 +50,12 @@ class Param:
         wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
-        if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise RecipeError(f"{name}={value!r} is not a number; {wanted}")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            number = math.inf
         if self.integer and number != int(number) if math.isfinite(number) else True:
             raise RecipeError(f"{name}={value!r} does not fit; {wanted}")
         if number < self.low or number > self.high or (self.open_low and number <= self.low):
@@ -108,7 +113,7 @@ _ENCODING = {
 
 def family_params(family: str) -> Mapping[str, Param]:
     """Return the parameters of `family` by name; raises `RecipeError` naming the families there are."""
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         listed = ", ".join(map(repr, FAMILIES))
         raise RecipeError(f"family {family!r} is not known; expected one of {listed}{nearest(family, FAMILIES)}")
     return FAMILIES[family]
@@ -132,7 +137,15 @@ def check_param(family: str, name: str, value: Any) -> Any:
 
 def _class_weights(weights: Mapping[Any, Any]) -> Mapping[Any, float]:
     number = Param(1.0, low=0.0, high=1e12)
-    return MappingProxyType({label: number.check(f"class_weight[{label!r}]", w) for label, w in weights.items()})
+    return MappingProxyType({_label(k): number.check(f"class_weight[{k!r}]", w) for k, w in weights.items()})
+
+
+def _label(label: Any) -> Any:
+    """A class label as JSON has it."""
+    plain = label.item() if hasattr(label, "item") else label
+    if not isinstance(plain, str | int | float):
+        raise RecipeError(f"class_weight names {label!r}; expected class labels, which are text, numbers or bools")
+    return str(plain) if isinstance(plain, str) else plain
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -215,7 +228,7 @@ class Recipe:
 
     def to_json(self) -> str:
         """Return the recipe as JSON with sorted keys and a format number."""
-        params = {k: sorted(v.items()) if isinstance(v, Mapping) else v for k, v in self.params.items()}
+        params = {k: _pairs(v) if isinstance(v, Mapping) else v for k, v in self.params.items()}
         parts = {name: getattr(self, name) for name in _ENCODING}
         content = {"format": FORMAT, "family": self.family, "params": params, **parts}
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -226,15 +239,17 @@ class Recipe:
         try:
             content = json.loads(text)
             fmt, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(params.get("class_weight"), list):
+                params["class_weight"] = dict(params["class_weight"])
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
         if fmt != FORMAT:
             raise RecipeError(f"recipe format {fmt!r} is not known; this version reads format {FORMAT}")
         unknown = set(content) - set(_ENCODING)
         if unknown:
             raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(_ENCODING)}")
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = dict(params["class_weight"])
+        for name, value in params.items():  # a name such as "seed" or "self" must not reach the constructor twice
+            check_param(family, name, value)
         return cls(family, **content, **params)
 
     def key(self, data_hash: str) -> str:
@@ -249,6 +264,11 @@ class Recipe:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recipe.from_json, (self.to_json(),)
+
+
+def _pairs(weights: Mapping[Any, float]) -> list[tuple[Any, float]]:
+    """Labels and weights in an order that labels of different types have too."""
+    return sorted(weights.items(), key=lambda pair: json.dumps(pair[0]))
 
 
 def _fits(family: str, name: str, value: Any) -> bool:

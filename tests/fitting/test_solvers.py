@@ -1,7 +1,7 @@
 """Solvers: L-BFGS against SciPy's, both descend, states are values, scores are refreshed, needs are named."""
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -48,12 +48,12 @@ def test_every_step_descends(family, params, solver, alpha):
     objective, w0 = make(family, params, alpha=alpha)
     states = list(islice(iterate(solver, objective, w0), 60))
     values = [state.point.objective for state in states]
-    assert all(b <= a + 1e-12 * abs(a) for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a + 1e-12 * abs(a) for a, b in pairwise(values))
     assert values[-1] < 0.9 * values[0]
     assert [state.index for state in states] == list(range(60))
     assert states[0].passes == states[0].evaluations == 1
     assert states[-1].passes == 60 + (59 // REFRESH)
-    assert all(b.evaluations >= a.evaluations + 2 for a, b in zip(states, states[1:], strict=False))
+    assert all(b.evaluations >= a.evaluations + 2 for a, b in pairwise(states))
 
 
 @pytest.mark.parametrize("solver", [LBFGS(3), GradientDescent()])
