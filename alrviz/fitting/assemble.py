@@ -107,4 +107,7 @@ def _class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
                 listed = ", ".join(map(repr, list(known)[:8]))
                 raise RecipeError(f"class_weight names {label!r}, which is no class; expected some of {listed}")
             factor[known[label]] = weight
-    return rows.with_weights(rows.weights * factor[rows.y])
+    weights = rows.weights * factor[rows.y]
+    if not weights.any():
+        raise RecipeError("class_weight is 0 for every class: nothing is left; expected a weight above 0 for some")
+    return rows.with_weights(weights)

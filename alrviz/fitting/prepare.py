@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
+from alrviz.errors import TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.space import CellSpace
 from alrviz.models.tables import Tables, count_tables
@@ -100,6 +101,16 @@ def _encode(dataset: "Dataset", recipe: Recipe, n_jobs: int | None, stop: StopTo
     encoded = encoder.encode(X, y, stop=stop)
     holdout = encoder.encode(frame.iloc[held], labels[held], stop=stop) if len(held) else None
     return Prepared(encoded, holdout, encoder, n_jobs)
+
+
+def require_learnable(encoded: Encoded) -> None:
+    """Raise `TableError` unless there are columns, rows of some weight and two classes among them."""
+    classes = len(np.unique(encoded.y[encoded.weights > 0]))
+    if classes < 2 or encoded.n_columns < 1:
+        raise TableError(
+            f"nothing can be learned from {encoded.n_rows} rows x {encoded.n_columns} columns with {classes} "
+            f"class{'' if classes == 1 else 'es'}; expected at least 1 column and rows of 2 classes"
+        )
 
 
 def split(y: NDArray[Any], holdout: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

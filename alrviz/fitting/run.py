@@ -18,7 +18,7 @@ from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit, assemble
 from alrviz.fitting.judge import Judge
-from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.snapshots import Snapshots
@@ -134,7 +134,7 @@ class Run:
         if self.outcome is not None:
             return None
         try:
-            step, verdict = self._next()
+            state, step, verdict = self._next()
         except Stopped:
             return None
         except AlrvizError as error:
@@ -143,10 +143,15 @@ class Run:
         except Exception as error:
             self._end(Outcome(FAILED, f"an error in alrviz itself: {type(error).__name__}: {error}"))
             raise
-        accepted = self.trace.append(step)
+        with self._ending:  # what a stop overtook leaves no trace: neither a step nor weights
+            if self.outcome is not None:
+                return None
+            self._state = state
+            self._snapshots.add(state.index, state.point.w)
+            self.trace.append(step)
         if verdict is not None:
             self._end(verdict)
-        return step if accepted else None
+        return step
 
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
@@ -247,7 +252,7 @@ class Run:
                 self.trace.close()
                 self.outcome = outcome
 
-    def _next(self) -> tuple[Step, Outcome | None]:
+    def _next(self) -> tuple[State, Step, Outcome | None]:
         if self._fit is None:
             self._prepare()
         fit = self._fit
@@ -258,15 +263,13 @@ class Run:
         else:
             state = fit.solver.advance(fit.objective, self._state)
         self._seconds += time.perf_counter() - begin
-        self._state = state
         verdict = self._judge.verdict(state)
         if verdict is not None:
             verdict = self._judge.confirm(verdict, state)
         extra: dict[str, float] = {}
         for observe in self._observers:
             extra.update(observe(state))
-        self._snapshots.add(state.index, state.point.w)
-        return self._report(state, extra), verdict
+        return state, self._report(state, extra), verdict
 
     def _report(self, state: State, extra: dict[str, float]) -> Step:
         point = state.point
@@ -290,6 +293,7 @@ class Run:
             self.activity = "encoding"
             self._prepared = prepare(self.dataset, recipe, self._n_jobs, stop)  # type: ignore[arg-type]
         prepared = self._prepared
+        require_learnable(prepared.encoded)
         self.activity = "pricing"
         self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop)
         require_memory(self.price)

@@ -1,0 +1,71 @@
+"""Traces: append-only, closed for good, read from a cursor by another thread, tidy as a frame."""
+
+import threading
+
+import numpy as np
+
+from alrviz.fitting.step import Step
+from alrviz.fitting.trace import Trace
+
+
+def step(index, **extra):
+    return Step(index, "inner", index, float(index), 0.1 * index, 10.0 - index, 9.0 - index, 1.0, 2.0, 3.0, extra)
+
+
+def test_a_closed_trace_takes_nothing_more():
+    trace = Trace()
+    assert trace.append(step(0))
+    assert not trace.closed
+    trace.close()
+    assert trace.closed
+    assert not trace.append(step(1))
+    assert len(trace) == 1
+    assert trace[0] == trace[-1] == step(0)
+
+
+def test_a_reader_in_another_thread_sees_every_step_once_and_in_order():
+    trace, seen = Trace(), []
+
+    def read():
+        cursor = 0
+        while not trace.closed or cursor < len(trace):
+            new = trace.since(cursor)
+            cursor += len(new)
+            seen.extend(new)
+
+    readers = [threading.Thread(target=read) for _ in range(1)]
+    for reader in readers:
+        reader.start()
+    for k in range(5000):
+        trace.append(step(k))
+    trace.close()
+    for reader in readers:
+        reader.join(60)
+        assert not reader.is_alive()
+    assert [s.index for s in seen] == list(range(5000))
+
+
+def test_since_a_cursor():
+    trace = Trace()
+    for k in range(5):
+        trace.append(step(k))
+    assert [s.index for s in trace.since(3)] == [3, 4]
+    assert trace.since(5) == []
+    trace.since(0).clear()  # a copy
+    assert len(trace) == 5
+
+
+def test_a_frame_has_one_row_a_step_and_extras_as_columns():
+    trace = Trace()
+    assert list(trace.frame().columns)[:3] == ["index", "kind", "evaluations"]
+    assert len(trace.frame()) == 0
+    trace.append(step(0, lead=0.5))
+    trace.append(step(1, lead=0.7, heldout_error=0.2))
+    frame = trace.frame()
+    assert frame.index.tolist() == [0, 1]
+    assert frame["index"].tolist() == [0, 1]
+    assert frame.lead.tolist() == [0.5, 0.7]
+    assert np.isnan(frame.heldout_error[0])
+    assert frame.heldout_error[1] == 0.2
+    assert "extra" not in frame
+    assert frame.loc[1, ["objective", "nll", "penalty", "grad_norm", "step_size"]].tolist() == [9, 8, 1, 2, 3]
