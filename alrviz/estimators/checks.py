@@ -57,7 +57,7 @@ def drop_weightless(X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, N
         kept = weights > 0
         if not kept.all():
             X, y, weights = X[kept], y[kept], weights[kept]
-    labels = pd.unique(y)
+    labels = pd.unique(y).tolist()
     if len(labels) < 2:
         raise TableError(f"y has only one class, {labels[0]!r}; a classifier needs at least two")
     return X, y, weights

@@ -1,0 +1,101 @@
+"""explain and to_frame: the parts add up, and every number is where its name says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from alrviz.errors import MemoryLimitError
+from alrviz.estimators import ALRClassifier, AnJEClassifier, LRClassifier, NaiveBayesClassifier
+from tests.estimators.tables import drawn, mixed
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("missing", ["level", "skip"])
+def test_contributions_add_up_to_the_scores(order, missing):
+    X, y = mixed()
+    X = X.set_axis([f"row {i}" for i in range(len(X))])
+    model = ALRClassifier(order=order, alpha=0.1, penalty="w", missing=missing).fit(X[:80], y[:80])
+    parts = model.explain(X)
+    assert parts.index.names == ["row", "tuple"]
+    assert parts.columns.tolist() == ["no", "yes"]
+    assert parts.columns.name == "class"
+    first = parts.loc["row 0"]
+    assert first.index[:3].tolist() == ["class weights", *[" & ".join(X.columns[:order]), *_second(X, order)]]
+    np.testing.assert_array_equal(first.iloc[0], model.intercept_)
+    sums = parts.groupby("row", sort=False).sum()
+    assert sums.index.tolist() == X.index.tolist()
+    np.testing.assert_allclose(sums["yes"] - sums["no"], model.decision_function(X), rtol=0, atol=1e-12)
+
+
+def _second(X, order):
+    return [" & ".join([*X.columns[: order - 1], X.columns[order]])]
+
+
+def test_rows_may_share_a_name_and_arrays_have_numbers():
+    X, y = drawn(60)
+    model = NaiveBayesClassifier().fit(X.set_axis([7] * 60), y)
+    parts = model.explain(X[:3].set_axis([7, 7, 8]))
+    assert parts.index.get_level_values("row").tolist() == [7] * 10 + [8] * 5
+    model.fit(X.to_numpy(), y)
+    parts = model.explain(X[:2].to_numpy())
+    assert parts.index.get_level_values("row").tolist() == [0] * 5 + [1] * 5
+    assert parts.loc[1].index.tolist() == ["class weights", "x0", "x1", "x2", "x3"]
+
+
+def test_too_many_rows_to_explain_are_refused():
+    X, y = drawn(100)
+    model = NaiveBayesClassifier(max_memory=10**7).fit(X, y)
+    model.max_memory = 2400
+    assert len(model.explain(X[:10])) == 50
+    with pytest.raises(MemoryLimitError, match=r"100 rows have 1,500 contributions.*explain at most 10 rows at once"):
+        model.explain(X)
+
+
+def test_a_line_a_cell():
+    X, y = drawn(150)
+    model = LRClassifier(order=2, alpha=0.1).fit(X, y)
+    frame = model.to_frame()
+    assert frame.shape == (len(model.phi_), 4 * 3)
+    assert frame.index.names == ["columns", "levels"]
+    assert frame.columns.names == ["quantity", "class"]
+    for (columns, levels), line in frame.sample(8, random_state=0).iterrows():
+        (a, b), (u, v) = columns.split(" & "), levels.split(" & ")
+        inside = (X[a] == u) & (X[b] == v)
+        counts = [int((inside & (y == label)).sum()) for label in model.classes_]
+        assert line["count"].tolist() == counts
+        n_y = np.unique(y, return_counts=True)[1]
+        np.testing.assert_allclose(line["log_theta"], np.log((np.array(counts) + 1 / 9) / (n_y + 1)), rtol=1e-12)
+        part = model.explain(X[inside][:1]).xs(columns, level="tuple").iloc[0]
+        np.testing.assert_array_equal(line["phi"], part)
+    np.testing.assert_array_equal(frame["phi"], model.phi_)
+    np.testing.assert_array_equal(frame["w"], model.weights_[:-1])
+    assert frame.index.is_unique
+    assert frame["count"].groupby("columns").sum().sum(axis=1).eq(150).all()
+
+
+def test_the_weights_are_phis_in_other_units():
+    X, y = drawn(150)
+    alr = ALRClassifier(alpha=0.1, penalty="w").fit(X, y)
+    np.testing.assert_allclose(alr.phi_, alr.weights_[:-1] * alr.log_theta_, rtol=1e-15)
+    np.testing.assert_allclose(alr.intercept_, alr.weights_[-1] * alr.tables_.log_pi, rtol=1e-15)
+    anje = AnJEClassifier().fit(X, y)
+    assert anje.weights_ is None
+    assert anje.to_frame().columns.levels[0].tolist() == ["count", "log_theta", "phi"]
+    np.testing.assert_allclose(anje.phi_, anje.log_theta_ / 3, rtol=1e-15)
+
+
+def test_hostile_names_stay_text():
+    X = pd.DataFrame({"=1+1": ["<script>", "b"] * 20, "a & b": ["x", "\x00"] * 20})
+    frame = AnJEClassifier().fit(X, [0, 1] * 20).to_frame()
+    assert frame.index[0] == ("=1+1 & a & b", "<script> & x")
+
+
+def test_nothing_to_read_before_fit():
+    X, _ = drawn(10)
+    for ask in ("predict", "predict_proba", "decision_function", "explain"):
+        with pytest.raises(NotFittedError):
+            getattr(LRClassifier(), ask)(X)
+    with pytest.raises(NotFittedError):
+        LRClassifier().to_frame()
+    assert not hasattr(LRClassifier(), "log_theta_")

@@ -1,0 +1,169 @@
+"""Constructor parameters: one registry of defaults and values, one text for each, recipes there and back."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from alrviz.errors import MemoryLimitError, RecipeError, TableError
+from alrviz.estimators import (
+    ALRClassifier,
+    AnJEClassifier,
+    LRClassifier,
+    NaiveBayesClassifier,
+    WANBIACClassifier,
+    make_estimator,
+)
+from alrviz.fitting.recipe import FAMILIES, Recipe
+from alrviz.fitting.run import Run
+from tests.estimators.tables import drawn, mixed
+
+CLASSES = [LRClassifier, ALRClassifier, AnJEClassifier, WANBIACClassifier, NaiveBayesClassifier]
+FAMILY = dict(zip(CLASSES, ["lr", "alr", "anje", "alr", "anje"], strict=True))
+ENCODING = {"discretize", "n_bins", "categorical_features", "n_jobs", "max_memory"}
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
+    signature = inspect.signature(cls).parameters
+    assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    registry = FAMILIES[FAMILY[cls]]
+    fixed = {"order"} if cls in (WANBIACClassifier, NaiveBayesClassifier) else set()
+    fixed |= {name for name, param in registry.items() if len(param.choices) == 1}  # nothing to choose
+    assert set(signature) == (set(registry) - fixed) | ENCODING
+    for name in set(signature) & set(registry):
+        assert (signature[name].default, type(signature[name].default)) == (
+            registry[name].default,
+            type(registry[name].default),
+        ), name
+    recipe = Recipe(FAMILY[cls])
+    assert (signature["discretize"].default, signature["n_bins"].default) == (recipe.discretize, recipe.n_bins)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_parameter_and_attribute_is_described(cls):
+    doc = inspect.getdoc(cls)
+    assert "{" not in doc
+    for name in inspect.signature(cls).parameters:
+        assert f"\n{name} : " in doc
+    X, y = drawn(60)
+    fitted = cls().set_params(**({"max_iter": 0} if "max_iter" in inspect.signature(cls).parameters else {})).fit(X, y)
+    for name in vars(fitted):
+        if name.endswith("_"):
+            assert f"\n{name} : " in doc
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_a_recipe_there_and_back(cls):
+    recipe = cls(smoothing=0.5, unseen="m-estimate", discretize="quantile", n_bins=4).to_recipe()
+    assert (recipe.family, recipe.holdout) == (FAMILY[cls], 0.0)
+    again = make_estimator(recipe)
+    assert again.to_recipe() == recipe
+    assert make_estimator(recipe.replace(holdout=0.3, seed=5)).get_params() == again.get_params()
+    assert clone(again).get_params() == again.get_params()
+
+
+def test_the_aliases_are_their_families_at_order_1():
+    assert WANBIACClassifier(alpha=0.5).to_recipe() == ALRClassifier(order=1, alpha=0.5).to_recipe()
+    assert NaiveBayesClassifier().to_recipe() == AnJEClassifier(order=1).to_recipe()
+    assert "order" not in WANBIACClassifier().get_params()
+    X, y = drawn()
+    one, other = NaiveBayesClassifier().fit(X, y), AnJEClassifier(order=1).fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_make_estimator_fits_what_a_run_of_the_recipe_fits():
+    from alrviz.data.demos import load_demo
+
+    dataset = load_demo("led", 300)
+    recipe = Recipe("alr", order=2, alpha=0.1, penalty="w", max_iter=15, holdout=0.0)
+    run = Run(dataset, recipe)
+    for _ in run.steps():
+        pass
+    with pytest.warns(match="max_iter=15 steps were taken and F was still falling; raise max_iter"):
+        model = make_estimator(recipe).fit(dataset.X, dataset.y)
+    np.testing.assert_array_equal(model.weights_, run.state.point.w)
+    assert [step.objective for step in model.trace_] == [step.objective for step in run.trace]
+
+
+def test_make_estimator_takes_recipes():
+    with pytest.raises(RecipeError, match=r"expected a Recipe, got str; Recipe\.from_json"):
+        make_estimator("alr")
+
+
+WRONG = [
+    ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12; the nearest is 1"),
+    ({"order": 1.5}, "order=1.5 does not fit; expected a whole number"),
+    ({"alpha": -1}, "alpha=-1 is out of range"),
+    ({"alpha": "cv"}, "alpha='cv' is not a number"),
+    ({"penalty": "psi"}, "penalty='psi' is not known; expected one of 'phi', 'w'; did you mean 'phi'?"),
+    ({"center": 1}, "center=1 is not known; expected one of 0, 'anje'"),
+    ({"start": "one"}, "start='one' is not known; expected one of 'zero', 'anje'"),
+    ({"scale": "diag"}, "did you mean 'diagonal'?"),
+    ({"solver": "lbfgsb"}, "did you mean 'lbfgs'?"),
+    ({"discretize": "mld"}, "did you mean 'mdl'?"),
+    ({"missing": "drop"}, "missing='drop' is not known"),
+    (
+        {"class_weight": {"nobody": 2}},
+        "class_weight names 'nobody', which is no class; expected some of 'k0', 'k1', 'k2'",
+    ),
+    ({"class_weight": {"k0": -2}}, "out of range"),
+    ({"class_weight": "balance"}, "did you mean 'balanced'?"),
+    ({"categorical_features": ["c9"]}, "no column 'c9'"),
+    ({"n_jobs": 0}, "n_jobs=0 does not fit"),
+    ({"max_memory": 0}, "max_memory=0 does not fit; expected a number of bytes above 0, or None"),
+    ({"max_memory": True}, "max_memory=True does not fit"),
+    ({"order": 5}, r"order=5 needs at least 5 columns, and X has 4 feature\(s\); the highest order here is 4"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "complaint"), WRONG)
+def test_a_wrong_value_is_told_at_fit(wrong, complaint):
+    model = LRClassifier(**wrong)
+    with pytest.raises(RecipeError, match=complaint.replace("?", r"\?")):
+        model.fit(*drawn())
+
+
+def test_numbers_of_numpy_are_numbers():
+    X, y = drawn(60)
+    assert LRClassifier(order=np.int64(2), alpha=np.float32(0.5), center=np.int64(0), max_iter=np.int32(100)).fit(X, y)
+
+
+X4, Y4 = drawn(60)
+NO_TABLE = [
+    ((X4, np.full(60, "k")), TableError, "y has only one class, 'k'; a classifier needs at least two"),
+    ((X4, Y4, np.where(Y4 == "k0", 2.0, 0.0)), TableError, "y has only one class, 'k0'"),
+    ((X4, Y4, np.zeros(60)), TableError, "sample_weight is zero for every row"),
+    ((X4, Y4, -np.ones(60)), TableError, "finite and not negative"),
+    ((X4, Y4[:50]), ValueError, r"inconsistent numbers of samples: \[60, 50\]"),
+    ((X4[:0], Y4[:0]), TableError, "expected a table with rows and columns, got 0 rows and 4 columns"),
+    ((X4[[]], Y4), TableError, "expected a table with rows and columns, got 60 rows and 0 columns"),
+    ((X4, None), TableError, "requires y to be passed, but the target y is None"),
+    ((mixed()[0].replace({"number": {np.nan: np.inf}}), mixed()[1]), TableError, r"'number' holds an infinite number"),
+    ((np.array([[1.0, np.inf], [2.0, 3.0]]), [0, 1]), TableError, "'x1' holds an infinite number"),
+    ((np.array([1.0, 2.0]), [0, 1]), ValueError, "Expected 2D array, got 1D array instead"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "complaint"), NO_TABLE)
+def test_what_is_no_table_to_learn_from(arguments, error, complaint):
+    with pytest.raises(error, match=complaint):
+        AnJEClassifier(order=1).fit(*arguments)
+
+
+def test_sparse_matrices_are_refused_with_what_to_do():
+    from scipy.sparse import csr_array
+
+    with pytest.raises(TypeError, match=r"[Ss]parse data was passed.*\.toarray\(\)"):
+        LRClassifier(order=1).fit(csr_array(np.eye(4)), [0, 1, 0, 1])
+
+
+def test_memory_is_refused_with_the_numbers():
+    X, y = drawn(50, columns=12, levels=8)
+    with pytest.raises(MemoryLimitError, match=r"order 5 needs about [\d,]+ MiB here and 10 MiB may be used") as caught:
+        LRClassifier(order=5, max_memory=10 * 2**20).fit(X, y)
+    assert caught.value.needed > caught.value.allowed == 10 * 2**20
+    wide, y = drawn(50, columns=40, levels=6)
+    with pytest.raises(MemoryLimitError, match=r"order 8 has [\d,]+ cells here; at most [\d,]+ can be"):
+        LRClassifier(order=8).fit(wide, y)
