@@ -239,7 +239,16 @@ class Shell:
             self._callback.start()
 
     def pump(self) -> None:
-        """One tick: the session, the notice, the page shown; rests after two quiet seconds."""
+        """One tick: the session, the notice, the page shown; rests after two quiet seconds.
+
+        What changes in a tick goes to the browser as one message: it lays the page out once.
+        """
+        with pn.io.hold():
+            self._tick()
+
+    def _tick(self) -> None:
+        if not pn.state.loaded:  # Panel drops what changes before the browser has said that it has the page
+            return
         watched = _connected()
         busy = self.session.pump(watched)
         if self.session.loading is not None:
