@@ -1,6 +1,7 @@
 """Benchmark sets as data sets and encoded rows: read from the folder given with --data, or made."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 
 # Columns that say where a row came from.
-_IGNORED = {"vowel": {"Train_or_Test": "ignore"}}
+_IGNORED: dict[str, dict[str, Any]] = {"vowel": {"Train_or_Test": "ignore"}}
 
 
 def load_set(folder: Path | None, name: str) -> Dataset:

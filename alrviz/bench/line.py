@@ -37,7 +37,7 @@ def exactness(value: float) -> Iterator[None]:
 def course(encoded: Encoded, recipe: Recipe, exact: float) -> pd.DataFrame:
     """Return F, evaluations and processor seconds after each iteration."""
     run = Run.of(encoded, recipe, n_jobs=1)
-    seen = []
+    seen: list[tuple[int, float, int, float]] = []
     with exactness(exact):
         begin = time.process_time()
         for step in run.steps():

@@ -11,8 +11,12 @@ iteration are those of the solvers alone; "whole" adds what goes before: buildin
 import argparse
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +48,7 @@ class Fitted:
         return self.solver_seconds / self.iterations
 
 
-def one_hot(encoded: Encoded, order: int) -> object:
+def one_hot(encoded: Encoded, order: int) -> Any:
     """Return the sparse one-hot (N, cells + 1) of all tuples, the last column constant."""
     from scipy.sparse import csr_matrix
 
@@ -107,6 +111,10 @@ def compare(encoded: Encoded, options: argparse.Namespace) -> tuple[list[Fitted]
     return mine, other
 
 
+def _read(folder: Path, name: str) -> Encoded:
+    return encode_all(load_set(folder, name))
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the shape of the made table, sets, penalty and iterations."""
     parser.add_argument("--sets", nargs="*", default=["adult", "connect-4"], help="read too if --data is given")
@@ -123,9 +131,10 @@ def run(options: argparse.Namespace) -> None:
     """Print two rows a table: ours and theirs."""
     warm(wide=False)
     made = f"made, {options.columns} columns of {options.levels} levels"
-    tables = {made: lambda: made_rows(options.rows, options.columns, options.levels, options.classes)}
+    shape = (options.rows, options.columns, options.levels, options.classes)
+    tables: dict[str, Callable[[], Encoded]] = {made: partial(made_rows, *shape)}
     for name in options.sets if options.data is not None else ():
-        tables[name] = lambda name=name: encode_all(load_set(options.data, name))
+        tables[name] = partial(_read, options.data, name)
     rows, ratios = [], []
     for name, make in tables.items():
         encoded = make()

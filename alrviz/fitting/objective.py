@@ -153,12 +153,16 @@ class LinearObjective:
         return forward(layout, self._table, phi[-1], stop=self._stop)
 
     def _gather(self, residual: Floats) -> Floats:
-        """Sums of residuals (N, W) by cell and over all rows, (S + 1, C)."""
+        """Sums of residuals (N, W) by cell and over all rows, (S + 1, C).
+
+        Every row has one cell of the first tuple, or its place for rows without one: their sum is that over all rows.
+        """
         self._grad_table[:] = 0.0
         self.rows.scatter(self._space.layout, residual, self._grad_table, self._stop)
         out = np.empty_like(self.scale)
         out[:-1] = self._grad_table[self._seen, : self.n_classes]
-        out[-1] = residual[:, : self.n_classes].sum(axis=0)
+        first = self._grad_table[: self._space.cards[0], : self.n_classes].sum(axis=0)
+        out[-1] = first + self._grad_table[self._space.n_cells, : self.n_classes]
         return out
 
 

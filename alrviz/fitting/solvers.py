@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.line import exact_step
 from alrviz.fitting.objective import LinearObjective, Point, dot
@@ -137,15 +139,16 @@ class LBFGS:
 def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...]) -> Floats:
     """Return H g, H the inverse Hessian that the pairs approximate (Nocedal and Wright, algorithm 7.4)."""
     q = gradient.copy()
+    room = np.empty_like(q)  # for products: a new array of some MB costs more than filling it
     coefficients = []
     for s, y, rho in reversed(pairs):
         a = rho * dot(s, q)
-        q -= a * y
+        q -= np.multiply(y, a, out=room)
         coefficients.append(a)
     _, y, rho = pairs[-1]
     q *= 1.0 / (rho * dot(y, y))
     for (s, y, rho), a in zip(pairs, reversed(coefficients), strict=True):
-        q += (a - rho * dot(y, q)) * s
+        q += np.multiply(s, a - rho * dot(y, q), out=room)
     return q
 
 
