@@ -247,9 +247,14 @@ class Shell:
             self._tick()
 
     def _tick(self) -> None:
-        if not pn.state.loaded:  # Panel drops what changes before the browser has said that it has the page
-            return
         watched = _connected()
+        if not pn.state.loaded:
+            # Until Panel takes a page for loaded it drops every change made under a hold, as already in the document that
+            # is still to be sent. It waits for an event that BokehJS sends when every view is idle, which comes late or
+            # never with views that React draws; the document was sent when the websocket was opened.
+            if not watched:
+                return
+            pn.state._on_load(pn.state.curdoc)
         busy = self.session.pump(watched)
         if self.session.loading is not None:
             self.notice.show()
