@@ -134,7 +134,9 @@ def split(y: NDArray[Any], holdout: float, seed: int) -> tuple[NDArray[np.intp],
         rest = np.setdiff1d(rest, keep)
         held = np.random.default_rng(seed).choice(rest, n_held, replace=False) if n_held else rest[:0]
     else:
-        _, held = train_test_split(rest, test_size=n_held, random_state=seed, stratify=code[rest])
+        train, held = train_test_split(rest, test_size=n_held, random_state=seed, stratify=code[rest])
+        lost = ~np.isin(code[held], code[train])  # a large share can hold a small class out whole: one row comes back
+        held = np.delete(held, np.flatnonzero(lost)[np.unique(code[held][lost], return_index=True)[1]])
     return np.setdiff1d(rows, held), np.sort(held)
 
 

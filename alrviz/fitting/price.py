@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 # Tuples looked at to find the share of cells that occur; beyond them the share is taken as the same.
 SAMPLE = 256
 # Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and
-# gradients of two points, direction and its products, log theta, counts.
+# gradients of two points, direction and its products, log theta, counts; and where no step is taken.
 _VECTORS = 14
+_VECTORS_AT_REST = 9
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,17 @@ def _bytes(
     padded = lanes_of(n_classes)[1]
     rows = n_rows + n_heldout
     codes = rows * (a * 3 + 12)
-    scores = 8 * padded * (3 * n_rows + n_heldout)
+    steps = int(recipe.params.get("max_iter", 0))
+    scores = 8 * padded * ((3 if steps else 2) * n_rows + n_heldout)
     space = n_tuples * (order * 12 + 16)
     dense = cells + n_tuples
     table = 8 * dense * padded
     counting = 8 * dense * n_classes
     vector = 8 * (seen + 1) * n_classes
-    memory = int(recipe.params.get("memory", 1)) if recipe.solver == "lbfgs" else 0
-    snapshots = min(LIMIT, int(recipe.params.get("max_iter", 0)) * vector // 2)
-    fitting = scores + 2 * table + (_VECTORS + 2 * memory) * vector + snapshots
+    memory = min(int(recipe.params["memory"]), steps) if recipe.solver == "lbfgs" else 0
+    snapshots = min(max(LIMIT, 3 * vector // 2), (steps + 1) * vector // 2)  # the first, one more, the last: always
+    vectors = (_VECTORS if steps else _VECTORS_AT_REST) + 2 * memory
+    fitting = scores + 2 * table + vectors * vector + snapshots
     return int(codes + space + max(counting + 3 * vector, fitting))
 
 

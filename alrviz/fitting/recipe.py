@@ -38,7 +38,7 @@ class Param:
                 if type(choice) is type(value) and choice == value:
                     return choice
                 # 1.0 stands for 1 and numpy's text for text; a bool is no number
-                if isinstance(value, str | Real) and not isinstance(value, bool) and choice == value:
+                if not isinstance(value, bool) and isinstance(value, str | Real) and choice == value:
                     return choice
             listed = ", ".join(map(repr, self.choices))
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")

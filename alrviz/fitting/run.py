@@ -144,7 +144,7 @@ class Run:
             self._end(Outcome(FAILED, f"an error in alrviz itself: {type(error).__name__}: {error}"))
             raise
         with self._ending:  # what a stop overtook leaves no trace: neither a step nor weights
-            if self.outcome is not None:
+            if self.trace.closed:
                 return None
             self._state = state
             self._snapshots.add(state.index, state.point.w)
@@ -302,6 +302,7 @@ class Run:
         stop.check()
         self.activity = "counting cells"
         self._tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"], stop)
+        self._baselines(prepared, self._tables, stop)  # before the objective: both hold a table of all cells
         classes = prepared.encoded.classes
         fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
@@ -310,7 +311,6 @@ class Run:
         if prepared.heldout_rows is not None:
             self._observers.append(observers.heldout(fit.objective, prepared.heldout_rows))
             self.trace.heldout_rows = float(prepared.heldout_rows.weights.sum())
-        self._baselines(prepared, self._tables, stop)
         self.activity = "fitting"
         self._fit = fit
 

@@ -1,0 +1,170 @@
+"""Splits, and what racers share: one encoding, one count."""
+
+import gc
+import threading
+import weakref
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alrviz import load_demo, read_table
+from alrviz.fitting import prepare as module
+from alrviz.fitting.prepare import KEPT, Prepared, prepare, split
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from tests.fitting.tables import drain, table
+
+
+def labels(sizes, seed=0):
+    y = np.repeat([f"class {k}" for k in range(len(sizes))], sizes)
+    return np.random.default_rng(seed).permutation(y)
+
+
+def check_split(y, holdout, seed):
+    train, held = split(y, holdout, seed)
+    assert np.array_equal(np.sort(np.concatenate([train, held])), np.arange(len(y)))
+    assert (np.diff(train) > 0).all()
+    assert (np.diff(held) > 0).all()
+    assert set(y[train]) == set(y), "every class keeps a row for training"
+    again = split(y, holdout, seed)
+    assert np.array_equal(again[0], train)
+    assert np.array_equal(again[1], held)
+    return train, held
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=12),
+    st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95]),
+    st.integers(0, 5),
+)
+def test_any_classes_can_be_split_at_any_share(sizes, holdout, seed):
+    y = labels(sizes, seed)
+    _, held = check_split(y, holdout, seed)
+    assert len(held) <= round(holdout * len(y))
+    single = {c for c, n in Counter(y.tolist()).items() if n == 1}
+    assert not single & set(y[held].tolist())
+    rest = sum(n for n in sizes if n > 1)
+    several = sum(n > 1 for n in sizes)
+    if rest > 1 and holdout <= 0.5:
+        assert len(held) == min(round(holdout * len(y)), rest - several)
+
+
+def test_shares_of_classes_are_kept():
+    y = labels([600, 300, 90, 10])
+    _, held = check_split(y, 0.3, 1)
+    assert len(held) == 300
+    assert [int((y[held] == f"class {k}").sum()) for k in range(4)] == [180, 90, 27, 3]
+    assert not np.array_equal(split(y, 0.3, 2)[1], held)
+
+
+@pytest.mark.parametrize("holdout", [0.9, 0.95])
+def test_a_rare_class_is_not_held_out_whole(holdout):
+    for seed in range(20):
+        check_split(labels([400, 2, 2, 3]), holdout, seed)
+
+
+def test_nothing_is_held_out_of_what_is_too_small():
+    for sizes in ([1], [1, 1, 1], [2]):
+        _, held = check_split(labels(sizes), 0.3, 0)
+        assert len(held) == min(round(0.3 * sum(sizes)), sum(n - 1 for n in sizes))
+    assert len(split(labels([50, 50]), 0.0, 0)[1]) == 0
+
+
+def recipes():
+    return [Recipe("lr", max_iter=2), Recipe("alr", max_iter=2), Recipe("alr", order=1, max_iter=2), Recipe("anje")]
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """How often an encoder was fitted and tables were counted."""
+    counter = Counter()
+    fit, count_tables = module.Encoder.fit, module.count_tables
+    monkeypatch.setattr(module.Encoder, "fit", lambda self, *a, **k: counter.update(["fit"]) or fit(self, *a, **k))
+    monkeypatch.setattr(module, "count_tables", lambda *a, **k: counter.update(["count"]) or count_tables(*a, **k))
+    return counter
+
+
+def test_racers_share_encoding_and_counts(counts):
+    dataset = load_demo("iris")
+    runs = [drain(Run(dataset, recipe)) for recipe in recipes()]
+    assert counts == {"fit": 1, "count": 2}  # two orders
+    assert len({id(run.encoded) for run in runs}) == 1
+    assert runs[0].tables is runs[1].tables is runs[3].tables
+    drain(Run(dataset, Recipe("lr", seed=1, max_iter=2)))
+    drain(Run(dataset, Recipe("lr", discretize="quantile", max_iter=2)))
+    drain(Run(dataset, Recipe("lr", missing="skip", max_iter=2)))
+    assert counts["fit"] == 4
+    drain(Run(dataset, Recipe("lr", smoothing=0.5, max_iter=2)))
+    assert counts == {"fit": 4, "count": 6}
+
+
+def test_racers_on_threads_share_them_too(counts):
+    dataset = load_demo("iris")
+    runs = [Run(dataset, recipe) for recipe in recipes() * 3]
+    for run in runs:
+        run.start()
+    for run in runs:
+        assert run.join(60)
+        assert run.outcome.code in ("step limit", "converged")
+    assert counts == {"fit": 1, "count": 2}
+
+
+def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
+    dataset = load_demo("iris")
+    kept = [weakref.ref(prepare(dataset, Recipe("lr", seed=seed))) for seed in range(KEPT + 3)]
+    gc.collect()
+    assert sum(ref() is not None for ref in kept) == KEPT
+    prepare(dataset, Recipe("lr", seed=KEPT + 2))
+    assert counts["fit"] == KEPT + 3  # the latest is at hand
+    prepare(dataset, Recipe("lr", seed=0))
+    assert counts["fit"] == KEPT + 4  # the oldest was given up
+    ref = weakref.ref(dataset)
+    del dataset
+    gc.collect()
+    assert ref() is None
+    assert not any(ref() is not None for ref in kept)
+
+
+def test_tables_kept_are_bounded():
+    prepared = Prepared(table(), None, None, 1)
+    for k in range(KEPT + 3):
+        prepared.tables(1, 0.5 + k)
+    assert len(prepared._tables) == KEPT
+    newest = prepared.tables(1, 0.5 + KEPT + 2)
+    assert prepared.tables(1, 0.5 + KEPT + 2) is newest
+
+
+def test_an_error_while_encoding_leaves_the_shelf_usable(monkeypatch):
+    dataset = load_demo("xor")
+    fit = module.Encoder.fit
+    monkeypatch.setattr(module.Encoder, "fit", lambda self, *a, **k: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        prepare(dataset, Recipe("lr"))
+    monkeypatch.setattr(module.Encoder, "fit", fit)
+    assert prepare(dataset, Recipe("lr")).encoded.n_rows == 700
+
+
+def test_levels_and_cuts_come_from_training_rows_alone():
+    """A level of held-out rows only is no level, however often it occurs there."""
+    import pandas as pd
+
+    y = np.array(["a", "b"] * 50)
+    _, held = split(y, 0.3, 0)
+    values = np.array(["x", "y"] * 50, dtype=object)
+    values[held] = "only held out"
+    dataset = read_table(pd.DataFrame({"f": values, "class": y}), target="class", f="categorical")
+    prepared = prepare(dataset, Recipe("lr"))
+    assert prepared.encoder.columns_[0].labels == ("x", "y")
+    assert (prepared.holdout.codes == 2).all()
+    run = drain(Run(dataset, Recipe("lr", order=1, max_iter=5)))
+    assert np.isfinite(run.trace[-1].extra["heldout_log_loss"])
+
+
+def test_waiting_for_a_turn_ends_with_the_holder():
+    lock = threading.Lock()
+    with module._turn(lock, module.NEVER):
+        assert lock.locked()
+    assert not lock.locked()

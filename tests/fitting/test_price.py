@@ -1,0 +1,136 @@
+"""Prices: what is counted is exact, what is refused says why, and bytes are those that a fit takes."""
+
+import gc
+import tracemalloc
+from math import comb
+
+import numpy as np
+import pytest
+
+from alrviz.errors import MemoryLimitError, RecipeError, Stopped
+from alrviz.fitting.memory import free_memory
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from alrviz.passes.warm import warm_for
+from alrviz.stop import StopToken
+from tests.fitting.tables import drain, table
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
+    encoded = table(60, (3, 9, 2, 5, 4), gaps=gaps)
+    prepared = Prepared(encoded, None, None, 1)
+    seen = len(prepared.tables(order, 1.0).seen)
+    assert estimate_seen(encoded, order) == seen
+    told = price_of(encoded, Recipe("lr", order=order))
+    assert told.cells_seen == seen
+    assert told.parameters == prepared.tables(order, 1.0).space.n_parameters(3)
+    bound = price(encoded.levels, 3, 60, Recipe("lr", order=order))
+    assert bound.cells_seen >= seen
+    assert bound.bytes >= told.bytes
+    assert bound.parameters == told.parameters
+
+
+def test_cells_seen_are_estimated_on_wide_tables():
+    rng = np.random.default_rng(0)
+    encoded = table(400, rng.integers(2, 12, 40), gaps=0.02)
+    seen = len(Prepared(encoded, None, None, 1).tables(2, 1.0).seen)
+    assert comb(40, 2) > SAMPLE
+    estimate = estimate_seen(encoded, 2)
+    assert estimate == pytest.approx(seen, rel=0.1)
+    assert estimate == estimate_seen(encoded, 2)
+
+
+def test_prices_of_the_papers_shape():
+    levels = [4] * 54 + [5] * 2
+    assert price(levels, 3, 32, Recipe("lr", order=2), timed=False).parameters == 75_246
+    three = price(levels, 3, 32, Recipe("lr", order=3), timed=False)
+    assert three.parameters == 5_465_451
+    assert three.cells_seen <= 27_720 * 32
+
+
+def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
+    told = price([1000] * 30, 2, 100, Recipe("lr", order=4))
+    assert told.refused.startswith("order 4 has 27,405,000,000,000,000 cells here; at most ")
+    assert told.refused.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
+    assert told.seconds_per_pass is None
+    encoded = table(50, [400] * 8)
+    stop = StopToken()
+    stop.stop()
+    refused = price_of(encoded, Recipe("lr", order=6), stop=stop)  # no tuple was looked at
+    assert "cells here" in refused.refused
+    with pytest.raises(Stopped):
+        price_of(encoded, Recipe("lr", order=2), stop=stop)
+
+
+def test_what_takes_too_much_memory_is_refused_with_both_figures():
+    told = price([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=2**20, timed=False)
+    mib = round(told.bytes / 2**20)
+    assert told.refused == (
+        f"order 2 needs about {mib:,} MiB here and 1 MiB may be used. "
+        "Choose a lower order, fewer levels or columns, or a higher max_memory"
+    )
+    assert told.allowed == 2**20
+    with pytest.raises(MemoryLimitError) as caught:
+        require_memory(told)
+    assert (caught.value.needed, caught.value.allowed) == (told.bytes, 2**20)
+    fine = price([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=told.bytes, timed=False)
+    assert fine.refused == ""
+    require_memory(fine)
+
+
+def test_half_of_what_is_free_may_be_used():
+    told = price([3, 3], 2, 10, Recipe("lr"), timed=False)
+    assert told.allowed == pytest.approx(free_memory() / 2, rel=0.5)
+    assert free_memory() > 2**20
+
+
+def test_an_order_above_the_number_of_columns_is_an_error():
+    with pytest.raises(RecipeError, match="order=3 needs at least 3 columns"):
+        price([3, 3], 2, 10, Recipe("lr", order=3))
+
+
+def test_seconds_are_told_when_asked_for():
+    assert price([3, 3], 2, 10, Recipe("lr"), timed=False).seconds_per_pass is None
+    few, many = (price([3] * 12, 2, n, Recipe("lr")).seconds_per_pass for n in (1000, 100_000))
+    assert 0 < few < many
+
+
+def measured(encoded, holdout, recipe):
+    """Peak bytes of preparing and fitting, the encoded table left out."""
+    warm_for(Prepared(encoded.take(np.arange(10)), None, None, 1).rows)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run = drain(Run.of(encoded, recipe, holdout, n_jobs=1, max_memory=2**40))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    own = sum(e.codes.nbytes + e.y.nbytes + e.weights.nbytes for e in (encoded, holdout) if e is not None)
+    return run, peak + own
+
+
+ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "levels", "n_classes", "recipe"),
+    [
+        ("wide cells", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0)),
+        ("alr", 20_000, ADULT, 2, Recipe("alr", order=2, max_iter=25, tol=0.0, start="anje", center="anje")),
+        ("no penalty", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0, alpha=0.0)),
+        ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0)),
+        ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=25, tol=0.0)),
+        ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=15, tol=0.0, solver="gd")),
+        ("diagonal", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0)),
+        ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
+    ],
+)
+def test_priced_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recipe):
+    encoded = table(rows, levels, n_classes)
+    train, held = encoded.take(np.arange(rows * 7 // 10)), encoded.take(np.arange(rows * 7 // 10, rows))
+    run, peak = measured(train, held, recipe)
+    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
