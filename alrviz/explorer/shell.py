@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.util import edit_readonly
 
 from alrviz import __version__
 from alrviz.explorer import look, owners
@@ -18,6 +19,7 @@ from alrviz.explorer.notice import Notice
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
 from alrviz.explorer.upload import DropStrip
+from alrviz.views.ready import connected, page_ready, server_session
 from alrviz.views.style import safe
 
 GROUPS = ("See", "Judge", "Understand")
@@ -102,7 +104,7 @@ class Shell:
             sizing_mode="stretch_width",
             margin=(0, 0, 0, 20),
         )
-        return pmui.Page(
+        page = pmui.Page(
             title="alrviz",
             header=[header],
             sidebar=[self._rail()],
@@ -120,6 +122,11 @@ class Shell:
             meta_description="A laboratory for classifiers from naive Bayes to higher-order logistic regression",
             site_url="?",
         )
+        # A page follows the busy flag, which every tick of the pump raises and lowers; and at every change of a page
+        # Panel visits all models below it. Measured: 0.1 s a tick, most of what the event loop has.
+        with edit_readonly(page):
+            page.busy = False
+        return page
 
     def _rail(self) -> Any:
         parts: list[Any] = []
@@ -247,14 +254,9 @@ class Shell:
             self._tick()
 
     def _tick(self) -> None:
-        watched = _connected()
-        if not pn.state.loaded:
-            # Until Panel takes a page for loaded it drops every change made under a hold, as already in the document that
-            # is still to be sent. It waits for an event that BokehJS sends when every view is idle, which comes late or
-            # never with views that React draws; the document was sent when the websocket was opened.
-            if not watched:
-                return
-            pn.state._on_load(pn.state.curdoc)
+        watched = connected()
+        if not page_ready():
+            return
         busy = self.session.pump(watched)
         if self.session.loading is not None:
             self.notice.show()
@@ -269,7 +271,7 @@ class Shell:
 
     def _keep_session(self, keep: bool) -> None:
         """Hold the server's session while something runs: a lost connection finds its page again."""
-        session = _server_session()
+        session = server_session()
         if session is None or keep == self._kept:
             return
         (session.block_expiration if keep else session.unblock_expiration)()
@@ -297,19 +299,6 @@ def _icon_button(icon: str, label: str, **params: Any) -> Any:
     return pmui.IconButton(
         label=label, icon=icon, icon_size="24px", description=label, color="default", margin=0, align="center", **params
     )
-
-
-def _server_session() -> Any:
-    context = getattr(pn.state.curdoc, "session_context", None)
-    if context is None:
-        return None
-    return next((s for s in context.server_context.sessions if s.id == context.id), None)
-
-
-def _connected() -> bool:
-    """Whether a browser is connected to this session (true where that cannot be known)."""
-    session = _server_session()
-    return True if session is None else session.connection_count > 0
 
 
 def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:

@@ -95,7 +95,7 @@ def test_a_kind_is_changed_from_the_grid_and_from_the_menu(page):
     page.ask_kind(name, "ignore")
     settle(page)
     assert page.session.dataset.kinds[name] == "ignore"
-    assert list(page._grid.table.value["kind"])[0] == "ignore"
+    assert page._grid.table.value["kind"].iloc[0] == "ignore"
     page.chosen = name
     page._sync_controls(page.session.dataset)
     page._kind.value = "categorical"

@@ -1,0 +1,142 @@
+"""The frame without a browser: pages built once, the rail, the notice, the pump, what is never outside the server."""
+
+import panel as pn
+import panel_material_ui as pmui
+import pytest
+from panel.util import edit_readonly
+
+from alrviz.errors import TableError
+from alrviz.explorer import look
+from alrviz.explorer.glossary import TERMS, explain, glossary_html, term_html
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.notice import problem_html
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.shell import Shell
+from tests.explorer.fakes import FakeRace
+
+
+class _Page:
+    def __init__(self, session):
+        self.session, self.calls, self.wants = session, [], False
+
+    def view(self):
+        self.calls.append("view")
+        return pn.Column(sizing_mode="stretch_width")
+
+    def drawer(self):
+        self.calls.append("drawer")
+        return pn.pane.HTML("settings")
+
+    def on_shown(self):
+        self.calls.append("shown")
+
+    def on_hidden(self):
+        self.calls.append("hidden")
+
+    def pump(self):
+        self.calls.append("pump")
+        return self.wants
+
+
+class First(_Page):
+    title, icon, group, slug = "First", "looks_one", "See", "first"
+
+
+class Second(_Page):
+    title, icon, group, slug = "Second", "looks_two", "Understand", "second"
+
+
+@pytest.fixture
+def shell():
+    session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
+    return Shell(session, [First, Second])
+
+
+def test_an_unknown_page_is_the_first(shell):
+    assert shell.session.page == "first"
+    shell.session.go("nowhere")
+    assert shell.session.page == "first"
+
+
+def test_a_page_is_built_on_its_first_visit_and_once(shell):
+    second = shell.pages["second"]
+    assert second.calls == []
+    shell.session.go("second")
+    shell.session.go("first")
+    shell.session.go("second")
+    assert second.calls == ["view", "drawer", "shown", "hidden", "shown"]
+    assert shell._area[0] is shell._views["second"]
+
+
+def test_the_rail_shows_a_group_only_when_it_has_a_page(shell):
+    words = [str(pane.object) for pane in shell.root.sidebar[0] if isinstance(pane, pn.pane.HTML)]
+    assert [word for word in ("See", "Judge", "Understand") if any(word in text for text in words)] == [
+        "See",
+        "Understand",
+    ]
+    labels = [button.label for button in shell.root.sidebar[0] if isinstance(button, pmui.Button)]
+    assert labels == ["First", "Second"]
+    shell._rail_buttons["second"].clicks += 1
+    assert shell.session.page == "second"
+
+
+def test_the_page_does_not_follow_panels_busy_flag(shell):
+    with edit_readonly(pn.state):
+        pn.state.busy = True
+    try:
+        assert shell.root.busy is False
+    finally:
+        with edit_readonly(pn.state):
+            pn.state.busy = False
+
+
+def test_a_tick_asks_the_page_shown_and_says_that_the_run_is_looked_at(shell):
+    race = shell.session.adopt(FakeRace())
+    race.start()
+    shell.session.entry.seen = 0.0
+    shell.pump()
+    assert shell.session.entry.seen > 0
+    assert shell.pages["first"].calls[-1] == "pump"
+    assert "pump" not in shell.pages["second"].calls
+
+
+def test_the_notice_says_what_went_wrong_until_it_is_dismissed(shell):
+    shell.session.problem = TableError("the table <b>t</b> has no rows")
+    assert shell.notice.panel.visible
+    assert "The table &lt;b&gt;t&lt;/b&gt; has no rows" in shell.notice._text.object
+    shell.notice._close.clicks += 1
+    assert not shell.notice.panel.visible
+
+
+def test_a_dropped_file_leads_to_the_data_page(shell):
+    shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
+    assert shell.session.loading is not None
+    shell.session.cancel()
+
+
+def test_what_went_wrong_elsewhere_is_told_without_a_traceback():
+    assert "(KeyError: " in problem_html(KeyError("<x>"))
+    assert "<x>" not in problem_html(KeyError("<x>"))
+    assert "not enough memory" in problem_html(MemoryError())
+
+
+def test_no_part_of_the_look_comes_from_elsewhere():
+    for text in (look.TEMPLATE, look.RAW_CSS, look.PANE_CSS):
+        assert "http://" not in text
+        assert "https://" not in text
+        assert "@import" not in text
+    assert look.FAVICON.startswith("data:")
+
+
+def test_every_term_has_one_line():
+    for term in ("NLL", "nats", "held-out", "level", "tuple", "cell", "order", "theta", "AnJE", "start", "center"):
+        assert explain(term)
+    for term in ("alpha", "separable", "MDL", "pass", "prequential", "plug-in", "ALR"):
+        assert explain(term)
+    assert "accelerated" in explain("ALR").lower()
+    assert all("\n" not in text and len(text) < 220 for text in TERMS.values())
+    assert glossary_html().count("<dt>") == len(TERMS)
+    assert "title=" in term_html("order", "n")
+    with pytest.raises(KeyError):
+        explain("nonsense")
