@@ -23,11 +23,13 @@ from alrviz.studies.heldout import heldout_losses
 from alrviz.studies.verdict import verdict
 from alrviz.views import words
 from alrviz.views.live import LivePicture
+from alrviz.views.ready import page_ready
 from alrviz.views.style import CSS, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
 TICK = 100  # ms
+_WORDS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
 SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
 _SAVE = """
 const {name, kind, file} = {name: %r, kind: %r, file: %r};
@@ -97,11 +99,12 @@ class RaceView(Viewer):
         name = f"alrviz-race-{uuid.uuid4().hex[:12]}"
         self.picture = LivePicture(name)
         self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)
-        self.sentence = _html(min_height=28)
-        self.status = _html(align="center", margin=(0, 8))
+        self.sentence = _html(height=52, styles={"opacity": "1"})
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
         self.side = _html(width=320, sizing_mode="stretch_height", margin=(0, 0, 0, 16))
         self._numbers = _html()
         self._folded = pmui.Card(
+            pmui.Row(*self._downloads(name), margin=(0, 0, 8, 0)),
             self._numbers,
             title="Numbers",
             title_variant="body1",
@@ -115,21 +118,24 @@ class RaceView(Viewer):
         )
         self._measures.link(self, value="measure", bidirectional=True)
         self._axes = pmui.RadioButtonGroup(
-            options=list(AXES), value=self.axis, size="small", margin=(0, 12, 0, 0), description="What is counted along"
+            options=list(AXES),
+            value=self.axis,
+            size="small",
+            margin=(0, 12, 0, 0),
+            description="What is counted along",
+            sx=_WORDS,
         )
         self._axes.link(self, value="axis", bidirectional=True)
-        self._saves = pmui.Row(*self._downloads(name), margin=0, align="end")
         self.head = pmui.Row(
             self._measures,
             self._axes,
             pn.HSpacer(),
             self.status,
-            self._saves,
             sizing_mode="stretch_width",
             margin=(0, 0, 4, 0),
         )
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_both", margin=0)
-        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", height=470, margin=0)
+        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", height=440, margin=0)
         self.layout = pn.Column(self.sentence, self.body, self._folded, sizing_mode="stretch_width", margin=0)
 
     def _downloads(self, name: str) -> list[Any]:
@@ -314,12 +320,18 @@ class RaceView(Viewer):
             self._callback.start()
 
     def _tick(self) -> None:
+        if not page_ready():
+            return
         if not self.pump() and self._callback is not None and self._callback.running:
             self._callback.stop()
         push_notebook(self.picture.pane)
 
     def pump(self) -> bool:
-        """Read what is new and show it; returns whether there may be more."""
+        """Read what is new and show it in one batch; returns whether there may be more."""
+        with pn.io.hold():
+            return self._advance()
+
+    def _advance(self) -> bool:
         self._ticks += 1
         if self._next is not None:
             self._next.pull()
@@ -340,7 +352,7 @@ class RaceView(Viewer):
                 self._playing = False
                 moved = True
         if moved or new:
-            self._redraw()
+            self.picture.show(watched, self.measure, self.axis)
         if (moved and not self._playing) or self._ticks % SLOW == 0:
             self._show_slow()
         self._show_status()
@@ -369,6 +381,7 @@ class RaceView(Viewer):
             running=self._playing and not fixed,
             head=watched.head,
             last=last,
+            scrubs=not self._playing or self._ticks % SLOW == 0,
             may_run=not fixed,
             may_step=not fixed and (not race.ended or watched.head < watched.last or self.outdated),
             may_stop=not fixed and not race.ended and (race.phase != "waiting" or self._waits()),
@@ -421,7 +434,7 @@ class RaceView(Viewer):
 
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there."""
-        faded = {"opacity": "0.45"} if self.outdated else {}
+        faded = {"opacity": "0.45" if self.outdated else "1"}
         for part in (self.picture.pane, self.side, self.sentence):
             part.styles = faded
         self._show_status()

@@ -50,13 +50,22 @@ class Transport:
         if not self._moving:
             self._scrub(int(event.new))
 
-    def show(self, *, running: bool, head: int, last: int, may_run: bool, may_step: bool, may_stop: bool) -> None:
-        """Bring the row up to date; only what differs reaches the browser."""
+    def show(
+        self, *, running: bool, head: int, last: int, scrubs: bool, may_run: bool, may_step: bool, may_stop: bool
+    ) -> None:
+        """Bring the row up to date; only what differs reaches the browser.
+
+        scrubs: whether the slider is moved too; while a race runs it need not follow every tick.
+        """
         _set(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
         _set(self.run, disabled=not (may_run or running))
         _set(self.back, disabled=head <= 0)
         _set(self.step, disabled=not may_step)
         _set(self.stop, disabled=not may_stop)
+        if scrubs:
+            self._place(head, last)
+
+    def _place(self, head: int, last: int) -> None:
         self._moving = True
         try:
             end = max(last, 1)
