@@ -86,7 +86,6 @@ class RaceView(Viewer):
         self._next: Watched | None = None
         self._playing = False
         self._judged: Any = None
-        self._stopped_by_hand = False
         self._build()
         self.param.watch(lambda _: self._redraw(), ["measure", "axis"])
         self.param.watch(lambda _: self._mark(), "outdated")
@@ -154,11 +153,11 @@ class RaceView(Viewer):
             callback=self._csv_file,
             filename="alrviz-race.csv",
             label="CSV",
-            variant="text",
             size="small",
             description="Save all numbers, with recipes, seed, data hash and version",
             margin=0,
         )
+        self._csv.variant = "text"  # given to the constructor it is taken for two styles at once, with a warning
         return [*buttons, self._csv]
 
     def __panel__(self) -> Any:
@@ -174,26 +173,23 @@ class RaceView(Viewer):
         watched = self._next or self._watched
         return None if watched is None else watched.race
 
-    def show(self, race: Any, *, at_end: bool | None = None) -> None:
-        """Take up a race. What was shown stays until the new race has points.
+    def show(self, race: Any, *, fresh: bool = False) -> None:
+        """Take up a race: what it has computed is shown at once, and followed from there.
 
-        at_end: whether to show all of it at once; by default of a race that has ended.
+        fresh: it is about to start; what was shown stays until it has points.
         """
         watched = Watched(race)
         self._next = None
-        self._playing = False
         self._judged = None
-        self._stopped_by_hand = False
+        self._stepping = -1
         self.outdated = False
-        if race.ended if at_end is None else at_end:
+        if fresh and self._watched is not None:
+            self._next, self._playing = watched, True
+        else:
             watched.pull()
             watched.move(watched.last)
+            self._playing = not race.ended and (race.phase in ("preparing", "running") or self._waits(race))
             self._take(watched)
-        elif self._watched is None:
-            self._take(watched)
-        else:
-            self._next = watched
-            self._playing = True
         self._wake()
 
     def _take(self, watched: Watched) -> None:
@@ -233,7 +229,7 @@ class RaceView(Viewer):
                 race.pause()
         elif self._finished() or self.outdated:
             if (fresh := self._again()) is not None:
-                self.show(fresh, at_end=False)
+                self.show(fresh, fresh=True)
                 self._playing = True
                 fresh.start()
         else:
@@ -247,7 +243,7 @@ class RaceView(Viewer):
         if self.race is None:
             return
         if self.outdated and (fresh := self._again()) is not None:
-            self.show(fresh, at_end=False)
+            self.show(fresh, fresh=True)
         if self._playing and not self.race.ended:
             self.race.pause()
         self._playing = False
@@ -284,7 +280,6 @@ class RaceView(Viewer):
         if race is None:
             return
         race.stop()
-        self._stopped_by_hand = True
         self._playing = False
         watched = self._next or self._watched
         assert watched is not None
@@ -342,6 +337,8 @@ class RaceView(Viewer):
             return False
         new = watched.pull()
         moved = False
+        if new and self._read_only:  # its owner runs it
+            self._playing = True
         if self._next is None:
             if self._playing:
                 moved = watched.follow()
@@ -384,12 +381,14 @@ class RaceView(Viewer):
             scrubs=not self._playing or self._ticks % SLOW == 0,
             may_run=not fixed,
             may_step=not fixed and (not race.ended or watched.head < watched.last or self.outdated),
-            may_stop=not fixed and not race.ended and (race.phase != "waiting" or self._waits()),
+            may_stop=not fixed and not race.ended and (race.phase != "waiting" or self._waits(race)),
         )
         _say(self.status, f"<span class='quiet'>{self._phase_words()}</span>")
 
-    def _waits(self) -> bool:
-        return bool(getattr(self.race, "activity", "").startswith("waiting"))
+    @staticmethod
+    def _waits(race: Any) -> bool:
+        """Whether it stands in a queue."""
+        return race.phase == "waiting" and str(race.activity).startswith("waiting")
 
     def _phase_words(self) -> str:
         race, watched = self.race, self._next or self._watched
@@ -414,7 +413,7 @@ class RaceView(Viewer):
             return
         ended = watched.shown and not self._playing
         told = verdict([racer.lane(ended=ended) for racer in watched.racers])
-        text = safe(told.sentence, 2000)
+        text = "Getting ready &hellip;" if told.code == "waiting" and self._playing else safe(told.sentence, 2000)
         _say(self.sentence, f"<p class='sentence'>{text}</p>")
         notes = [note for racer in watched.racers for note in getattr(racer.run, "notes", ())]
         _say(
