@@ -27,8 +27,18 @@ _CSS = """
 .tabulator .tabulator-footer .tabulator-page { background: transparent; color: var(--alrviz-text);
   border: 1px solid var(--alrviz-line); border-radius: 5px; font-size: 15px; }
 .tabulator .tabulator-footer .tabulator-page.active { background: var(--alrviz-accent); color: var(--alrviz-paper); }
-.tabulator-cell:focus, .tabulator-page:focus-visible { outline: 3px solid var(--alrviz-accent); outline-offset: -3px; }
+.tabulator-cell:focus, .tabulator-page:focus-visible { outline: 3px solid var(--alrviz-accent) !important;
+  outline-offset: -3px; }
 """
+
+
+# A cell is edited by a click only, and Tab is the browser's: with Tabulator's own keys the focus could not leave the grid.
+# By keyboard a kind is changed in the menu beside the picture.
+_CONFIGURATION = {
+    "columnDefaults": {"headerSort": False, "tooltip": True},
+    "editTriggerEvent": "click",
+    "keybindings": {"navNext": False, "navPrev": False},
+}
 
 
 def columns_frame(dataset: "Dataset") -> pd.DataFrame:
@@ -69,7 +79,7 @@ class ColumnsGrid:
             formatters={"levels": number, "missing": number},
             text_align={"levels": "right", "missing": "right"},
             widths={"column": "27%", "kind": "18%", "levels": "13%", "missing": "16%", "why": "26%"},
-            configuration={"columnDefaults": {"headerSort": False, "tooltip": True}},
+            configuration=_CONFIGURATION,
             sizing_mode="stretch_width",
             stylesheets=[_CSS],
             margin=0,

@@ -24,6 +24,16 @@ _TYPE = {
 }
 _SHAPE = {"borderRadius": 6}
 _COMPONENTS = {
+    "MuiButtonBase": {
+        "styleOverrides": {
+            "root": {
+                "&.Mui-focusVisible": {
+                    "outline": "3px solid var(--mui-palette-primary-main)",
+                    "outlineOffset": "1px",
+                }
+            }
+        }
+    },
     "MuiTooltip": {"styleOverrides": {"tooltip": {"fontSize": "0.9375rem", "lineHeight": 1.45, "maxWidth": "420px"}}},
     "MuiButton": {
         "defaultProps": {"disableElevation": True},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
+from bokeh.models import BasicTicker, ColumnDataSource, FixedTicker, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from alrviz.pictures.palette import shade
@@ -115,20 +115,18 @@ def frame_axis(plot: figure, picture: ColumnPicture) -> None:
     axis = plot.xaxis[0]
     axis.axis_label = picture.axis
     if picture.ticks is None:
-        axis.ticker = _numbers()
+        if isinstance(axis.ticker, FixedTicker):
+            axis.ticker = BasicTicker(desired_num_ticks=6)
         axis.major_label_overrides = {}
         axis.major_label_orientation = 0.0
         return
-    axis.ticker = FixedTicker(ticks=list(picture.ticks))
+    if isinstance(axis.ticker, FixedTicker):
+        axis.ticker.ticks = list(picture.ticks)
+    else:
+        axis.ticker = FixedTicker(ticks=list(picture.ticks))
     axis.major_label_overrides = {place: _short(text) for place, text in picture.ticks.items()}
     crowded = sum(min(len(text), 14) for text in picture.ticks.values()) > 44
     axis.major_label_orientation = 0.7 if crowded else 0.0
-
-
-def _numbers() -> object:
-    from bokeh.models import BasicTicker
-
-    return BasicTicker(desired_num_ticks=6)
 
 
 def _short(text: str) -> str:
