@@ -54,6 +54,12 @@ def test_codes_of_every_width(dtype):
     check_all_passes(rows, space, rng)
 
 
+@pytest.mark.parametrize("levels", [(2, 60, 70), (70, 3, 300)])
+def test_levels_by_the_dozen(levels):
+    for order in (1, 2):
+        check_all_passes(*make(700, 2, levels=levels, gaps=0.02, order=order))
+
+
 def test_codes_beyond_sixteen_bits():
     levels = (70_000, 3)
     rng = np.random.default_rng(0)

@@ -38,6 +38,18 @@ def test_the_first_error_is_raised_once_every_part_has_ended():
         assert not running
 
 
+def test_an_error_in_another_thread_is_raised_in_the_caller_s():
+    meet, caller = threading.Barrier(2, timeout=30), threading.current_thread()
+
+    def work(part):
+        meet.wait()
+        if threading.current_thread() is not caller:
+            raise KeyError("elsewhere")
+
+    with pytest.raises(KeyError, match="elsewhere"):
+        share(work, 2, 2)
+
+
 def test_many_callers_at_once_do_not_wait_for_each_other_for_ever():
     done = []
     callers = [threading.Thread(target=share, args=(done.append, 50, 2)) for _ in range(8)]
