@@ -121,6 +121,8 @@ class Session(param.Parameterized):
     def state(self) -> State:
         """The session as one value: what its link holds."""
         name, rows = self.demo or ("", None)
+        if (name, rows) == (FIRST_DEMO, FIRST_ROWS):
+            rows = None
         asked = self.file or self.wanted
         return State(
             page=self.page,

@@ -286,12 +286,21 @@ class Shell:
     # ------------------------------------------------------------------------------------------------------------
 
 
-_RAIL_REST = {"justifyContent": "flex-start", "px": "12px", "py": "8px", "color": "text.primary", "fontSize": "1rem"}
+_TINT = "color-mix(in srgb, var(--mui-palette-primary-main) {}%, transparent)"
+_RAIL_REST = {
+    "justifyContent": "flex-start",
+    "px": "12px",
+    "py": "8px",
+    "color": "text.primary",
+    "fontSize": "1rem",
+    "&:hover": {"backgroundColor": _TINT.format(8), "color": "text.primary"},
+}
 _RAIL_HERE = {
     **_RAIL_REST,
     "color": "primary.main",
     "fontWeight": 700,
-    "backgroundColor": "color-mix(in srgb, var(--mui-palette-primary-main) 14%, transparent)",
+    "backgroundColor": _TINT.format(14),
+    "&:hover": {"backgroundColor": _TINT.format(20), "color": "primary.main"},
 }
 
 

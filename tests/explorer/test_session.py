@@ -38,7 +38,7 @@ def opened(registry, owner="a" * 32, **state):
 def test_the_first_screen_is_led(registry):
     session = opened(registry)
     assert (session.dataset.name, session.dataset.n_rows) == ("led", 3000)
-    assert session.link == "?rows=3000"
+    assert session.link == ""
 
 
 def test_a_demo_comes_back_from_its_link(registry):

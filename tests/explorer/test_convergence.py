@@ -1,0 +1,200 @@
+"""The Convergence page without a browser: questions, prices, outdated marks, links, the script."""
+
+import time
+
+import pytest
+
+import alrviz
+from alrviz.explorer.compact import read_recipes, write_recipes
+from alrviz.explorer.convergence import ConvergencePage, recorded_text
+from alrviz.explorer.convergence_words import ABOUT, WHY, price_html, recipe_code, rich, script
+from alrviz.explorer.formulas import math
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, QUESTIONS, recipes_of
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import read_link
+from alrviz.fitting.price import Price
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.recorded import read_recorded
+
+
+def open_page(link="", owner="a" * 32, registry=None):
+    session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    page = ConvergencePage(session)
+    page.view()
+    page.drawer()
+    return page
+
+
+def until(page, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, page.session.problem or page.race_view.status.object
+        page.session.pump()
+        page.pump()
+        time.sleep(0.01)
+
+
+def ended(page):
+    race = page.race_view.race
+    return not getattr(race, "recorded", False) and race.ended and not page.race_view.running
+
+
+def test_first_screen_is_recorded_and_then_live():
+    page = open_page()
+    view = page.race_view
+    assert view.race.recorded
+    assert len(view.picture._picture.train[0].data["y"]) > 100
+    assert "recorded" in view.status.object
+    assert page.session.link == ""
+    until(page, lambda: not getattr(view.race, "recorded", False))
+    until(page, lambda: ended(page))
+    assert "faster by" in view.sentence.object
+    assert view.race.runs[0].trace[-1].index == int(view._watched.at(view._watched.racers[0], "index"))
+    assert "parameters" in page._price.object
+    assert page.session.entry.owner == page.session.owner
+
+
+def test_the_recorded_race_is_the_one_that_runs():
+    recorded = read_recorded(recorded_text())
+    dataset = alrviz.load_demo("led", rows=3000, seed=0)
+    assert recorded.dataset.hash == dataset.hash
+    assert recorded.recipes == recipes_of(FIRST)
+    assert all(run.outcome.code == "converged" for run in recorded.runs)
+
+
+@pytest.mark.parametrize("slug", QUESTIONS)
+def test_questions_give_recipes_that_exist_and_survive_a_link(slug):
+    for order in (1, 2):
+        recipes = recipes_of(slug, order=order, seed=3)
+        assert 2 <= len(recipes) <= 6
+        assert len(set(recipes)) == len(recipes)
+        assert read_recipes(write_recipes(recipes), 3) == recipes
+        assert all((recipe.params["alpha"] > 0) == QUESTIONS[slug].pulls for recipe in recipes)
+    assert all(recipe.params["order"] <= 2 for recipe in recipes_of(slug, order=3, columns=2))
+
+
+def test_controls_choose_racers_and_mark_the_picture_as_outdated():
+    page = open_page("?data=monks-1&q=start")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    assert not page.race_view.outdated
+    page._order.value = 1
+    assert [recipe.params["order"] for recipe in page.recipes] == [1] * 4
+    assert page.race_view.outdated
+    assert "outdated" in page.race_view.status.object
+    page._order.value = 2
+    assert not page.race_view.outdated
+    page._question.value = "pull"
+    assert page.alpha > 0
+    assert 0.0 not in page._alpha.options.values()
+    page._question.value = "orders"
+    assert not page._order.visible
+    link = read_link(page.session.link)
+    assert link.question == "orders"
+    assert link.recipes == page.recipes
+
+
+def test_a_racers_settings_hide_what_has_no_effect():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.session.dataset is not None)
+    page._open_racer(1)
+    fields = page.settings._fields
+    assert page.settings._recipe.family == "alr"
+    assert not fields["center"].visible
+    assert not fields["scale"].visible
+    fields["alpha"].value = 0.5
+    assert page.question == OWN
+    assert page.recipes[1].params["alpha"] == 0.5
+    assert fields["center"].visible
+    assert set(fields["center"].options.values()) == {0, 1, "anje"}
+    fields["solver"].value = "gd"
+    assert not fields["memory"].visible
+    page.settings._common["holdout"].value = 0.5
+    assert {recipe.holdout for recipe in page.recipes} == {0.5}
+    page._add_racer()
+    assert len(page.recipes) == 3
+    page._racer_removed(0)
+    assert [recipe.label for recipe in page.recipes] == ["alr", "diagonal"]
+
+
+def test_a_racer_that_cannot_be_paid_for_is_refused_before_it_runs():
+    words, refused = price_html([("alr", Price(10, 10, 10, 0.1, 5, "order 2 needs <b>more</b>"))])
+    assert refused
+    assert "&lt;b&gt;" in words
+    words, refused = price_html(
+        [("lr", Price(850, 84, 10**6, 1e-3, 10**9)), ("alr", Price(900, 84, 10**6, 1e-3, 10**9))]
+    )
+    assert not refused
+    assert "850 to 900 parameters" in words
+    assert "2 MB" in words or "2.00 MB" in words
+
+
+def test_an_example_races_by_itself():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    page.show_example(EXAMPLES[2])
+    until(page, lambda: ended(page) and page.race_view.race.dataset.name == page.session.dataset.name == "tic-tac-toe")
+    assert "fit the training rows perfectly" in page.race_view.sentence.object
+    assert page.race_view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+
+
+def test_a_reload_finds_the_race_and_a_secret_link_shows_it_to_others():
+    registry = Registry(ServerLimits(), timer=False)
+    page = open_page("?data=monks-1", registry=registry)
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    race = page.race_view.race.entry.race
+    again = open_page(page.session.link, registry=registry)
+    assert again.race_view.race.entry.race is race
+    page.dialogs.show_share()
+    watcher = open_page(page.dialogs._link.value, owner="b" * 32, registry=registry)
+    assert watcher.race_view.race.entry.race is race
+    assert watcher.race_view.transport.stop.disabled
+    assert "read-only" in watcher.race_view.status.object
+    stranger = open_page(page.session.link, owner="c" * 32, registry=registry)
+    assert getattr(stranger.race_view.race, "entry", None) is None
+
+
+def test_the_script_gives_the_screens_numbers():
+    page = open_page("?data=monks-1&rows=300&seed=2")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    text = script(page.session, page.recipes, alrviz.__version__)
+    scope = {"print": lambda *a, **k: None}
+    exec(compile(text, "script", "exec"), scope)
+    for mine, theirs in zip(page.race_view.race.runs, scope["race"].runs, strict=True):
+        assert mine.recipe == theirs.recipe
+        assert len(mine.trace) == len(theirs.trace)
+        assert mine.trace[-1].nll == theirs.trace[-1].nll
+        assert mine.trace[-1].extra["heldout_log_loss"] == theirs.trace[-1].extra["heldout_log_loss"]
+
+
+def test_recipe_code_makes_the_recipe():
+    for recipe in (Recipe("lr"), *recipes_of("pull", seed=4), Recipe("alr", discretize=None, class_weight={"a": 2.0})):
+        assert eval(recipe_code(recipe), {"alrviz": alrviz}) == recipe
+
+
+def test_why_is_drawn_when_it_is_unfolded():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.session.dataset is not None)
+    page._why.collapsed = False
+    until(page, lambda: page._why_pane.object is not None)
+    assert {"lr", "alr", "diagonal"} <= {r.name for r in page._why_pane.object.renderers}
+
+
+def test_texts_are_html_without_leftovers():
+    for text in (rich(ABOUT), rich(WHY)):
+        assert "$" not in text
+        assert "[[" not in text
+        assert "<abbr" in text
+
+
+def test_formulas():
+    assert math(r"\alpha_1^2").count("<msubsup>") == 1
+    assert "<mtext>cell</mtext>" in math(r"N_{\text{cell}}")
+    assert "<mfrac><mi>a</mi><mi>b</mi></mfrac>" in math(r"\frac{a}{b}").replace("<mrow>", "").replace("</mrow>", "")
+    assert "&lt;" in math("a<b")
+    with pytest.raises(ValueError, match="unknown command"):
+        math(r"\unknown")
+    with pytest.raises(ValueError, match="unbalanced"):
+        math("{a")
