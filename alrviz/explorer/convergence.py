@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 FILE = "@file"  # the data menu's entry for a table that was dropped
 AT_ONCE = 6.0  # seconds: what is priced below them starts by itself when the page opens or an example is chosen
+_PLAIN = {
+    "& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px", "color": "text.primary"}
+}
 _TYPICAL = 300  # iterations such an estimate counts on
 
 
@@ -109,8 +112,8 @@ class ConvergencePage:
         examples = []
         for example in EXAMPLES:
             chip = pmui.Button(
-                label=example.words, description=example.hint, variant="outlined", size="small", color="default",
-                margin=(0, 0, 0, 6), sx={"borderRadius": "16px"},
+                label=example.words, description=f"{example.words}: {example.hint}", variant="outlined", size="small",
+                color="default", margin=(0, 0, 0, 6), sx={"borderRadius": "16px", "color": "text.primary", "borderColor": "divider"},
             )  # fmt: skip
             chip.on_click(lambda _, example=example: self.show_example(example))
             examples.append(chip)
@@ -121,8 +124,8 @@ class ConvergencePage:
         )  # fmt: skip
         self.chips = RacerChips(self._open_racer, self._add_racer)
         self._price = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 8))
-        python = _text_button("Python", "code", "Copy as Python: a script whose numbers are the screen's")
-        share = _text_button("Share", "share", "A link that shows this race and cannot touch it")
+        python = _text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
+        share = _text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
         python.on_click(lambda _: self.dialogs.show_script(self.recipes, __version__))
         share.on_click(lambda _: self.dialogs.show_share())
         self._second = pmui.Row(

@@ -29,7 +29,6 @@ class RacerChips:
     def _chip(self, opened: Callable[[int], None], number: int) -> Any:
         chip = pmui.Button(
             label="", variant="outlined", size="small", color="default", visible=False, margin=(0, 8, 0, 0),
-            description="Settings of this racer",
         )  # fmt: skip
         chip.on_click(lambda _: opened(number))
         return chip
@@ -40,7 +39,9 @@ class RacerChips:
         for number, chip in enumerate(self._chips):
             there = number < len(recipes)
             if there:
-                chip.param.update(label=names[number], sx=_sx(colours[number]))
+                chip.param.update(
+                    label=names[number], description=f"{names[number]}: settings", sx=_sx(colours[number])
+                )
             chip.visible = there
         self._add.visible = len(recipes) < MOST_RACERS
 

@@ -137,7 +137,7 @@ def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
         return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {lane.last:.4f} per row.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
-        return Verdict("none", f"No difference: {_counts(lanes, marks, 0)}; {_counts(lanes, marks, 1)}.")
+        return Verdict("none", f"No difference: {_counts(lanes, marks, 0)}; {_counts(lanes, marks, 1, short=True)}.")
     decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
     if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         return Verdict(
@@ -181,17 +181,19 @@ def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
     return all(_count(b, marks, goal) >= NO_DIFFERENCE * _count(a, marks, goal) for a, b, goal in pairs)
 
 
-def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int, *, short: bool = False) -> str:
     """Who met a milestone when: "within 1 % of the best NLL after 20 (alr) and 52 (lr) iterations"."""
     met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
     missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
     met.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
     words = []
     if met:
-        words = [f"after {_list(f'{marks.at(lane.name, goal):.0f} ({lane.name})' for lane in met)} iterations"]
+        counts = _list(f"{marks.at(lane.name, goal):.0f} ({lane.name})" for lane in met)
+        words = [f"after {counts}" + ("" if short else " iterations")]
     if missed:
         words.append(f"not {'yet ' if met else ''}after {_list(f'{lane.iterations} ({lane.name})' for lane in missed)}")
-    return f"{marks.words[goal]} {', '.join(words)}"
+    what = marks.words[goal].split(" of ")[0] if short else marks.words[goal]
+    return f"{what} {', '.join(words)}"
 
 
 def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
@@ -208,7 +210,7 @@ def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict
     return Verdict(
         "faster",
         f"{rank.first.name} is faster by {bound}{_times(rank.factor)}{rivals}{level}: "
-        f"{_counts(lanes, marks, rank.goal)}; {_counts(lanes, marks, 1 - rank.goal)}.",
+        f"{_counts(lanes, marks, rank.goal)}; {_counts(lanes, marks, 1 - rank.goal, short=True)}.",
         rank.first.name,
         rank.factor,
         rank.at_least,

@@ -134,7 +134,7 @@ class RaceView(Viewer):
             margin=(0, 0, 4, 0),
         )
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_both", margin=0)
-        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", height=440, margin=0)
+        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", height=424, margin=0)
         self.layout = pn.Column(self.sentence, self.body, self._folded, sizing_mode="stretch_width", margin=0)
 
     def _downloads(self, name: str) -> list[Any]:
@@ -205,7 +205,7 @@ class RaceView(Viewer):
         from alrviz.studies.race import race
 
         old = self.race
-        return None if getattr(old, "recorded", False) else race(old.dataset, old.recipes)
+        return None if old is None or getattr(old, "recorded", False) else race(old.dataset, old.recipes)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
@@ -219,15 +219,13 @@ class RaceView(Viewer):
         return bool(getattr(self.race, "read_only", False))
 
     def press_run(self) -> None:
-        """Run or pause."""
+        """Run or pause; where there is no race to go on with, a fresh one is started."""
         race = self.race
-        if race is None:
-            return
         if self._playing:
             self._playing = False
             if not race.ended:
                 race.pause()
-        elif self._finished() or self.outdated:
+        elif race is None or self.outdated or self._finished():
             if (fresh := self._again()) is not None:
                 self.show(fresh, fresh=True)
                 self._playing = True
@@ -240,21 +238,20 @@ class RaceView(Viewer):
 
     def press_step(self) -> None:
         """Show one iteration more; if it does not exist yet, have it computed."""
-        if self.race is None:
-            return
-        if self.outdated and (fresh := self._again()) is not None:
+        if (self.race is None or self.outdated) and (fresh := self._again()) is not None:
             self.show(fresh, fresh=True)
-        if self._playing and not self.race.ended:
-            self.race.pause()
-        self._playing = False
         watched = self._next or self._watched
-        assert watched is not None
+        if watched is None:
+            return
+        if self._playing and not watched.race.ended:
+            watched.race.pause()
+        self._playing = False
         watched.pull()
         if watched.head < watched.last:
             watched.move(watched.head + 1)
-        elif not self.race.ended:
+        elif not watched.race.ended:
             self._stepping = watched.last + 1
-            self.race.step()
+            watched.race.step()
         self._after()
 
     _stepping = -1

@@ -4,10 +4,13 @@ The buttons carry the CSS classes by which a page's keyboard finds them (space, 
 the view's business; here is only which button may be pressed when.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import panel_material_ui as pmui
+
+ECHO = 3.0  # seconds in which a slider's value that was set here and comes back is not the reader's
 
 
 class Transport:
@@ -27,9 +30,10 @@ class Transport:
     ):
         self._scrub = scrub
         self._moving = False
+        self._placed: dict[int, float] = {}
         self.run = _button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
-        self.back = _button("Back", "undo", "left", "One iteration back (left arrow)", back)
-        self.step = _button("Step", "redo", "right", "One iteration (right arrow)", step)
+        self.back = _button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
+        self.step = _button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
         self.stop = _button("Stop", "stop", "s", "Stop: no later point appears (s)", stop)
         self.slider = pmui.IntSlider(
             label="Iteration",
@@ -42,13 +46,21 @@ class Transport:
             size="small",
         )
         self.slider.param.watch(self._moved, "value")
+        self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own
         self.panel = pmui.Row(
             self.run, self.back, self.step, self.stop, self.slider, sizing_mode="stretch_width", margin=0
         )
 
     def _moved(self, event: Any) -> None:
-        if not self._moving:
-            self._scrub(int(event.new))
+        if self._moving or (event.name == "value" and self._is_echo(int(event.new))):
+            return
+        self._scrub(int(event.new))
+
+    def _is_echo(self, value: int) -> bool:
+        """Whether the browser only repeats what it was given: when values come fast it sends older ones back."""
+        now = time.monotonic()
+        self._placed = {v: at for v, at in self._placed.items() if now - at < ECHO}
+        return value in self._placed
 
     def show(
         self, *, running: bool, head: int, last: int, scrubs: bool, may_run: bool, may_step: bool, may_stop: bool
@@ -69,6 +81,7 @@ class Transport:
         self._moving = True
         try:
             end = max(last, 1)
+            self._placed[min(max(head, 0), end)] = time.monotonic()
             if end > self.slider.end:
                 _set(self.slider, end=end)
             _set(self.slider, value=min(max(head, 0), end), disabled=last <= 0)
