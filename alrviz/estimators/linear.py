@@ -11,7 +11,7 @@ from alrviz.estimators.text import documented
 class LinearClassifier(CellClassifier):
     """Base of the classifiers whose weights are fitted: minimise NLL + alpha ||. - center||^2."""
 
-    alpha: float = 0.01
+    alpha: float = 0.3
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
@@ -72,6 +72,9 @@ class ALRClassifier(LinearClassifier):
     (850, 0.75)
     """
 
+    alpha: float = 1.0
+    penalty: str = "w"
+
     _family: ClassVar[str] = "alr"
 
 
@@ -95,5 +98,7 @@ class WANBIACClassifier(LinearClassifier):
     """
 
     order: int = field(default=1, init=False)
+    alpha: float = 1.0
+    penalty: str = "w"
 
     _family: ClassVar[str] = "alr"
