@@ -116,6 +116,26 @@ def test_the_trace_says_what_the_weights_say():
     }  # fmt: skip
 
 
+def test_rows_that_tie_do_not_lead():
+    """At the start from zero all scores are equal: the first class is told, and nobody leads."""
+    run = make("lr", max_iter=0)
+    start = run.advance()
+    assert start.extra["lead"] == 0.0
+    share = run.encoded.weights[run.encoded.y == 0].sum() / run.encoded.total
+    assert start.extra["train_error"] == pytest.approx(1 - share, rel=1e-12)
+
+
+def test_alpha_is_in_the_diagonal_scale_only_with_the_penalty_on_phi():
+    scales = {}
+    for alpha, penalty in [(0.0, "phi"), (0.0, "w"), (5.0, "w"), (5.0, "phi")]:
+        run = make("lr", scale="diagonal", alpha=alpha, penalty=penalty, max_iter=0)
+        run.advance()
+        scales[alpha, penalty] = run.scale
+    assert np.array_equal(scales[5.0, "w"], scales[0.0, "w"])
+    assert np.array_equal(scales[0.0, "phi"], scales[0.0, "w"])
+    np.testing.assert_allclose(scales[5.0, "phi"] ** -2, scales[0.0, "phi"] ** -2 + 10)
+
+
 def test_baselines_are_class_shares_and_anje():
     run = drain(make("lr"))
     anje = drain(run_of(run.encoded, "anje", run.holdout, order=2))
