@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FILE = "@file"  # the data menu's entry for a table that was dropped
 AT_ONCE = 6.0  # seconds: what is priced below them starts by itself when the page opens or an example is chosen
+_PILL = {"borderRadius": "16px", "color": "text.primary", "borderColor": "divider"}
 _PLAIN = {
     "& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px", "color": "text.primary"}
 }
@@ -112,8 +113,8 @@ class ConvergencePage:
         examples = []
         for example in EXAMPLES:
             chip = pmui.Button(
-                label=example.words, description=f"{example.words}: {example.hint}", variant="outlined", size="small",
-                color="default", margin=(0, 0, 0, 6), sx={"borderRadius": "16px", "color": "text.primary", "borderColor": "divider"},
+                label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
+                size="small", color="default", margin=(0, 0, 0, 6), sx=_PILL,
             )  # fmt: skip
             chip.on_click(lambda _, example=example: self.show_example(example))
             examples.append(chip)

@@ -165,6 +165,12 @@ class RaceView(Viewer):
         self._wake()
         return self.layout
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """Show the view in a notebook; Panel's scripts, where they are not loaded yet, come from this machine."""
+        if not pn.extension._loaded:
+            pn.extension(inline=True)
+        return super()._repr_mimebundle_(include, exclude)
+
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property
