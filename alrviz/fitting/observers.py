@@ -33,7 +33,7 @@ def training(objective: LinearObjective) -> Observer:
         return {
             "train_error": scores["error"],
             "train_rmse": scores["rmse"],
-            "lead": 1.0 - sums.tied / objective.total,
+            "lead": max(0.0, 1.0 - sums.tied / objective.total),  # two orders of summation
             "phi_norm": math.sqrt(float((phi * phi).sum())),
         }
 

@@ -121,6 +121,10 @@ def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
     assert counts["fit"] == KEPT + 3  # the latest is at hand
     prepare(dataset, Recipe("lr", seed=0))
     assert counts["fit"] == KEPT + 4  # the oldest was given up
+    prepare(dataset, Recipe("lr", seed=4))
+    prepare(dataset, Recipe("lr", seed=100))
+    prepare(dataset, Recipe("lr", seed=4))
+    assert counts["fit"] == KEPT + 5  # what was asked for of late stays
     ref = weakref.ref(dataset)
     del dataset
     gc.collect()
