@@ -32,7 +32,7 @@ _CSS = """
 """
 
 
-# A cell is edited by a click only, and Tab is the browser's: with Tabulator's own keys the focus could not leave the grid.
+# A cell is edited by a click only, and Tab is the browser's: with Tabulator's own keys the focus cannot leave the grid.
 # By keyboard a kind is changed in the menu beside the picture.
 _CONFIGURATION = {
     "columnDefaults": {"headerSort": False, "tooltip": True},
@@ -87,10 +87,13 @@ class ColumnsGrid:
         self.table.param.watch(self._on_selection, "selection")
         self.table.on_edit(self._on_edit)
 
-    def show(self, dataset: "Dataset", chosen: str) -> None:
-        """Show a table's columns, one of them chosen."""
+    def show(self, dataset: "Dataset", chosen: str, known: frozenset[int] = frozenset()) -> None:
+        """Show a table's columns, one of them chosen; of those at `known` positions the maker said the kind."""
         self._filling = True
         frame = columns_frame(dataset)
+        frame["why"] = [
+            "as it was made" if k in known and why == "as you said" else why for k, why in enumerate(frame["why"])
+        ]
         try:
             self.table.value = frame
             names = list(frame["column"])

@@ -190,12 +190,17 @@ class DataPage:
         self._head.object = head_html(dataset, line)
         self._notes.object = notes_html(dataset)
         self._classes.object = classes_html(dataset)
-        self._grid.show(dataset, self.chosen)
+        self._show_grid(dataset)
         self._column.param.update(options=names, value=self.chosen)
         self._leaks = []
         self._suggest(dataset)
         self._draw()
         self._price(dataset)
+
+    def _show_grid(self, dataset: "Dataset") -> None:
+        made = range(len(dataset.columns)) if self.session.demo is not None else ()
+        changed = {position for position, _ in self.session.state.kinds}
+        self._grid.show(dataset, self.chosen, frozenset(made) - changed)
 
     def _on_kind(self, event: Any) -> None:
         dataset = self.session.dataset
@@ -221,7 +226,7 @@ class DataPage:
         dataset = self.session.dataset
         if problem is None or dataset is None or self.session.pending is not None:
             return
-        self._grid.show(dataset, self.chosen)  # a kind that was refused goes back to what it is
+        self._show_grid(dataset)  # a kind that was refused goes back to what it is
         self._sync_controls(dataset)
         if isinstance(problem, TableError) and self._asked_target and _is_number(dataset, self._asked_target):
             self._suggest(dataset, quartiles_of=self._asked_target)

@@ -10,7 +10,7 @@ arrival, or None), `go(page)`, `wake()`.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -106,7 +106,8 @@ class Session(param.Parameterized):
             self._arrived(result, kinds)
 
         if kinds:
-            self._load(partial(_chosen, dataset.table, kinds), "changing the kinds of columns", done)
+            made = _said(dataset)
+            self._load(lambda stop: _chosen(dataset.table, kinds, stop, made), "changing the kinds of columns", done)
         else:
             done(dataset)
 
@@ -162,7 +163,7 @@ class Session(param.Parameterized):
 
         def work(stop: StopToken) -> "Dataset":
             dataset = load_demo(name, rows=rows, seed=seed)
-            return _chosen(dataset.table, kinds, stop) if kinds else dataset
+            return _chosen(dataset.table, kinds, stop, _said(dataset)) if kinds else dataset
 
         self._load(work, f"making {name}", done)
 
@@ -221,7 +222,12 @@ class Session(param.Parameterized):
         targets = [position[name] for name, kind in kinds.items() if kind in _TARGETS and name in position]
         kept = {k: kind for k, kind in self._kinds.items() if not (targets and kind in _TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
-        work = partial(_chosen, table, changed)
+        made = _said(self.dataset) if self.pending is None and self.dataset is not None else {}
+        made = {name: kind for name, kind in made.items() if position[name] not in self._kinds}
+
+        def work(stop: StopToken) -> "Dataset":
+            return _chosen(table, changed, stop, made)
+
         self._load(work, "changing the kinds of columns", lambda dataset: self._arrived(dataset, changed))
 
     def _arrived(self, dataset: "Dataset", kinds: dict[int, str]) -> None:
@@ -290,10 +296,21 @@ class Session(param.Parameterized):
         return self.busy
 
 
-def _chosen(table: "Table", kinds: Mapping[int, str], stop: StopToken) -> "Dataset":
-    """Return the table with these changes of kinds, by column position; positions it does not have are left out."""
+def _said(dataset: "Dataset") -> dict[str, str]:
+    """Return the kinds that were said, not guessed: a demo set's maker says them."""
+    return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
+
+
+def _chosen(
+    table: "Table", kinds: Mapping[int, str], stop: StopToken, made: Mapping[str, str] = MappingProxyType({})
+) -> "Dataset":
+    """Return the table with these changes of kinds, by column position; positions it does not have are left out.
+
+    `made` are the kinds that its maker said: they hold where nothing else is said.
+    """
     named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
     target = next((name for name, kind in named.items() if kind in _TARGETS), None)
     quartiles = True if target is not None and named[target] == "quartiles" else None
-    others = {name: kind for name, kind in named.items() if kind not in _TARGETS}
+    others = {**made, **{name: kind for name, kind in named.items() if kind not in _TARGETS}}
+    others.pop(target if target is not None else table.default_target()[0], None)
     return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)

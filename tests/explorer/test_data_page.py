@@ -289,3 +289,10 @@ def test_colours_tell_classes_apart():
 def test_the_grid_lists_every_column():
     dataset = load_demo("iris")
     assert list(columns_frame(dataset)["column"]) == [column.name for column in dataset.columns]
+
+
+def test_a_demos_kinds_are_its_makers_until_they_are_changed(page):
+    assert set(page._grid.table.value["why"][:4]) == {"as it was made"}
+    page.ask_kind(page.session.dataset.columns[0].name, "categorical")
+    settle(page)
+    assert list(page._grid.table.value["why"][:2]) == ["as you said", "as it was made"]

@@ -221,3 +221,17 @@ def test_a_table_the_server_was_started_with(registry):
     demo = Session(owner="b" * 32, registry=registry, served=served)
     demo.apply(State(data="monks-1"))
     assert settle(demo).dataset.name == "monks-1"
+
+
+def test_a_change_leaves_the_other_kinds_of_a_demo_as_its_maker_said(registry):
+    session = opened(registry, data="poker-hand")
+    before = session.dataset.kinds
+    name = next(iter(before))
+    session.set_kinds({name: "ignore"})
+    settle(session)
+    assert session.dataset.kinds == {**before, name: "ignore"}
+    second = list(before)[1]
+    session.set_kinds({second: "ignore"})
+    settle(session)
+    assert session.dataset.kinds == {**before, name: "ignore", second: "ignore"}
+    assert opened(registry, **vars(session.state)).dataset.hash == session.dataset.hash
