@@ -28,20 +28,21 @@ def test_a_reader_in_another_thread_sees_every_step_once_and_in_order():
 
     def read():
         cursor = 0
-        while not trace.closed or cursor < len(trace):
+        while True:
+            ended = trace.closed
             new = trace.since(cursor)
             cursor += len(new)
             seen.extend(new)
+            if ended and not new:
+                return
 
-    readers = [threading.Thread(target=read) for _ in range(1)]
-    for reader in readers:
-        reader.start()
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
     for k in range(5000):
         trace.append(step(k))
     trace.close()
-    for reader in readers:
-        reader.join(60)
-        assert not reader.is_alive()
+    reader.join(60)
+    assert not reader.is_alive()
     assert [s.index for s in seen] == list(range(5000))
 
 
