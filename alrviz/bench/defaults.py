@@ -32,7 +32,7 @@ SETS = (
     "adult", "car", "connect-4", "german", "house-votes-84", "letter-recognition", "nursery", "splice", "tic-tac-toe",
     "vowel",
 )  # fmt: skip
-ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0)
+ALPHAS = (0.0, 0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
 WORK = 2_000_000
 # Small sets are halved once more: their figures scatter most.
 TWICE_BELOW = 1100

@@ -1,9 +1,12 @@
 """The benchmarks' command line; what they measure is never asserted here."""
 
+import pandas as pd
 import pytest
 
 from alrviz.bench import __main__ as bench
-from alrviz.bench import _tools
+from alrviz.bench import _tools, defaults, peers
+from alrviz.bench._sets import made_rows
+from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError
 
 
@@ -26,6 +29,74 @@ def test_mdl_prints_where_it_ran_and_a_row_a_column(capsys):
     assert "numpy" in lines[0]
     assert "Python" in lines[0]
     assert sum(line.startswith("column ") for line in lines) == 10
+
+
+SMALL = ["--repeats", "1"]
+
+
+def test_peers_sets_both_libraries_and_their_objectives_side_by_side(capsys):
+    shape = ["--rows", "400", "--columns", "4", "--levels", "3", "--classes", "3"]
+    assert bench.main(["peers", *SMALL, *shape, "--iterations", "60"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    ours, theirs = (next(line.split() for line in lines if f": {name} " in line) for name in ("alrviz", "scikit-learn"))
+    assert float(ours[-1]) == pytest.approx(float(theirs[-1]), rel=1e-6), "not the same objective"
+    assert "times faster per iteration" in lines[-1]
+
+
+def test_two_classes_are_one_vector_there_and_two_here():
+    encoded = made_rows(300, 3, 3, 2)
+    mine, other = peers.ours(encoded, 2, 0.5, 100), peers.theirs(encoded, 2, 0.5, 100)
+    assert mine.objective == pytest.approx(other.objective, rel=1e-8)
+
+
+def test_race_prints_a_row_a_racer_and_alpha(capsys):
+    assert bench.main(["race", *SMALL, "--set", "led", "--max-iter", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [sum(line.startswith(f"{family} n=2 from zero") for line in lines) for family in ("lr", "alr")] == [2, 2]
+
+
+def test_race_reads_a_file(tmp_path, capsys):
+    path = tmp_path / "small.csv"
+    path.write_text("a,b,kind\n" + "x,u,yes\ny,v,no\nx,v,yes\ny,u,no\n" * 10, encoding="utf-8")
+    assert bench.main(["race", "--file", str(path), "--target", "kind", "--alphas", "0.1", "--max-iter", "3"]) == 0
+    assert "small: 40 rows, 2 columns, 2 classes" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_price_prints_a_row_an_order(capsys):
+    assert bench.main(["price", *SMALL, "--orders", "1", "2", "--iterations", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("made ")] == ["n=1", "n=2"]
+    assert "bytes within 10%" in "".join(lines)
+
+
+def test_line_prints_a_row_a_fit_and_value(capsys):
+    assert bench.main(["line", "--rows", "100", "--exact", "0.5", "0.1", "--alphas", "0.1", "--max-iter", "5"]) == 0
+    assert sum(line.startswith("led ") for line in capsys.readouterr().out.splitlines()) == 4
+
+
+def test_defaults_ranks_settings_and_writes_rows(tmp_path, capsys):
+    frame = load_demo("tic-tac-toe", 60).frame
+    frame.rename(columns={frame.columns[-1]: "class"}).to_csv(tmp_path / "car.csv", index=False)
+    out = tmp_path / "rows.csv"
+    few = ["--sets", "car", "--alphas", "0", "1", "--max-iter", "5", "--out", str(out)]
+    assert bench.main(["defaults", "--data", str(tmp_path), *few]) == 0
+    settings = 1 + 2 + 1 + 2 * 3  # lr: alpha 0, then two centers; alr: alpha 0, then two penalties and three centers
+    assert len(pd.read_csv(out)) == 4 * settings
+    assert bench.main(["defaults", "--data", str(tmp_path), *few[:2], "--starts", "--max-iter", "2"]) == 0
+    assert "mean ratio" in capsys.readouterr().out
+
+
+def test_a_setting_ranks_by_the_geometric_mean_of_its_ratios():
+    rows = [
+        {"family": "lr", "alpha": alpha, "penalty": "phi", "center": 0, "start": "zero", "set": name, "log_loss": loss,
+         "iterations": 1, "seconds": 1.0}
+        for alpha, losses in ((0.1, (0.2, 0.001)), (1.0, (0.1, 0.04))) for name, loss in zip("ab", losses, strict=True)
+    ]  # fmt: skip
+    table = defaults.ranked(pd.DataFrame(rows))
+    assert list(table.alpha) == [0.1, 1.0]
+    assert list(table["mean"]) == pytest.approx([2**0.5, 4**0.5])
+    assert list(table.worst) == pytest.approx([2.0, 4.0])
 
 
 def test_missing_data_are_named(tmp_path, capsys):
