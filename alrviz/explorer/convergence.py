@@ -26,6 +26,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.names import short_names
 from alrviz.studies.recorded import read_recorded
 from alrviz.views.race_view import RaceView
+from alrviz.views.style import folded, is_open
 
 if TYPE_CHECKING:
     from alrviz.fitting.price import Price
@@ -135,12 +136,12 @@ class ConvergencePage:
         self._card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
         self._why_pane = pn.pane.Bokeh(sizing_mode="stretch_width", height=340, margin=0)
         why_text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], width=360, margin=(0, 0, 0, 16))
-        self._why = _folded(
+        self._why = folded(
             "The picture of why", pn.Row(self._why_pane, why_text, sizing_mode="stretch_width", margin=0)
         )
-        self._why.param.watch(lambda _: self._show_why(), "collapsed")
+        self._why.param.watch(lambda _: self._show_why(), "active")
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self._about = _folded("What am I looking at?", about)
+        self._about = folded("What am I looking at?", about)
 
     def drawer(self) -> Any:
         """The settings of the racer chosen, and of all racers."""
@@ -348,7 +349,7 @@ class ConvergencePage:
 
     def _show_why(self) -> None:
         dataset = self.session.dataset
-        if self._why.collapsed or dataset is None:
+        if not is_open(self._why) or dataset is None:
             return
         order = self.recipes[0].params["order"]
         asked = (dataset.hash, order, self.recipes[0].key(dataset.hash))
@@ -428,9 +429,3 @@ def _select(label: str, options: Any, width: int, **params: Any) -> Any:
 
 def _text_button(label: str, icon: str, hint: str) -> Any:
     return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))
-
-
-def _folded(title: str, content: Any) -> Any:
-    return pmui.Card(
-        content, title=title, title_variant="body1", collapsed=True, sizing_mode="stretch_width", margin=(8, 0, 0, 0)
-    )

@@ -105,8 +105,10 @@ def dataset_code(session: "Session") -> str:
     given = {} if options is None else {k: v for k, v in vars_of(options).items() if v is not None}
     read = f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
     where = f"  # {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
-    target = f", target={dataset.target!r}"
-    return f"dataset = alrviz.read_table({session.upload.name!r}{target}{read}){where}" + _kinds_code(session)
+    target = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
+    return f"dataset = alrviz.read_table({session.upload.name!r}{target}{read}){where}" + _kinds_code(
+        session, retarget=False
+    )
 
 
 def vars_of(options: Any) -> dict[str, Any]:
@@ -114,11 +116,21 @@ def vars_of(options: Any) -> dict[str, Any]:
     return {name: getattr(options, name) for name in options.__dataclass_fields__}
 
 
-def _kinds_code(session: "Session") -> str:
+def _kinds_code(session: "Session", *, retarget: bool = True) -> str:
+    """Python for the kinds and the target the reader has chosen."""
     if session.dataset is None:
         return ""
-    changed = {c.name: c.kind for c in session.dataset.columns if not c.guessed and c.kind != "target"}
-    return f"\ndataset = dataset.with_kinds(**{changed!r})" if changed else ""
+    names = session.dataset.table.names
+    chosen = {names[k]: kind for k, kind in session.state.kinds if k < len(names)}
+    kinds = {name: kind for name, kind in chosen.items() if kind not in ("target", "quartiles")}
+    target = next((name for name, kind in chosen.items() if kind in ("target", "quartiles")), None)
+    lines = []
+    if target is not None and retarget:
+        cut = ", quartiles=True" if chosen[target] == "quartiles" else ""
+        lines.append(f"dataset = dataset.with_target({target!r}{cut})")
+    if kinds:
+        lines.append(f"dataset = dataset.with_kinds(**{kinds!r})")
+    return "".join(f"\n{line}" for line in lines)
 
 
 def script(session: "Session", recipes: Sequence[Recipe], version: str) -> str:

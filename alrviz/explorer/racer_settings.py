@@ -16,8 +16,9 @@ from alrviz.explorer.look import PANE_CSS
 from alrviz.fitting.recipe import Recipe, choices
 from alrviz.views.style import safe
 
-_WORDS: dict[Any, str] = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none"}
-_CUTS = {"MDL": "mdl", "quantiles": "quantile", "equal widths": "uniform", "every value": None}
+_NONE = "none"  # stands for None in menus, which show nothing for it
+_WORDS: dict[Any, str] = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: _NONE}
+_CUTS = {"MDL": "mdl", "quantiles": "quantile", "equal widths": "uniform", "every value": _NONE}
 
 
 class RacerSettings:
@@ -56,7 +57,6 @@ class RacerSettings:
             "solver": select("solver", "Solver"),
             "memory": number("memory", "Steps that L-BFGS remembers", step=1, start=1, end=100),
             "max_iter": number("max_iter", "Most iterations", step=100, start=1, end=100_000),
-            "tol": number("tol", "Tolerance", step=1e-6, start=0, end=1),
             "smoothing": number("smoothing", "Smoothing m of theta", hint="theta", step=0.1, start=0),
             "missing": select("missing", "Missing values"),
             "unseen": select("unseen", "Cells never seen", hint="cell"),
@@ -88,9 +88,10 @@ class RacerSettings:
         self, name: str, label: str, *, step: float, start: float, end: float | None = None, hint: str = ""
     ) -> Any:
         kind = pmui.IntInput if isinstance(step, int) else pmui.FloatInput
+        shown = {} if kind is pmui.IntInput else {"format": "0[.]000000"}
         widget = kind(
-            label=label, step=step, start=start, end=end, size="small", description=explain(hint) if hint else "",
-            sizing_mode="stretch_width", margin=(6, 8),
+            **shown, label=label, step=step, start=start, end=end, size="small",
+            description=explain(hint) if hint else "", sizing_mode="stretch_width", margin=(6, 8),
         )  # fmt: skip
         widget.param.watch(lambda event: self._edit(name, event.new), "value")
         return widget
@@ -106,7 +107,8 @@ class RacerSettings:
             for key, widget in self._fields.items():
                 self._fill(key, widget, recipe)
             for key, widget in self._common.items():
-                widget.value = getattr(recipe, key)
+                value = getattr(recipe, key)
+                widget.value = _NONE if value is None else value
             self._common["n_bins"].visible = recipe.discretize in ("quantile", "uniform")
         finally:
             self._setting = False
@@ -118,7 +120,7 @@ class RacerSettings:
         value = recipe.params[key]
         options = choices(recipe.family, key)
         if options:
-            shown = {_WORDS.get(option, str(option)): option for option in options if option != "auto"}
+            shown = {_WORDS.get(o, str(o)): _NONE if o is None else o for o in options if o != "auto"}
             widget.options = shown
             value = recipe.solver if key == "solver" else value
         pulled = recipe.params["alpha"] > 0
@@ -129,13 +131,15 @@ class RacerSettings:
             "memory": recipe.solver != "lbfgs",
         }
         widget.visible = not hidden.get(key, False)
-        widget.value = value
+        widget.value = _NONE if value is None else value
 
     def _edit(self, name: str, value: Any) -> None:
         if self._setting or self._recipe is None:
             return
-        if value is None and name not in ("discretize", "class_weight"):
+        if value is None:
             return  # a number being typed
+        if value == _NONE and name in ("discretize", "class_weight"):
+            value = None
         try:
             if name in self._common:
                 self._recipe.replace(**{name: value})  # a bad value is said here

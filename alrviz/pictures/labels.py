@@ -82,9 +82,7 @@ def place(
         width = LETTER * len(text) + 12
         left = px - width if ends else px
         tries = [0.0, *(sign * k * LINE for k in range(1, 12) for sign in (1, -1))]
-        fits = [
-            up for up in tries if not _covers(taken, left, left + width, py + up) and -LINE < py + up < HEIGHT + LINE
-        ]
+        fits = [up for up in tries if not _covers(taken, left, left + width, py + up) and 0 <= py + up <= HEIGHT - LINE]
         up = fits[0] if fits else 0.0
         taken.append((left, left + width, py + up))
         shifts.append(-up)

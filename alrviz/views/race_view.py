@@ -24,7 +24,7 @@ from alrviz.studies.verdict import verdict
 from alrviz.views import words
 from alrviz.views.live import LivePicture
 from alrviz.views.ready import page_ready
-from alrviz.views.style import CSS, safe
+from alrviz.views.style import CSS, folded, is_open, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
@@ -87,7 +87,9 @@ class RaceView(Viewer):
         self._playing = False
         self._judged: Any = None
         self._build()
-        self.param.watch(lambda _: self._redraw(), ["measure", "axis"])
+        self._wished, self._falling_back = self.measure, False
+        self.param.watch(lambda _: self._measure_chosen(), "measure")
+        self.param.watch(lambda _: self._redraw(), "axis")
         self.param.watch(lambda _: self._mark(), "outdated")
         if race is not None:
             self.show(race)
@@ -102,16 +104,8 @@ class RaceView(Viewer):
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
         self.side = _html(width=320, sizing_mode="stretch_height", margin=(0, 0, 0, 16))
         self._numbers = _html()
-        self._folded = pmui.Card(
-            pmui.Row(*self._downloads(name), margin=(0, 0, 8, 0)),
-            self._numbers,
-            title="Numbers",
-            title_variant="body1",
-            collapsed=True,
-            sizing_mode="stretch_width",
-            margin=(8, 0),
-        )
-        self._folded.param.watch(lambda _: self._show_numbers(), "collapsed")
+        self._folded = folded("Numbers", pmui.Row(*self._downloads(name), margin=(0, 0, 8, 0)), self._numbers)
+        self._folded.param.watch(lambda _: self._show_numbers(), "active")
         self._measures = pmui.Select(
             label="Measure", options=_measures(True), value=self.measure, size="small", width=220, margin=(0, 12, 0, 0)
         )
@@ -200,12 +194,25 @@ class RaceView(Viewer):
 
     def _take(self, watched: Watched) -> None:
         self._watched, self._next = watched, None
-        options = _measures(watched.same_objective)
-        if self.measure not in options.values():
-            self.measure = "nll"
-        self._measures.options = options
+        self._offer_measures(watched)
         self._redraw()
         self._show_slow()
+
+    def _offer_measures(self, watched: Watched) -> None:
+        """Offer what can be measured; a gap needs one objective, and one whose lowest value is not known to be 0."""
+        options = _measures(watched.same_objective and not watched.to_zero)
+        wished = self._wished if self._wished in options.values() else "nll"
+        self._falling_back = True
+        try:
+            self._measures.options = options
+            self.measure = wished
+        finally:
+            self._falling_back = False
+
+    def _measure_chosen(self) -> None:
+        if not self._falling_back:
+            self._wished = self.measure
+            self._redraw()
 
     def _same_again(self) -> Any:
         from alrviz.studies.race import race
@@ -338,7 +345,10 @@ class RaceView(Viewer):
         watched = self._watched
         if watched is None:
             return False
+        to_zero = watched.to_zero
         new = watched.pull()
+        if watched.to_zero != to_zero:
+            self._offer_measures(watched)
         moved = False
         if new and self._read_only:  # its owner runs it
             self._playing = True
@@ -431,7 +441,7 @@ class RaceView(Viewer):
         self._show_numbers()
 
     def _show_numbers(self) -> None:
-        if not self._folded.collapsed and self._watched is not None:
+        if is_open(self._folded) and self._watched is not None:
             _say(self._numbers, words.numbers_html(self._watched))
 
     def _mark(self) -> None:
@@ -468,8 +478,8 @@ class RaceView(Viewer):
         return io.BytesIO(text.encode())
 
 
-def _measures(same_objective: bool) -> dict[str, str]:
-    return {of.words: key for key, of in MEASURES.items() if same_objective or key != "gap"}
+def _measures(gap: bool) -> dict[str, str]:
+    return {of.words: key for key, of in MEASURES.items() if gap or key != "gap"}
 
 
 def _html(**params: Any) -> Any:

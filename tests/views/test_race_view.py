@@ -167,18 +167,27 @@ def test_gap_is_hidden_when_objectives_differ():
     assert other.measure == "nll"
 
 
-def test_separable_rows_turn_the_axis():
-    race = ByHand()
-    view = view_of(race)
+def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
+    race, other = ByHand(), ByHand()
+    view = view_of(race, again=lambda: other, measure="gap")
     view.press_run()
     race.take(3)
     pump(view, 3)
-    assert type(view.picture.pane.object.y_scale).__name__ == "LinearScale"
+    assert view.picture.pane.object.yaxis[0].axis_label.startswith("F - best known F")
     for run in race.runs:
         step = run.trace[-1]
         run.trace.append(type(step)(*(getattr(step, n) for n in step.__slots__[:-1]), {**step.extra, "lead": 1.0}))
     pump(view, 3)
+    assert view.measure == "nll"
+    assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
     assert type(view.picture.pane.object.y_scale).__name__ == "LogScale"
+    assert "gap" not in view._measures.options.values()
+    view.outdated = True
+    view.press_stop()
+    view.press_run()
+    other.take(3)
+    pump(view, 3)
+    assert view.measure == "gap"
 
 
 def test_a_new_race_keeps_the_old_picture_until_it_has_points():
@@ -263,7 +272,7 @@ def test_the_table_of_numbers_is_made_when_it_is_unfolded():
     race.end()
     view = view_of(race)
     assert view._numbers.object == ""
-    view._folded.collapsed = False
+    view._folded.active = [0]
     assert view._numbers.object.count("<tr>") == 5
 
 
