@@ -18,7 +18,8 @@ _CSS = """
 .tabulator .tabulator-header .tabulator-col { background: transparent; border-right: none; }
 .tabulator .tabulator-tableholder .tabulator-table { background: transparent; color: var(--alrviz-text); }
 .tabulator-row { background: transparent !important; border-bottom: 1px solid var(--alrviz-line); min-height: 38px; }
-.tabulator-row .tabulator-cell { border-right: none; padding: 8px 8px; height: 38px; color: var(--alrviz-text); }
+.tabulator-row .tabulator-cell { border-right: none; padding: 8px 8px; color: var(--alrviz-text);
+  overflow-wrap: anywhere; }
 .tabulator-row.tabulator-selected { background: color-mix(in srgb, var(--alrviz-accent) 16%, transparent) !important; }
 .tabulator-row.tabulator-selectable:hover {
   background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent) !important; }
@@ -32,10 +33,11 @@ _CSS = """
 """
 
 
+# No tooltips: Tabulator shows them as HTML, and names come from strangers; long names and reasons wrap instead.
 # A cell is edited by a click only, and Tab is the browser's: with Tabulator's own keys the focus cannot leave the grid.
 # By keyboard a kind is changed in the menu beside the picture.
 _CONFIGURATION = {
-    "columnDefaults": {"headerSort": False, "tooltip": True},
+    "columnDefaults": {"headerSort": False},
     "editTriggerEvent": "click",
     "keybindings": {"navNext": False, "navPrev": False},
 }
@@ -76,7 +78,7 @@ class ColumnsGrid:
                 "why": None,
             },
             titles={"kind": "kind ▾", "why": "why"},
-            formatters={"levels": number, "missing": number},
+            formatters={"levels": number, "missing": number, "column": "textarea", "why": "textarea"},
             text_align={"levels": "right", "missing": "right"},
             widths={"column": "27%", "kind": "18%", "levels": "13%", "missing": "16%", "why": "26%"},
             configuration=_CONFIGURATION,

@@ -40,6 +40,7 @@ class DropStrip(pmui.FileInput):
             uploaded_label="Your data: {filename}; drop another",
             accept=ACCEPTED,
             chunk_size=PIECE,
+            max_file_size=limit,
             multiple=False,
             variant="outlined",
             color="primary",
@@ -64,7 +65,9 @@ class DropStrip(pmui.FileInput):
         elif status == "finished":
             self._finish()
         elif status == "error":
-            self._refuse(f"the browser could not send the file: {str(msg.get('error'))[:200]}")
+            error = str(msg.get("error"))[:200]
+            too_large = "exceeds maximum" in error
+            self._refuse(self._too_large("the file") if too_large else f"the browser could not send the file: {error}")
 
     def _begin(self, name: str) -> None:
         self._name, self._pieces, self._size, self._dropped = name, [], 0, False
@@ -79,10 +82,13 @@ class DropStrip(pmui.FileInput):
         self._pieces.append(data)
         self._size += len(data)
         if self._limit is not None and self._size > self._limit:
-            self._refuse(
-                f"{name} has more than the {self._limit / 1e6:,.0f} MB allowed here; "
-                "take a sample of its rows, or leave out columns"
-            )
+            self._refuse(self._too_large(name))
+
+    def _too_large(self, name: str) -> str:
+        return (
+            f"{name} has more than the {(self._limit or 0) / 1e6:,.0f} MB allowed here; "
+            "take a sample of its rows, or leave out columns"
+        )
 
     def _refuse(self, text: str) -> None:
         self._pieces, self._dropped = [], True

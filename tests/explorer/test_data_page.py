@@ -12,7 +12,7 @@ from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
 from alrviz.explorer import prices
 from alrviz.explorer.column_picture import MOST_BARS, count_levels, picture_of
-from alrviz.explorer.columns_grid import columns_frame
+from alrviz.explorer.columns_grid import _CONFIGURATION, columns_frame
 from alrviz.explorer.data_cards import classes_html, head_html, notes_html
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.export import csv_text
@@ -161,6 +161,7 @@ def test_names_and_levels_from_data_are_never_html(page):
     settle(page)
     assert "<img" not in shown(page)
     assert "&lt;img" in shown(page)
+    assert "tooltip" not in str(_CONFIGURATION)  # Tabulator's are HTML
 
 
 def test_the_export_is_safe_to_open_in_a_spreadsheet(page):

@@ -62,5 +62,7 @@ def test_nonsense_is_ignored(strip, message):
 
 
 def test_what_the_browser_says_went_wrong_is_shown(strip):
-    strip._handle_msg({"status": "error", "error": "too large"})
-    assert "could not send the file: too large" in str(strip.refused[0])
+    strip._handle_msg({"status": "error", "error": "lost it"})
+    assert "could not send the file: lost it" in str(strip.refused[0])
+    strip._handle_msg({"status": "error", "error": 'File "x" (9 MB) exceeds maximum file size of 1 MB'})
+    assert "the file has more than the 0 MB allowed here; take a sample" in str(strip.refused[1])
