@@ -64,7 +64,7 @@ def _assemble(
     alpha, on_phi = params["alpha"], params["penalty"] == "phi"
     fallback = params["center"] if alpha > 0 else start_model
     m_estimate = params["unseen"] == "m-estimate"
-    if name != "lr" or start_model != 0 or fallback != 0:  # log theta is used somewhere
+    if name == "alr" or start_model != 0 or fallback != 0:  # log theta is used somewhere
         tables.require_finite()
         if m_estimate and tables.smoothing == 0:
             raise RecipeError(

@@ -53,7 +53,7 @@ class Run:
         trace: the steps so far; readable from any thread at any time.
         outcome: None until the run has ended, then why.
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
-        price: parameters, bytes and seconds per pass, once known.
+        price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
         notes: sentences the reader should see before trusting the curve.
         compile_seconds: what compiling took; in no other number.
     """

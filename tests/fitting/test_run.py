@@ -266,6 +266,7 @@ def test_class_weights_multiply_the_loss_and_leave_the_tables_alone():
 def test_smoothing_of_zero_is_refused_only_where_a_logarithm_of_it_is_used():
     holes = table(30, (5, 5), 4)
     assert drain(run_of(holes, "lr", order=2, smoothing=0, max_iter=2)).outcome.code == "step limit"
+    assert drain(run_of(holes, "lr", order=2, smoothing=0, max_iter=2, scale="diagonal")).outcome.code == "step limit"
     for family, params in [("alr", {}), ("lr", {"start": "anje"}), ("lr", {"center": "anje"}), ("anje", {})]:
         with pytest.raises(RecipeError, match="smoothing=0 takes the logarithm of 0"):
             drain(run_of(holes, family, order=2, smoothing=0, **params))
