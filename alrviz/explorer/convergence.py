@@ -25,8 +25,8 @@ from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.names import short_names
 from alrviz.studies.recorded import read_recorded
+from alrviz.views.folded import Folded
 from alrviz.views.race_view import RaceView
-from alrviz.views.style import folded, is_open
 
 if TYPE_CHECKING:
     from alrviz.fitting.price import Price
@@ -134,14 +134,14 @@ class ConvergencePage:
             self.chips.panel, pn.HSpacer(), self._price, python, share, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
         )
         self._card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
-        self._why_pane = pn.pane.Bokeh(sizing_mode="stretch_width", height=340, margin=0)
-        why_text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], width=360, margin=(0, 0, 0, 16))
-        self._why = folded(
+        self._why_pane = pn.pane.Bokeh(margin=0)
+        why_text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
+        self._why = Folded(
             "The picture of why", pn.Row(self._why_pane, why_text, sizing_mode="stretch_width", margin=0)
         )
-        self._why.param.watch(lambda _: self._show_why(), "active")
+        self._why.param.watch(lambda _: self._show_why(), "open")
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self._about = folded("What am I looking at?", about)
+        self._about = Folded("What am I looking at?", about)
 
     def drawer(self) -> Any:
         """The settings of the racer chosen, and of all racers."""
@@ -349,7 +349,7 @@ class ConvergencePage:
 
     def _show_why(self) -> None:
         dataset = self.session.dataset
-        if not is_open(self._why) or dataset is None:
+        if not self._why.open or dataset is None:
             return
         order = self.recipes[0].params["order"]
         asked = (dataset.hash, order, self.recipes[0].key(dataset.hash))
@@ -364,7 +364,10 @@ class ConvergencePage:
         def done(points: Any) -> None:
             from alrviz.pictures.scales import scales
 
-            self._why_pane.object = scales(points)
+            figure = scales(points)
+            # A size of its own: a part that is just unfolding has none to stretch to.
+            figure.update(width=640, height=340, sizing_mode="fixed")
+            self._why_pane.object = figure
 
         self._work("why", work, done)
 

@@ -22,9 +22,10 @@ from alrviz.studies.export import race_about, to_csv
 from alrviz.studies.heldout import heldout_losses
 from alrviz.studies.verdict import verdict
 from alrviz.views import words
+from alrviz.views.folded import Folded
 from alrviz.views.live import LivePicture
 from alrviz.views.ready import page_ready
-from alrviz.views.style import CSS, folded, is_open, safe
+from alrviz.views.style import CSS, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
@@ -104,8 +105,8 @@ class RaceView(Viewer):
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
         self.side = _html(width=320, sizing_mode="stretch_height", margin=(0, 0, 0, 16))
         self._numbers = _html()
-        self._folded = folded("Numbers", pmui.Row(*self._downloads(name), margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "active")
+        self._folded = Folded("Numbers", pmui.Row(*self._downloads(name), margin=(0, 0, 8, 0)), self._numbers)
+        self._folded.param.watch(lambda _: self._show_numbers(), "open")
         self._measures = pmui.Select(
             label="Measure", options=_measures(True), value=self.measure, size="small", width=220, margin=(0, 12, 0, 0)
         )
@@ -441,7 +442,7 @@ class RaceView(Viewer):
         self._show_numbers()
 
     def _show_numbers(self) -> None:
-        if is_open(self._folded) and self._watched is not None:
+        if self._folded.open and self._watched is not None:
             _say(self._numbers, words.numbers_html(self._watched))
 
     def _mark(self) -> None:

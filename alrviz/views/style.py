@@ -4,10 +4,6 @@ Colours are custom properties that a page may set; where none does (a notebook) 
 """
 
 from html import escape
-from typing import Any
-
-import panel as pn
-import panel_material_ui as pmui
 
 CSS = """
 :host { font: 400 16px/1.45 Roboto, 'Segoe UI', Arial, sans-serif; font-variant-numeric: tabular-nums;
@@ -29,22 +25,6 @@ abbr { text-decoration: underline dotted; text-underline-offset: 3px; cursor: he
 .meter i b { display: block; height: 8px; border-radius: 4px; }
 .scroll { overflow-x: auto; }
 """
-
-
-def folded(title: str, *content: Any, **params: Any) -> Any:
-    """A part of a page that opens when its title is pressed; `is_open` says whether it is."""
-    inside = pn.Column(*content, sizing_mode="stretch_width", margin=0)
-    return pmui.Accordion(
-        (title, inside),
-        active=[],
-        title_variant="body1",
-        **{"sizing_mode": "stretch_width", "margin": (8, 0, 0, 0), **params},
-    )
-
-
-def is_open(part: Any) -> bool:
-    """Whether a folded part is open."""
-    return 0 in part.active
 
 
 def safe(text: object, longest: int = 300) -> str:

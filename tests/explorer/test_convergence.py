@@ -177,7 +177,7 @@ def test_recipe_code_makes_the_recipe():
 def test_why_is_drawn_when_it_is_unfolded():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.dataset is not None)
-    page._why.active = [0]
+    page._why.open = True
     until(page, lambda: page._why_pane.object is not None)
     assert {"lr", "alr", "diagonal"} <= {r.name for r in page._why_pane.object.renderers}
 

@@ -272,7 +272,7 @@ def test_the_table_of_numbers_is_made_when_it_is_unfolded():
     race.end()
     view = view_of(race)
     assert view._numbers.object == ""
-    view._folded.active = [0]
+    view._folded.open = True
     assert view._numbers.object.count("<tr>") == 5
 
 

@@ -1,0 +1,50 @@
+"""A part of a page that is folded away until its title is pressed.
+
+Not an accordion of panel-material-ui: a Bokeh figure inside one is never laid out when it sits deep in a page.
+"""
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+from panel.viewable import Viewer
+
+_SX = {"justifyContent": "flex-start", "color": "text.primary", "fontSize": "1rem", "py": "8px"}
+_PAPER = {
+    "background": "var(--alrviz-paper, transparent)",
+    "border": "1px solid var(--alrviz-line, rgba(128,128,128,.3))",
+    "border-radius": "8px",
+}
+
+
+class Folded(Viewer):
+    """A title that unfolds what is under it.
+
+    Args:
+        title: what is pressed.
+        content: what is shown or not.
+    """
+
+    open = param.Boolean(default=False, doc="Whether it is unfolded.")
+
+    def __init__(self, title: str, *content: Any, **params: Any):
+        super().__init__(**params)
+        self._title = pmui.Button(
+            label=title, icon="expand_more", icon_size="22px", variant="text", color="default", margin=0,
+            sizing_mode="stretch_width", sx=_SX,
+        )  # fmt: skip
+        self._title.on_click(lambda _: self.param.update(open=not self.open))
+        self._inside = pn.Column(*content, visible=self.open, sizing_mode="stretch_width", margin=(4, 16, 12, 16))
+        self._panel = pn.Column(
+            self._title, self._inside, styles=_PAPER, sizing_mode="stretch_width", margin=(8, 0, 0, 0)
+        )
+        self.param.watch(lambda _: self._show(), "open")
+
+    def _show(self) -> None:
+        self._inside.visible = self.open
+        self._title.icon = "expand_less" if self.open else "expand_more"
+
+    def __panel__(self) -> Any:
+        """Return the title and what it unfolds."""
+        return self._panel
