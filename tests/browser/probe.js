@@ -1,0 +1,244 @@
+// What the tests ask of a page from within: everything here looks through the shadow roots of Panel's components.
+window.probe = (() => {
+  function* all(root = document) {
+    for (const element of root.querySelectorAll("*")) {
+      yield element;
+      if (element.shadowRoot) yield* all(element.shadowRoot);
+    }
+  }
+  const parent = (element) => element.parentElement || (element.getRootNode().host ?? null);
+  const shown = (element) =>
+    element.getClientRects().length > 0 && element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  const ownText = (element) =>
+    Array.from(element.childNodes).filter((n) => n.nodeType === 3).map((n) => n.data).join("").trim();
+
+  /** Whether a visible element's own text matches. */
+  const says = (pattern) => {
+    const matcher = new RegExp(pattern, "i");
+    for (const element of all()) if (matcher.test(ownText(element)) && shown(element)) return true;
+    return false;
+  };
+
+  /** The first visible button whose text ends with `label` (icons come before it). */
+  const button = (label) => {
+    for (const element of all())
+      if (element.matches("button") && element.textContent.trim().endsWith(label) && shown(element)) return element;
+    return null;
+  };
+
+  const column = (source, name) => Array.from(source.data instanceof Map ? source.data.get(name) : source.data[name]);
+  const figure = () => {
+    for (const document of window.Bokeh?.documents ?? [])
+      for (const model of document._all_models.values())
+        if (model.type === "Figure" && model.name?.startsWith("alrviz-race") && Bokeh.index.find_one(model)) return model;
+    return null;
+  };
+
+  /** What the convergence picture draws: of every racer its name, iterations, values, and held-out values. */
+  const racers = () => {
+    const found = {};
+    for (const renderer of figure()?.renderers ?? []) {
+      if (renderer.glyph?.type !== "Line" || !renderer.name) continue;
+      const source = renderer.data_source;
+      const line = { steps: column(source, "step"), values: column(source, "y") };
+      if (renderer.name in found) found[renderer.name].heldout = line;
+      else found[renderer.name] = line;
+    }
+    return found;
+  };
+
+  /** All words that Bokeh's pictures hold: names of ticks, columns of text. */
+  const drawnTexts = () => {
+    const found = [];
+    for (const document of window.Bokeh?.documents ?? [])
+      for (const model of document._all_models.values()) {
+        if (model.major_label_overrides) found.push(JSON.stringify(Array.from(model.major_label_overrides.entries?.() ?? Object.entries(model.major_label_overrides))));
+        if (model.type === "ColumnDataSource")
+          for (const column of (model.data.values?.() ?? Object.values(model.data)))
+            if (typeof column[0] === "string") found.push(...Array.from(column));
+      }
+    return found.join(" ");
+  };
+
+  /** Whether the picture's canvas is on the screen. */
+  const drawn = () => {
+    const view = figure() && Bokeh.index.find_one(figure());
+    return Boolean(view && shown(view.el) && view.el.getBoundingClientRect().height > 50);
+  };
+
+  /** The milliseconds of an empty request to the same server, for a fair reading of other figures. */
+  const beat = async () => {
+    const begun = performance.now();
+    await fetch("static/js/bokeh.min.js", { method: "HEAD", cache: "no-store" });
+    return performance.now() - begun;
+  };
+
+  /**
+   * Press what `press` names (a button's words, or a key) and wait for a text: the milliseconds until it is shown, the
+   * points drawn at that moment, and what an empty request sent just before took.
+   */
+  const pressed = async (press, pattern, limit) => {
+    const target = press.length === 1 ? null : button(press);
+    if (press.length > 1 && !target) return { error: `there is no button ${press}` };
+    if (target?.disabled) return { error: `the button ${press} is disabled` };
+    const answered = beat();
+    const begun = performance.now();
+    if (target) target.click();
+    else window.dispatchEvent(new KeyboardEvent("keydown", { key: press, bubbles: true }));
+    while (!says(pattern)) {
+      if (performance.now() - begun > limit) return { error: `not within ${limit} ms: ${pattern}` };
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const ms = performance.now() - begun;
+    return { ms, racers: racers(), beat: await answered };
+  };
+
+  // ---- looks ---------------------------------------------------------------------------------------------------
+
+  const clipped = (element, rect) => {
+    let { left, right, top, bottom } = rect;
+    for (let at = element; at; at = parent(at)) {
+      const style = getComputedStyle(at);
+      if (style.overflowX === "visible" && style.overflowY === "visible") continue;
+      const box = at.getBoundingClientRect();
+      left = Math.max(left, box.left); right = Math.min(right, box.right);
+      top = Math.max(top, box.top); bottom = Math.min(bottom, box.bottom);
+    }
+    return { left, right, top, bottom };
+  };
+
+  /** Rectangles of all visible pieces of text inside the window. */
+  const pieces = () => {
+    const found = [];
+    for (const element of all()) {
+      if (!ownText(element) || !shown(element) || element.closest("script, style, legend, option, [aria-hidden=true]")) continue;
+      for (const node of element.childNodes) {
+        if (node.nodeType !== 3 || !node.data.trim()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const rect of range.getClientRects()) {
+          const seen = clipped(element, rect);
+          if (seen.right - seen.left < 3 || seen.bottom - seen.top < 3) continue;
+          if (seen.top > innerHeight || seen.bottom < 0) continue;
+          found.push({ text: node.data.trim().slice(0, 60), element, ...seen });
+        }
+      }
+    }
+    return found;
+  };
+
+  /** Whether a piece is what one sees at its middle, or lies below something opaque such as a dialog. */
+  const onTop = (piece) => {
+    let at = document.elementFromPoint((piece.left + piece.right) / 2, (piece.top + piece.bottom) / 2);
+    while (at?.shadowRoot) {
+      const inner = at.shadowRoot.elementFromPoint((piece.left + piece.right) / 2, (piece.top + piece.bottom) / 2);
+      if (!inner || inner === at) break;
+      at = inner;
+    }
+    for (let up = piece.element; up; up = parent(up)) if (up === at) return true;
+    for (let up = at; up; up = parent(up)) if (up === piece.element) return true;
+    return false;
+  };
+
+  /** Pairs of texts that lie over each other. */
+  const overlaps = () => {
+    const found = pieces();
+    const pairs = [];
+    found.forEach((a, i) => found.slice(i + 1).forEach((b) => {
+      if (a.element === b.element) return;
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 3 && high > 5 && (onTop(a) || onTop(b))) pairs.push(`${a.text} / ${b.text}`);
+    }));
+    return pairs;
+  };
+
+  /** Texts cut off by their own box, without an ellipsis that says so. */
+  const cut = () => {
+    const found = [];
+    for (const element of all()) {
+      const style = getComputedStyle(element);
+      if (style.overflowX === "visible" || style.textOverflow === "ellipsis" || !ownText(element) || !shown(element)) continue;
+      if (style.overflowX === "auto" || style.overflowX === "scroll" || element.clientWidth < 4) continue;
+      if (element.scrollWidth > element.clientWidth + 1) found.push(ownText(element).slice(0, 60));
+    }
+    return found;
+  };
+
+  /** Elements with a scroll bar of their own, and whether another lies around them. */
+  const scrollers = () => {
+    const page = document.scrollingElement;
+    const found = page.scrollHeight > page.clientHeight + 1 ? [page] : [];
+    for (const element of all()) {
+      if (element === page || element === document.body || !shown(element)) continue;
+      const style = getComputedStyle(element);
+      const down = /auto|scroll/.test(style.overflowY) && element.scrollHeight > element.clientHeight + 1;
+      if (down && !element.matches("textarea")) found.push(element);
+    }
+    return found;
+  };
+  const nested = () => {
+    const bars = scrollers();
+    const named = (e) => `${e.tagName.toLowerCase()}.${String(e.className).slice(0, 60)}`;
+    const pairs = [];
+    for (const bar of bars)
+      for (let up = parent(bar); up; up = parent(up))
+        if (bars.includes(up)) pairs.push(`${named(bar)} (${bar.scrollHeight} in ${bar.clientHeight}) in ${named(up)}`);
+    return pairs;
+  };
+  const sideways = () => {
+    const found = document.scrollingElement.scrollWidth > innerWidth ? ["the page"] : [];
+    for (const element of all()) {
+      const style = getComputedStyle(element);
+      if (/auto|scroll/.test(style.overflowX) && element.scrollWidth > element.clientWidth + 1 && shown(element))
+        found.push(`${element.tagName.toLowerCase()}.${String(element.className).slice(0, 60)}`);
+    }
+    return found;
+  };
+
+  // ---- keyboard ------------------------------------------------------------------------------------------------
+
+  const focused = () => {
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    return at;
+  };
+  const WHAT = "button, a[href], input, select, textarea, summary, [role=button], [role=combobox], [role=slider], [role=tab]";
+  const usable = (element) =>
+    !element.disabled && element.getAttribute("aria-disabled") !== "true" && !element.closest("[aria-hidden=true], [inert]");
+
+  /** What can be used with a mouse: visible, or an input that a visible label stands for. */
+  const controls = () => {
+    const found = [];
+    for (const element of all()) {
+      if (!element.matches(WHAT) || !usable(element)) continue;
+      if (element.matches(".bk-root canvas, input[type=hidden], [tabindex='-1'][role=option]")) continue;
+      if (shown(element) || element.matches("input[type=file], input[type=checkbox]")) found.push(element);
+    }
+    return found;
+  };
+  const described = (element) => {
+    const box = element.getBoundingClientRect();
+    const text = element.getAttribute("aria-label") || element.textContent.trim() || element.id;
+    return `${element.tagName.toLowerCase()}[${element.getAttribute("role") ?? element.type ?? ""}] ` +
+      `${text.slice(0, 60)} at ${Math.round(box.left)},${Math.round(box.top)}`;
+  };
+  const numbers = new WeakMap();
+  let count = 0;
+  const number = (element) => {
+    if (!numbers.has(element)) numbers.set(element, ++count);
+    return numbers.get(element);
+  };
+  const at = () => {
+    const element = focused();
+    if (!element || element === document.body) return null;
+    element.scrollIntoView({ block: "nearest" });
+    let look = element;  // an input that is laid invisibly over its picture: the picture shows the focus
+    while (look && (look.getBoundingClientRect().width < 4 || look.matches("input"))) look = parent(look);
+    const { left, top, width, height } = (look ?? element).getBoundingClientRect();
+    return { number: number(element), what: described(element), box: { x: left, y: top, width, height } };
+  };
+  const reachable = () => controls().map((element) => ({ number: number(element), what: described(element) }));
+
+  return { all, ownText, says, button, racers, drawn, drawnTexts, pressed, beat, overlaps, cut, nested, sideways, at, reachable };
+})();

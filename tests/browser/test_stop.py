@@ -1,0 +1,125 @@
+"""Stop means stop: at random moments of reading, cutting (MDL), compiling and fitting, and no later point appears.
+
+The milliseconds are those of the page: from the press until the word is on the screen. They are printed; of a fit their
+median is held to 200 ms, unless the machine cannot even answer an empty request in half of that.
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from tests.browser.steps import Explorer
+from tests.conftest import Served
+
+pytestmark = pytest.mark.browser
+MOMENTS = 5  # of each of four states
+LIMIT = 15_000  # ms; a Stop that takes longer is broken whatever the machine
+
+
+def numbers(rows: int, columns: int, seed: int = 0) -> bytes:
+    """A table of measured numbers that MDL finds many cuts in."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, rows)
+    x = rng.normal(size=(rows, columns)) + y[:, None] * rng.uniform(0.2, 1.5, columns)
+    head = ",".join([*(f"x{k}" for k in range(columns)), "class"])
+    lines = (",".join([*(f"{value:.5f}" for value in row), f"c{label}"]) for row, label in zip(x, y, strict=True))
+    return "\n".join([head, *lines, ""]).encode()
+
+
+@dataclass
+class Stop:
+    """One press of Stop: in which state, the milliseconds until the word, and those of an empty request beside it."""
+
+    state: str
+    ms: float
+    beat: float
+
+
+def told(what: str, stops: list[Stop]) -> None:
+    """Print the figures, and hold their median to 200 ms where the machine answers at all."""
+    print(f"\n{what}: stopped after (an empty request beside it), in ms")
+    print(*(f"  {stop.ms:5.0f} ({stop.beat:.0f})  {stop.state}" for stop in stops), sep="\n")
+    middle, beat = statistics.median(stop.ms for stop in stops), statistics.median(stop.beat for stop in stops)
+    print(f"  median {middle:.0f} ({beat:.0f})")
+    assert middle < 200 or beat > 50
+
+
+def press_stop(explorer: Explorer, press: str) -> Stop:
+    """Press Stop (or its key), wait for the word, and see that no point appears in the next second."""
+    state = f"{explorer.fewest()} points, {explorer.page.get_by_role('status').all_inner_texts()}"
+    answer = explorer.js("([press, limit]) => probe.pressed(press, '^stopped', limit)", [press, LIMIT])
+    assert "error" not in answer, f"{answer['error']}\n{explorer.text()}"
+    at_once = {name: len(line) for name, line in explorer.lines(answer["racers"]).items()}
+    time.sleep(1.0)
+    assert {name: len(line) for name, line in explorer.racers().items()} == at_once, "points after the word"
+    assert explorer.says("^stopped")
+    return Stop(state, answer["ms"], answer["beat"])
+
+
+def test_stop_while_fitting(explorer: Explorer):
+    moments = random.Random(1)
+    explorer.open("?data=digits&page=convergence")
+    explorer.wait_says("an iteration of all|Refused")
+    stops = []
+    for moment in range(MOMENTS):
+        explorer.race()
+        time.sleep(moments.uniform(0.0, 1.0))
+        stops.append(press_stop(explorer, "s" if moment % 2 else "Stop"))
+    told("fitting", stops)
+
+
+def test_stop_while_numbers_are_cut(explorer: Explorer):
+    moments = random.Random(2)
+    explorer.open("?data=iris&page=data")
+    stops = []
+    for moment in range(MOMENTS):
+        explorer.picked("numbers.csv", numbers(40_000, 12, seed=moment))
+        explorer.wait_says("40,000 rows")
+        explorer.button("Race on it").click()
+        explorer.run.wait_for()
+        explorer.run.click()
+        explorer.wait(lambda: explorer.button("Stop").is_enabled(), "Stop can be pressed")
+        time.sleep(moments.uniform(0.0, 0.4))
+        stops.append(press_stop(explorer, "s" if moment % 2 else "Stop"))
+        explorer.go("Data")
+    told("cutting (MDL)", stops)
+
+
+def test_stop_while_compiling(new_explorer: Callable[..., Explorer], serve: Callable[..., Served], tmp_path):
+    server = serve(NUMBA_CACHE_DIR=str(tmp_path))
+    moments = random.Random(3)
+    stops = []
+    for moment, data in enumerate(("tic-tac-toe", "iris", "skewed", "led", "poker-hand")):  # class widths of their own
+        explorer = new_explorer(server).open(f"?data={data}")
+        explorer.run.click()
+        explorer.wait(lambda e=explorer: e.button("Stop").is_enabled(), "Stop can be pressed")
+        time.sleep(moments.uniform(0.0, 1.0))
+        stops.append(press_stop(explorer, "s" if moment % 2 else "Stop"))
+        explorer.page.context.close()
+    told("compiling", stops)
+
+
+def test_cancel_while_reading(explorer: Explorer, tmp_path):
+    path = tmp_path / "big.csv"
+    path.write_bytes(numbers(150_000, 20))
+    moments = random.Random(4)
+    explorer.open("?data=iris&page=data")
+    explorer.wait_says("^150 rows")
+    stops = []
+    for _ in range(MOMENTS):
+        explorer.picked("big.csv", path=path)
+        explorer.button("Cancel").wait_for(timeout=90_000)
+        time.sleep(moments.uniform(0.0, 0.7))
+        answer = explorer.js("(limit) => probe.pressed('Cancel', '^stopped', limit)", LIMIT)
+        assert "error" not in answer, f"{answer['error']}\n{explorer.text()}"
+        stops.append(Stop("reading", answer["ms"], answer["beat"]))
+        time.sleep(1.0)
+        assert not explorer.says("150,000 rows")
+    told(f"reading {path.stat().st_size / 1e6:.0f} MB", stops)
+    time.sleep(2.0)
+    assert not explorer.says("150,000 rows")
