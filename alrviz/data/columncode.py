@@ -111,13 +111,13 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
     """Give every distinct value of a training column its own level, sorted (an ordinal keeps its declared order)."""
     if kind == "numeric":
         numbers = as_numbers(column, name)
-        seen = np.unique(numbers[~np.isnan(numbers)])
+        seen = np.unique(numbers[~np.isnan(numbers)]) + 0.0  # -0.0 and 0.0 are one level, whichever came first
         values: Sequence[Level] = seen.tolist()
         any_missing = bool(np.isnan(numbers).any())
         return _finish(
             name,
             kind,
-            [f"{value:.17g}" if value % 1 else f"{value:.0f}" for value in values],
+            [str(int(value)) if value % 1 == 0 and abs(value) < 1e15 else repr(value) for value in values],
             values,
             None,
             any_missing and keep_missing,

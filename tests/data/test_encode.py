@@ -287,6 +287,13 @@ def test_columns_are_found_by_name_and_missed_by_name():
         encoder.transform(np.array([[1.0]]))
 
 
+def test_numbers_that_are_levels_read_as_they_are_written_and_zero_has_no_sign():
+    for column in ([0.0, -0.0, 0.4, 1e300, 3.0], [-0.0, 0.0, 3.0, 1e300, 0.4]):
+        code = Encoder(discretize=None).fit(pd.DataFrame({"x": column}), [0, 1, 0, 1, 0]).columns_[0]
+        assert code.labels == ("0", "0.4", "3", "1e+300")
+        assert str(code.values[0]) == "0.0"
+
+
 def test_lists_and_matrices_are_tables():
     assert Encoder(discretize=None).fit([[1, "a"], [2, "b"]], [0, 1]).columns_[1].labels == ("a", "b")
     kinds = [column.kind for column in Encoder().fit(np.array([[1, "a"], [2, "b"]], dtype=object), [0, 1]).columns_]
