@@ -4,9 +4,11 @@ Runs belong to the process, not to a browser tab. Each is an `Entry` with two 12
 owner finds it, and its `token`, the secret of a link that opens it read-only. Whoever wants a run to go on asks the
 registry; where a cap is reached it waits in one queue, first come first served, except that an owner who has as many
 under way as one may have is passed over. `sweep` does what time brings: it hands free places to the queue and stops
-runs that nobody has looked at for a while.
+runs that nobody has looked at for a while. Ended runs are kept as long as there is memory for them: owners leave without
+saying so, and what they left makes room for who comes.
 """
 
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -35,6 +37,7 @@ class Entry:
         bytes, threads: what it was priced at beforehand; a run that has prepared knows its bytes better.
         keep: "continue when I close".
         wanted: whether it is waiting in the queue.
+        steps: the single steps it waits to take; 0 when it waits to go on.
         note: why the server stopped it, or "".
     """
 
@@ -47,6 +50,7 @@ class Entry:
     id: str = field(default_factory=new_id)
     token: str = field(default_factory=new_id)
     wanted: bool = False
+    steps: int = 0
     begun: bool = False
     note: str = ""
     seen: float = 0.0
@@ -111,7 +115,7 @@ class Registry:
 
     def by_token(self, token: str) -> Entry | None:
         """Return the run whose read-only link holds `token`."""
-        return next((e for e in list(self._entries.values()) if e.token == token), None)
+        return next((e for e in list(self._entries.values()) if secrets.compare_digest(e.token, token)), None)
 
     def of(self, owner: str) -> list[Entry]:
         """Return the owner's runs, newest first."""
@@ -126,12 +130,27 @@ class Registry:
         with self._lock:
             if entry.under_way or entry.race.ended:
                 return
-            entry.note, entry.seen = "", self._clock()
-            if not entry.wanted:
-                entry.wanted = True
-                self._queue.append(entry)
-            self._admit()
+            self._enqueue(entry, steps=0)
         self._wake_sweeper()
+
+    def step(self, entry: Entry, count: int = 1) -> None:
+        """Take single steps: at once in a run that has its memory already, else as soon as there is a place for it."""
+        with self._lock:
+            if entry.race.ended:
+                return
+            if entry.begun and not entry.wanted:
+                entry.seen = self._clock()
+                entry.race.step(count)
+            else:
+                self._enqueue(entry, steps=entry.steps + count)
+        self._wake_sweeper()
+
+    def _enqueue(self, entry: Entry, steps: int) -> None:
+        entry.note, entry.seen, entry.steps = "", self._clock(), steps
+        if not entry.wanted:
+            entry.wanted = True
+            self._queue.append(entry)
+        self._admit()
 
     def release(self, entry: Entry) -> None:
         """Take the run out of the queue, and give its place (it was paused or stopped) to the next."""
@@ -175,28 +194,43 @@ class Registry:
             entry.race.stop()
 
     def _unqueue(self, entry: Entry) -> None:
-        entry.wanted = False
+        entry.wanted, entry.steps = False, 0
         if entry in self._queue:
             self._queue.remove(entry)
 
     def _admit(self) -> None:
         for entry in list(self._queue):
-            if self._has_place(entry):
+            if self._has_place(entry) and self._has_room(entry):
+                steps, resume = entry.steps, entry.begun
                 self._unqueue(entry)
-                resume = entry.begun
                 entry.begun = True
-                (entry.race.resume if resume else entry.race.start)()
+                if steps:
+                    entry.race.step(steps)
+                else:
+                    (entry.race.resume if resume else entry.race.start)()
 
     def _has_place(self, entry: Entry) -> bool:
         running = [e for e in self._entries.values() if e.under_way]
-        held = [e for e in self._entries.values() if e.begun and not e.race.ended and e is not entry]
         caps = self.limits
         return (
             below(len(running) + 1, caps.runs)
             and below(sum(e.owner == entry.owner for e in running) + 1, caps.owner_runs)
             and (not running or below(sum(e.threads for e in running) + entry.threads, caps.threads))
-            and below(sum(e.size for e in held) + entry.size, caps.memory)
         )
+
+    def _has_room(self, entry: Entry) -> bool:
+        """Whether there is memory for the run, if need be that of runs which only rest: ended, or paused and unseen."""
+        held = [e for e in self._entries.values() if e.begun and e is not entry]
+        now, idle = self._clock(), self.limits.idle
+        unseen = [e for e in held if e.race.ended or (idle is not None and now - e.seen > idle and not e.keep)]
+        resting = sorted((e for e in unseen if not e.under_way), key=lambda e: (not e.race.ended, e.seen))
+        taken = entry.size + sum(e.size for e in held)
+        while not below(taken, self.limits.memory) and resting:
+            oldest = resting.pop(0)
+            taken -= oldest.size
+            self._end(oldest)
+            del self._entries[oldest.id]
+        return below(taken, self.limits.memory)
 
     def _wake_sweeper(self) -> None:
         if not self._timer:
@@ -258,10 +292,9 @@ class Governed:
             self.registry.release(self.entry)
 
     def step(self, count: int = 1) -> None:
-        """Take single steps; they cost little, so they do not queue."""
+        """Take single steps; the first of a race waits for a place, as going on does."""
         if not self.read_only:
-            self.entry.begun = True
-            self.entry.race.step(count)
+            self.registry.step(self.entry, count)
 
     def stop(self) -> None:
         """Stop at once."""

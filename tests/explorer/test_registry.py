@@ -79,6 +79,53 @@ def test_threads_and_memory_are_capped_too():
     assert reg.place(b) == 1
 
 
+def test_what_departed_owners_left_makes_room_ended_runs_first():
+    reg, clock = registry(runs=9, owner_runs=9, memory=1000)
+    ended, paused, mine = entries(reg, "a", "b", "c", bytes=400)
+    for entry in (ended, paused):
+        reg.start(entry)
+    ended.race.stop()
+    paused.race.pause()
+    reg.start(mine)
+    assert mine.race.calls == ["start"]
+    assert (reg.find(ended.id, "a"), reg.find(paused.id, "b")) == (None, paused)
+    (more,) = entries(reg, "d", bytes=400)
+    reg.start(more)
+    assert reg.place(more) == 1  # the paused one was looked at a moment ago
+    clock.now += 61
+    reg.look(mine)
+    reg.look(more)
+    reg.sweep()
+    assert more.race.calls == ["start"]
+    assert paused.race.ended
+
+
+def test_the_first_step_waits_for_a_place_and_the_next_does_not():
+    reg, _ = registry(runs=1, owner_runs=9)
+    a, b = entries(reg, "a", "b")
+    stepper = Governed(reg, b)
+    reg.start(a)
+    stepper.step()
+    stepper.step(2)
+    assert (b.race.calls, stepper.phase) == ([], "waiting")
+    a.race.stop()
+    reg.sweep()
+    assert b.race.calls == ["step 3"]
+    stepper.step()
+    assert b.race.calls == ["step 3", "step 1"]
+
+
+def test_run_instead_of_a_step_that_waits():
+    reg, _ = registry(runs=1, owner_runs=9)
+    a, b = entries(reg, "a", "b")
+    reg.start(a)
+    Governed(reg, b).step()
+    reg.start(b)
+    a.race.stop()
+    reg.sweep()
+    assert b.race.calls == ["start"]
+
+
 def test_a_single_race_may_ask_for_more_threads_than_there_are():
     reg, _ = registry(threads=2)
     (entry,) = entries(reg, "a", threads=64)
