@@ -30,6 +30,7 @@ from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
 TICK = 100  # ms
+HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720; more when many racers need words
 _WORDS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
 SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
 _SAVE = """
@@ -90,7 +91,7 @@ class RaceView(Viewer):
         self._build()
         self._wished, self._falling_back = self.measure, False
         self.param.watch(lambda _: self._measure_chosen(), "measure")
-        self.param.watch(lambda _: self._redraw(), "axis")
+        self.param.watch(lambda _: self._after(), "axis")
         self.param.watch(lambda _: self._mark(), "outdated")
         if race is not None:
             self.show(race)
@@ -103,7 +104,7 @@ class RaceView(Viewer):
         self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)
         self.sentence = _html(height=52, styles={"opacity": "1"})
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
-        self.side = _html(width=320, sizing_mode="stretch_height", margin=(0, 0, 0, 16))
+        self.side = _html(width=336, sizing_mode="stretch_height", margin=(0, 0, 0, 16))
         self._numbers = _html()
         self._folded = Folded("Numbers", pmui.Row(*self._downloads(name), margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
@@ -129,7 +130,7 @@ class RaceView(Viewer):
             margin=(0, 0, 4, 0),
         )
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_both", margin=0)
-        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", height=424, margin=0)
+        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", height=HEIGHT, margin=0)
         self.layout = pn.Column(self.sentence, self.body, self._folded, sizing_mode="stretch_width", margin=0)
 
     def _downloads(self, name: str) -> list[Any]:
@@ -195,6 +196,8 @@ class RaceView(Viewer):
 
     def _take(self, watched: Watched) -> None:
         self._watched, self._next = watched, None
+        lines = sum(2 if len(racer.name) > 10 else 1 for racer in watched.racers)
+        self.body.height = max(HEIGHT, 220 + 30 * lines + 28 * len(watched.racers))
         self._offer_measures(watched)
         self._redraw()
         self._show_slow()
@@ -432,10 +435,7 @@ class RaceView(Viewer):
         notes = [note for racer in watched.racers for note in getattr(racer.run, "notes", ())]
         _say(
             self.side,
-            words.values_html(watched)
-            + words.milestones_html(watched, self.axis)
-            + words.separation_html(watched)
-            + words.notes_html(notes),
+            words.values_html(watched, self.axis) + words.separation_html(watched) + words.notes_html(notes),
         )
         if ended:
             self._judge(watched)

@@ -17,7 +17,7 @@ table { border-collapse: collapse; width: 100%; }
 th { font-weight: 500; text-align: right; color: var(--alrviz-quiet, #777); white-space: nowrap; }
 td { text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; }
-th, td { padding: .22em 0 .22em .6em; border-bottom: 1px solid var(--alrviz-line, rgba(128,128,128,.3)); }
+th, td { padding: .22em 0 .22em .5em; border-bottom: 1px solid var(--alrviz-line, rgba(128,128,128,.3)); }
 th:first-child, td:first-child { padding-left: 0; }
 abbr { text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 .meter { display: grid; grid-template-columns: max-content 1fr max-content; gap: .25em .6em; align-items: center; }

@@ -34,48 +34,49 @@ def _racer(name: str, colour: str) -> str:
     return f"<span style='color:{colour}' aria-hidden='true'>●</span> {safe(name, 60)}"
 
 
-def values_html(watched: Watched) -> str:
-    """Loss of every racer at the head."""
+def values_html(watched: Watched, unit: str = "iterations") -> str:
+    """Loss of every racer at the head, and when it came near the best objective, in the unit of the axis."""
     held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
-    names = ["NLL", "held-out"] if held else ["NLL"]
-    head = "".join(f"<th><abbr title='{_HINTS[name]}'>{name}</abbr></th>" for name in names)
+    marks = _marks(watched)
+    heads = [(name, _HINTS[name]) for name in (["NLL", "held-out"] if held else ["NLL"])]
+    if marks:
+        short = ["≤ 0.01", "≤ 10⁻⁴"] if watched.to_zero else ["1 %", "0.1 %"]
+        hints = [f"{unit} until {word}" for word in next(iter(marks.values())).words]
+        heads += list(zip(short, hints, strict=True))
     rows = []
     for racer, colour in zip(watched.racers, colours(watched), strict=True):
-        cells = [watched.at(racer, "nll") / (racer.run.trace.rows or 1.0)]
+        cells = [number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0))]
         if held:
-            cells.append(watched.at(racer, "heldout_log_loss"))
-        shown = "".join(f"<td>{number(value)}</td>" for value in cells)
+            cells.append(number(watched.at(racer, "heldout_log_loss")))
+        if marks:
+            mine = marks.get(racer.name)
+            cells += [_count(mine.at(racer.name, goal, unit) if mine else None, unit) for goal in (0, 1)]
+        shown = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{shown}</tr>")
-    return f"<h3>At iteration {watched.head:,}</h3><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>"
+    head = "".join(f"<th><abbr title='{safe(hint)}'>{name}</abbr></th>" for name, hint in heads)
+    until = f"<p class='quiet'>1 %, 0.1 %: {unit} until that near the best{_whose(watched)}</p>" if marks else ""
+    if marks and watched.to_zero:
+        until = f"<p class='quiet'>≤: {unit} until NLL per row is that low</p>"
+    return f"<h3>At iteration {watched.head:,}</h3><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{until}"
 
 
-def milestones_html(watched: Watched, unit: str = "iterations") -> str:
-    """When each racer came near the best objective, in the unit of the axis."""
+def _whose(watched: Watched) -> str:
+    return "" if watched.same_objective else " of its own objective"
+
+
+def _marks(watched: Watched) -> dict[str, Milestones]:
+    """The milestones of every racer that has begun, by its name."""
     lanes = [racer.lane(upto=watched.seen) for racer in watched.racers if len(racer)]
-    if not lanes:
-        return ""
     found: dict[str, Milestones] = {}
     for group in by_objective(lanes).values():
         marks = milestones(group)
         found.update({lane.name: marks for lane in group})
-    words = next(iter(found.values())).words
-    short = ["≤ 0.01", "≤ 0.0001"] if watched.to_zero else ["1 %", "0.1 %"]
-    head = "".join(f"<th><abbr title='{safe(w)}'>{s}</abbr></th>" for w, s in zip(words, short, strict=True))
-    rows = []
-    for racer, colour in zip(watched.racers, colours(watched), strict=True):
-        if racer.name not in found:
-            continue
-        cells = [found[racer.name].at(racer.name, goal, unit) for goal in (0, 1)]
-        shown = "".join(f"<td>{_count(cell, unit)}</td>" for cell in cells)
-        rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{shown}</tr>")
-    own = "" if watched.same_objective else "<p class='quiet'>Each racer beside the best of its own objective.</p>"
-    title = f"{unit.capitalize()} until near the best"
-    return f"<h3>{title}</h3><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{own}"
+    return found
 
 
 def _count(cell: float | None, unit: str) -> str:
     if cell is None:
-        return "not yet"
+        return "&ndash;"
     return f"{cell:.0f}" if unit == "iterations" else f"{cell:.3g}"
 
 
