@@ -55,7 +55,8 @@ class Notice:
         self._close.visible = loading is None
         if loading is not None:
             queue = " (waiting for a free place)" if loading.waiting else ""
-            self._text.object = f"<p>{safe(loading.title).capitalize()}{queue} … {loading.seconds:.0f} s</p>"
+            title = loading.title[:1].upper() + loading.title[1:]
+            self._text.object = f"<p>{safe(title)}{queue} … {loading.seconds:.0f} s</p>"
             self.panel.visible = loading.seconds > 0.3  # what is done at once needs no announcement
         elif problem is not None:
             self._text.object = problem_html(problem)

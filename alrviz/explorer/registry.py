@@ -4,7 +4,7 @@ Runs belong to the process, not to a browser tab. Each is an `Entry` with two 12
 owner finds it, and its `token`, the secret of a link that opens it read-only. Whoever wants a run to go on asks the
 registry; where a cap is reached it waits in one queue, first come first served, except that an owner who has as many
 under way as one may have is passed over. `sweep` does what time brings: it hands free places to the queue and stops
-runs that nobody has looked at for a while. Ended runs are kept as long as there is memory for them: owners leave without
+runs that nobody has looked at for a while. Ended runs are kept while there is memory for them: owners leave without
 saying so, and what they left makes room for who comes.
 """
 

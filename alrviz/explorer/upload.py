@@ -75,7 +75,11 @@ class DropStrip(pmui.FileInput):
     def _piece(self, msg: dict[str, Any]) -> None:
         if self._dropped:
             return
-        name, data = safe_name(str(msg.get("name", ""))), bytes(msg.get("data") or b"")
+        try:
+            data = memoryview(msg.get("data")).tobytes()  # `bytes` of a stranger's number would be as many zeros
+        except TypeError:
+            return
+        name = safe_name(str(msg.get("name", "")))
         if self._name and name != self._name:
             return  # one table at a time: the first file of several
         self._name = name

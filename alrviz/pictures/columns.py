@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from bokeh.models import BasicTicker, ColumnDataSource, FixedTicker, HoverTool, Range1d
+from bokeh.models import BasicTicker, ColumnDataSource, FixedTicker, HoverTool, PlainText, Range1d
 from bokeh.plotting import figure
 
 from alrviz.pictures.palette import shade
@@ -107,13 +107,13 @@ def column_figure(bar_source: ColumnDataSource, cut_source: ColumnDataSource, *,
 
 
 def frame_axis(plot: figure, picture: ColumnPicture) -> None:
-    """Set the figure's ranges, ticks and labels for a picture."""
+    """Set the figure's ranges, ticks and labels for a picture; in names from data Bokeh looks for no TeX."""
     edges, highest = picture.edges, float(picture.counts.sum(axis=1).max(initial=1))
     width = float(edges[-1] - edges[0]) or 1.0
     plot.x_range.update(start=float(edges[0]) - 0.01 * width, end=float(edges[-1]) + 0.01 * width)
     plot.y_range.update(start=0.0, end=1.08 * highest)
     axis = plot.xaxis[0]
-    axis.axis_label = picture.axis
+    axis.axis_label = PlainText(text=picture.axis)
     if picture.ticks is None:
         if isinstance(axis.ticker, FixedTicker):
             axis.ticker = BasicTicker(desired_num_ticks=6)
@@ -124,7 +124,7 @@ def frame_axis(plot: figure, picture: ColumnPicture) -> None:
         axis.ticker.ticks = list(picture.ticks)
     else:
         axis.ticker = FixedTicker(ticks=list(picture.ticks))
-    axis.major_label_overrides = {place: _short(text) for place, text in picture.ticks.items()}
+    axis.major_label_overrides = {place: PlainText(text=_short(text)) for place, text in picture.ticks.items()}
     crowded = sum(min(len(text), 14) for text in picture.ticks.values()) > 44
     axis.major_label_orientation = 0.7 if crowded else 0.0
 

@@ -49,7 +49,7 @@ def scales(points: pd.DataFrame, *, name: str = "scales") -> figure:
     lines, dots = binned(points), _positive(points)
     x = (float(dots["hessian"].min()) / 1.3, float(dots["hessian"].max()) * 1.3) if len(dots) else (0.1, 10.0)
     y = (float(dots["scale"].min()) / 1.5, float(dots["scale"].max()) * 1.5) if len(dots) else (0.1, 10.0)
-    labels = ("curvature of the cell: N pi (1 - pi), log scale", "scale over its median, log scale")
+    labels = ("diagonal of the Hessian at the class shares, log scale", "scale over its median, log scale")
     fig = frame(x, y, labels, name, x_axis_type="log", y_axis_type="log")
     for label in dict.fromkeys(points["label"]):
         colour = family_colour(str(label))

@@ -52,7 +52,8 @@ window.probe = (() => {
     const found = [];
     for (const document of window.Bokeh?.documents ?? [])
       for (const model of document._all_models.values()) {
-        if (model.major_label_overrides) found.push(JSON.stringify(Array.from(model.major_label_overrides.entries?.() ?? Object.entries(model.major_label_overrides))));
+        for (const label of model.major_label_overrides?.values?.() ?? Object.values(model.major_label_overrides ?? {}))
+          found.push(label.text ?? label);
         if (model.type === "ColumnDataSource")
           for (const column of (model.data.values?.() ?? Object.values(model.data)))
             if (typeof column[0] === "string") found.push(...Array.from(column));

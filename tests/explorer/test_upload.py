@@ -61,6 +61,12 @@ def test_nonsense_is_ignored(strip, message):
     assert (strip.taken, strip.refused) == ([], [])
 
 
+@pytest.mark.parametrize("data", [10**15, "text", [1, 2], {"a": 1}])
+def test_what_is_no_bytes_is_no_piece(strip, data):
+    send(strip, data, b"fine")
+    assert (strip.taken, strip.refused) == ([("t.csv", b"fine")], [])
+
+
 def test_what_the_browser_says_went_wrong_is_shown(strip):
     strip._handle_msg({"status": "error", "error": "lost it"})
     assert "could not send the file: lost it" in str(strip.refused[0])
