@@ -18,11 +18,11 @@ from alrviz.explorer import prices
 from alrviz.explorer.column_picture import picture_of
 from alrviz.explorer.columns_grid import KINDS, ColumnsGrid, columns_frame
 from alrviz.explorer.data_cards import ABOUT, classes_html, head_html, notes_html
-from alrviz.explorer.export import csv_text
 from alrviz.explorer.loading import Loading
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.read_options import ReadOptionsPanel
 from alrviz.explorer.session import Session
+from alrviz.studies.export import to_csv
 from alrviz.views.column import ColumnView
 from alrviz.views.style import safe
 
@@ -349,8 +349,8 @@ class DataPage:
         dataset = self.session.dataset
         if dataset is None:
             return io.StringIO("")
-        about = {"table": dataset.name, "hash": dataset.hash, "seed": self.session.seed, "alrviz": __version__}
-        return io.StringIO(csv_text(columns_frame(dataset), about))
+        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
+        return io.StringIO(to_csv(columns_frame(dataset), about))
 
 
 def _suggestion(text: str, label: str, action: Any) -> Any:

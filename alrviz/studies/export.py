@@ -1,11 +1,13 @@
 """Numbers that leave the program: CSV with what made them written above.
 
 The head is comment lines (`#`): version, data set and hash, seed, one recipe a racer as JSON. Spreadsheets run cells
-that begin with a formula sign; a text cell that does gets an apostrophe in front. Numbers are written in full.
+that begin with a formula sign; a text cell that does gets an apostrophe in front. They also cut comment lines at commas
+and semicolons: a sign that would come to stand first there is written as JSON's escape. Numbers are written in full.
 """
 
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ import pandas as pd
 from alrviz.fitting.recipe import Recipe
 
 _SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+_SIGN_AHEAD = re.compile(r'(?<=[",;])[=+\-@|%]')
 
 
 def safe_cell(value: Any) -> Any:
@@ -24,7 +27,8 @@ def safe_cell(value: Any) -> Any:
 def about_lines(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
     """The comment lines that say where numbers come from."""
     lines = [f"# {name}: {json.dumps(value, ensure_ascii=True, default=str)}" for name, value in about.items()]
-    return [*lines, *(f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes))]
+    lines += [f"# recipe {k}: {recipe.to_json()}" for k, recipe in enumerate(recipes)]
+    return [_SIGN_AHEAD.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line) for line in lines]
 
 
 def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:

@@ -1,0 +1,32 @@
+"""CSV that leaves the program: what a stranger's names would have a spreadsheet compute stays text."""
+
+import json
+
+import pandas as pd
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.export import about_lines, to_csv
+
+
+def test_the_export_is_safe_to_open_in_a_spreadsheet():
+    frame = pd.DataFrame({"=1+1": [-1.5, 2.0, 3.0], "b": ["+cmd", "@x", "fine"], "class": ["-", "a", "b"]})
+    text = to_csv(frame, {"hash": "abc\n=evil", "seed": 3})
+    assert text.splitlines() == [
+        '# hash: "abc\\n=evil"',
+        "# seed: 3",
+        "'=1+1,b,class",
+        "-1.5,'+cmd,'-",
+        "2.0,'@x,a",
+        "3.0,fine,b",
+    ]
+
+
+def test_no_cell_of_a_comment_line_is_a_formula_and_its_json_still_reads():
+    name = 'x,=1+1;@y,"=2'
+    recipe = Recipe("lr", class_weight={"=cmd()": 2.0, "b,-1": 3.0})
+    data, made = about_lines({"data": name}, [recipe])
+    for line in (data, made):
+        cells = line.replace(";", ",").split(",")
+        assert not any(cell.lstrip('"').startswith(("=", "+", "-", "@")) for cell in cells)
+    assert json.loads(data.removeprefix("# data: ")) == name
+    assert Recipe.from_json(made.removeprefix("# recipe 0: ")) == recipe
