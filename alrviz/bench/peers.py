@@ -6,7 +6,9 @@ scikit-learn's LogisticRegression gets the explicit one-hot of all tuples as a s
 place of the intercept, and C = 1 / (2 alpha) (1 / alpha with two classes: it has one vector there, we have two). Both
 start at zero and make the same number of iterations with no tolerance to stop at; the two take turns. Seconds per
 iteration are those of the solvers alone, by the clock and ("processors") summed over all threads, which a busy machine
-changes less; "whole" adds what goes before: building the one-hot there, counting here.
+changes less; "whole" adds what goes before: building the one-hot there, counting here. scikit-learn runs as it is
+installed, and once more with its BLAS on one thread: on few cores the threads of a BLAS can wait for each other longer
+than they work.
 """
 
 import argparse
@@ -32,6 +34,7 @@ from alrviz.passes import warm
 from alrviz.passes.threads import resolve_jobs
 
 REACH = 8.0
+NAMES = OURS, THEIRS, THEIRS_ALONE = "alrviz", "scikit-learn", "scikit-learn, one BLAS thread"
 
 
 @dataclass(frozen=True)
@@ -106,14 +109,19 @@ def ours(encoded: Encoded, order: int, alpha: float, iterations: int) -> Fitted:
     return Fitted(last.seconds - first.seconds, processor, whole, last.index, last.objective)
 
 
-def compare(encoded: Encoded, options: argparse.Namespace) -> tuple[list[Fitted], list[Fitted]]:
-    """Return `repeats` fits of each, taking turns, after a short one of each that does not count."""
-    ours(encoded, options.order, options.alpha, 2)
-    mine, other = [], []
+def compare(encoded: Encoded, options: argparse.Namespace) -> dict[str, list[Fitted]]:
+    """Return `repeats` fits of each, taking turns, after a short one of ours that does not count."""
+    from threadpoolctl import threadpool_limits
+
+    settings = (encoded, options.order, options.alpha)
+    ours(*settings, 2)
+    found: dict[str, list[Fitted]] = {name: [] for name in NAMES}
     for _ in range(options.repeats):
-        mine.append(ours(encoded, options.order, options.alpha, options.iterations))
-        other.append(theirs(encoded, options.order, options.alpha, options.iterations))
-    return mine, other
+        found[OURS].append(ours(*settings, options.iterations))
+        found[THEIRS].append(theirs(*settings, options.iterations))
+        with threadpool_limits(1, user_api="blas"):
+            found[THEIRS_ALONE].append(theirs(*settings, options.iterations))
+    return found
 
 
 def _read(folder: Path, name: str) -> Encoded:
@@ -133,26 +141,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print two rows a table: ours and theirs."""
+    """Print a row a table and library, then the ratios."""
     warm(wide=False)
     made = f"made, {options.columns} columns of {options.levels} levels"
     shape = (options.rows, options.columns, options.levels, options.classes)
     tables: dict[str, Callable[[], Encoded]] = {made: partial(made_rows, *shape)}
     for name in options.sets if options.data is not None else ():
         tables[name] = partial(_read, options.data, name)
-    rows, ratios = [], []
+    rows: list[tuple[object, ...]] = []
+    ratios: list[tuple[str, float]] = []
     for name, make in tables.items():
         encoded = make()
-        mine, other = compare(encoded, options)
-        for library, fits in (("alrviz", mine), ("scikit-learn", other)):
-            each = sorted(f.per_iteration for f in fits)
+        found = compare(encoded, options)
+        for library, fits in found.items():
+            taken = sorted(f.per_iteration for f in fits)
             rows.append(
                 (f"{name}: {library}", f"{encoded.n_rows:,}", fits[-1].iterations,
-                 *(f"{1e3 * x:.2f} ms" for x in (median(each), each[0], each[-1])),
+                 *(f"{1e3 * x:.2f} ms" for x in (median(taken), taken[0], taken[-1])),
                  f"{1e3 * median(f.processor_seconds / f.iterations for f in fits):.2f} ms",
                  seconds(median(f.whole_seconds for f in fits)), f"{fits[-1].objective:.6f}")
             )  # fmt: skip
-        ratios.append((name, median(f.per_iteration for f in other) / median(f.per_iteration for f in mine)))
+        each = {library: median(f.per_iteration for f in fits) for library, fits in found.items()}
+        ratios += [(f"{name} against {library}", each[library] / each[OURS]) for library in NAMES[1:]]
     print(f"order {options.order}, alpha {options.alpha:g} on phi, from zero, {resolve_jobs(None)} threads")
     show(rows, header=("table", "rows", "iterations", "median", "least", "most", "processors", "whole", "F at the end"))
     print()

@@ -38,7 +38,7 @@ def test_peers_sets_both_libraries_and_their_objectives_side_by_side(capsys):
     shape = ["--rows", "400", "--columns", "4", "--levels", "3", "--classes", "3"]
     assert bench.main(["peers", *SMALL, *shape, "--iterations", "60"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    ours, theirs = (next(line.split() for line in lines if f": {name} " in line) for name in ("alrviz", "scikit-learn"))
+    ours, theirs = (next(line.split() for line in lines if f": {name} " in line) for name in peers.NAMES[:2])
     assert float(ours[-1]) == pytest.approx(float(theirs[-1]), rel=1e-6), "not the same objective"
     assert "times faster per iteration" in lines[-1]
 
