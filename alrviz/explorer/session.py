@@ -88,9 +88,11 @@ class Session(param.Parameterized):
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else state.data == FIRST_DEMO):
             self._open_served(served)
+        elif self.read_only:
+            pass  # the race is there; its table is its owner's
         elif state.file is not None:
             self._open_file(state.file)
-        elif not self.read_only:
+        else:
             self.load_demo(state.data or FIRST_DEMO, state.rows, dict(state.kinds))
         if state.watch and self.entry is None:
             self.problem = AlrvizError(
@@ -288,11 +290,16 @@ class Session(param.Parameterized):
         return self.loading is not None or (entry is not None and (entry.under_way or entry.wanted))
 
     def pump(self, watched: bool = True) -> bool:
-        """Take over finished work, say that the run is looked at; returns whether to go on."""
+        """Take over finished work, say that the run is looked at; returns whether to go on.
+
+        Who only reads goes on while the race may: its owner may resume it, and nothing here would be told.
+        """
         if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
             self.loading = None
         if watched and self.entry is not None:
             self.registry.look(self.entry)
+            if self.read_only and not self.entry.race.ended:
+                return True
         return self.busy
 
 

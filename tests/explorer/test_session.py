@@ -179,6 +179,28 @@ def test_a_run_is_found_again_by_its_owner_and_read_by_whoever_has_its_secret(re
     assert reader.dataset is None
 
 
+def test_a_reader_of_a_race_on_a_file_is_not_asked_for_the_file(registry):
+    session = opened(registry)
+    session.load_bytes("mine.csv", CSV)
+    settle(session)
+    session.adopt(FakeRace())
+    reader = opened(registry, owner="b" * 32, **vars(session.state.replace(run="", watch=session.entry.token)))
+    assert (reader.wanted, reader.problem, reader.dataset) == (None, None, None)
+    assert reader.race is not None
+
+
+def test_a_readers_page_goes_on_until_the_race_has_ended(registry):
+    session = opened(registry)
+    race = session.adopt(FakeRace())
+    race.start()
+    reader = opened(registry, owner="b" * 32, watch=session.entry.token)
+    race.pause()
+    assert reader.pump()  # its owner may resume it
+    assert not reader.pump(watched=False)
+    race.stop()
+    assert not reader.pump()
+
+
 def test_a_link_to_a_run_that_is_gone_says_so(registry):
     session = opened(registry, watch="f" * 32)
     assert "no longer there" in str(session.problem)
