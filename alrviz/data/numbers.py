@@ -143,7 +143,8 @@ def parse_dates(column: TextColumn, *, day_first: bool) -> tuple[pd.Series, str]
         if len(fitting) > 1:
             order = "day" if chosen.startswith("%d") else "month"
             note = f"dates in {column.name!r} are read {order} first, as {texts[0]!r} can be read both ways"
-        values = np.append(parsed[chosen].to_numpy(), np.datetime64("NaT"))
+        values = parsed[chosen].to_numpy()
+        values = np.append(values, np.array("NaT", values.dtype))
         return pd.Series(values[column.codes], name=column.name), note
     return None
 

@@ -5,6 +5,7 @@ own signature, with their defaults), "Attributes" and "References" (those that t
 """
 
 from dataclasses import fields
+from inspect import cleandoc
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
@@ -109,7 +110,7 @@ _MODELS = {
     "one": "has all w = 1",
     "anje": "is the generative model of the same order",
 }
-_PLACE = "    {parameters}"
+_PLACE = "{parameters}"
 _WIDTH = 112
 
 Class = TypeVar("Class", bound=type)
@@ -118,14 +119,14 @@ Class = TypeVar("Class", bound=type)
 def documented(cls: Class) -> Class:
     """Fill in the place `{parameters}` of a dataclass's docstring; a decorator."""
     family: str = cls._family  # type: ignore[attr-defined]
-    doc = cls.__doc__ or ""
+    doc = cleandoc(cls.__doc__ or "")  # Python 3.13 has taken the indentation away, those before it have not
     own = {field.name: field.default for field in fields(cls) if field.init}
     parameters = [_parameter(family, name, own[name]) for name in PARAMETERS if name in own]
     attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in ATTRIBUTES.items()]
     cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in REFERENCES.items() if tag in doc]
     sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
     text = "\n\n".join("\n".join([title, "-" * len(title), *entries]) for title, entries in sections if entries)
-    cls.__doc__ = doc.replace(_PLACE, indent(text, "    "))
+    cls.__doc__ = doc.replace(_PLACE, text)
     return cls
 
 

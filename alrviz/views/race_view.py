@@ -57,14 +57,13 @@ class RaceView(Viewer):
     Args:
         race: what `alrviz.race` returned (or a race that was recorded).
         again: called when Run or Step is pressed after the race has ended or its settings are outdated; returns the
-        race
-            to run next, or None. Without it the same recipes race once more.
+            race to run next, or None. Without it the same recipes race once more.
         wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
             has a periodic callback of its own.
 
     >>> import alrviz
-    >>> view = alrviz.RaceView(alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr"),
-    alrviz.Recipe("alr")]))
+    >>> recipes = [alrviz.Recipe("lr"), alrviz.Recipe("alr")]
+    >>> view = alrviz.RaceView(alrviz.race(alrviz.load_demo("led", rows=300), recipes))
     """
 
     measure = param.Selector(default="nll", objects=list(MEASURES), doc="What the picture shows: a key of `MEASURES`.")
