@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,3 +166,8 @@ class Explorer:
             }""",
             [name, base64.b64encode(data).decode()],
         )
+
+
+def say(*lines: str) -> None:
+    """Write figures that are told, not asserted (`pytest -s` shows them)."""
+    sys.stdout.write("\n".join(["", *lines, ""]))

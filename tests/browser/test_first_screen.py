@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.browser.steps import Explorer
+from tests.browser.steps import Explorer, say
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -39,7 +39,7 @@ def test_a_recorded_race_is_there_at_first_paint_and_a_live_one_takes_its_place(
     explorer.open()
     explorer.wait(lambda: explorer.js("firstPaint.picture && firstPaint.recorded"), "the recorded race")
     first = explorer.js("firstPaint")
-    print(f"\nthe recorded curve after {first['picture']} ms, its label after {first['recorded']} ms")
+    say(f"the recorded curve after {first['picture']} ms, its label after {first['recorded']} ms")
     assert set(first["racers"]) == {"lr", "alr"}
     assert min(first["racers"].values()) > 10
     assert not first["live"]
@@ -66,7 +66,7 @@ def test_points_come_within_two_seconds_of_run_and_equal_the_trace(explorer: Exp
     if counts[2.0] < 3 and beat > 100:
         explorer.wait(lambda: explorer.fewest() >= 3, "three points a racer")
         pytest.skip(f"the machine is overloaded: an empty answer takes {beat:.0f} ms")
-    print(f"\npoints per racer {counts}; an empty answer takes {beat:.0f} ms")
+    say(f"points per racer {counts}; an empty answer takes {beat:.0f} ms")
     assert counts[2.0] >= 3
     assert counts[3.0] > counts[2.0]
     explorer.stop.click()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tests.browser.steps import Explorer
+from tests.browser.steps import Explorer, say
 from tests.conftest import Served
 
 pytestmark = pytest.mark.browser
@@ -42,10 +42,12 @@ class Stop:
 
 def told(what: str, stops: list[Stop]) -> None:
     """Print the figures, and hold their median to 200 ms where the machine answers at all."""
-    print(f"\n{what}: stopped after (an empty request beside it), in ms")
-    print(*(f"  {stop.ms:5.0f} ({stop.beat:.0f})  {stop.state}" for stop in stops), sep="\n")
     middle, beat = statistics.median(stop.ms for stop in stops), statistics.median(stop.beat for stop in stops)
-    print(f"  median {middle:.0f} ({beat:.0f})")
+    say(
+        f"{what}: stopped after (an empty request beside it), in ms",
+        *(f"  {stop.ms:5.0f} ({stop.beat:.0f})  {stop.state}" for stop in stops),
+        f"  median {middle:.0f} ({beat:.0f})",
+    )
     assert middle < 200 or beat > 50
 
 
