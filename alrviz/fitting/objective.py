@@ -90,12 +90,16 @@ class LinearObjective:
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass."""
         dz = self._spread(self.scale * direction, change=True)
-        product = self.scale * self._gather(self.rows.curve(point.z, dz))
+        product = self.scale * self._gather(self.rows.curve(point.z, dz, self._stop))
         return product if self._q is None else product + self._q * direction
 
     def along(self, point: Point, direction: Floats) -> "Line":
         """Return the line through `point` along `direction`: one forward pass."""
         return Line(self, point, direction, self._spread(self.scale * direction, change=True))
+
+    def trial(self, z: Floats, dz: Floats, t: float) -> tuple[float, float, float]:
+        """Return NLL and its two derivatives along the scores z + t dz: a softmax pass."""
+        return self.rows.trial(z, dz, t, self._stop)
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (|scale| N), scale 0 left out: what must be small at the optimum."""
@@ -136,7 +140,7 @@ class LinearObjective:
         return self._settle(w, point.z, line.dz, t, self.rows.scores(), line.dz)
 
     def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
-        sums = self.rows.settle(z, dz, t, out, residual)
+        sums = self.rows.settle(z, dz, t, out, residual, self._stop)
         gradient = self._gather(residual)
         gradient *= self.scale
         if self._q is not None:
@@ -183,7 +187,7 @@ class Line:
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""
-        nll, slope, curvature = self.objective.rows.trial(self.start.z, self.dz, t)
+        nll, slope, curvature = self.objective.trial(self.start.z, self.dz, t)
         first, second = self._bend
         value = nll + self.start.penalty + t * (first + 0.5 * t * second)
         return value, slope + first + t * second, curvature + second

@@ -73,7 +73,7 @@ class CellSpace:
     n_cells: int = field(init=False)
 
     def __post_init__(self) -> None:
-        levels = np.ascontiguousarray(self.levels, np.int64)
+        levels = np.array(self.levels, np.int64)  # a copy: one that is only read would have kernels compiled anew
         a, n = len(levels), self.order
         check_order(a, n)
         n_cells = count_cells(levels, n)

@@ -12,7 +12,7 @@ no part writes where another does, nothing is reduced, and the bits are the same
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,15 @@ CHUNK = score_kernels.CHUNK
 # noticed at once. Below the second figure waking other threads costs more than it saves.
 _CALL = 4_000_000
 _SMALL = 200_000
+# Look-ups that a softmax pass takes as long as, a row.
+_SOFTMAX = 32
 # Bytes of a table that stay in a core's cache beside the rows. A table four times as large is taken a few tuples at a
 # time over many rows: 2.6 ns a look-up against 9 where each chunk of rows asks for all of 27 MiB (8 lanes).
 _CACHED = 256 * 1024
+
+# A read-only array (a column of pandas, a memory map of joblib) is another type to numba: for it every kernel would be
+# compiled anew, in the middle of a fit.
+_AS_COMPILED: tuple[Literal["C_CONTIGUOUS"], Literal["WRITEABLE"]] = ("C_CONTIGUOUS", "WRITEABLE")
 
 Floats = NDArray[np.float64]
 
@@ -93,9 +99,9 @@ class Rows:
         n_jobs: int | None = None,
     ):
         wide = codes.dtype.itemsize > 2
-        self.codes = np.ascontiguousarray(codes, np.uint32 if wide else np.uint16)
-        self.y = np.ascontiguousarray(y, np.int32)
-        self.weights = np.ascontiguousarray(weights, np.float64)
+        self.codes = np.require(codes, np.uint32 if wide else np.uint16, _AS_COMPILED)
+        self.y = np.require(y, np.int32, _AS_COMPILED)
+        self.weights = np.require(weights, np.float64, _AS_COMPILED)
         self.gaps = np.array([bool((column >= top).any()) for column, top in zip(self.codes, levels, strict=True)])
         self.n_rows = len(self.y)
         self.n_classes = n_classes
@@ -163,18 +169,26 @@ class Rows:
         self._by_tuples(layout, work, stop)
         return counts
 
-    def trial(self, z: Floats, dz: Floats, t: float) -> tuple[float, float, float]:
+    def trial(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER) -> tuple[float, float, float]:
         """Return NLL, first and second derivative with respect to t at z + t dz."""
         parts = self._parts(3)
 
         def work(begin: int, end: int) -> None:
             score_kernels.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
-        self._by_rows(work)
+        self._by_rows(work, stop)
         nll, slope, curvature = parts.sum(axis=0)
         return float(nll), float(slope), float(curvature)
 
-    def settle(self, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats | None) -> Sums:
+    def settle(
+        self,
+        z: Floats,
+        dz: Floats | None,
+        t: float,
+        out: Floats,
+        residual: Floats | None,
+        stop: StopToken = NEVER,
+    ) -> Sums:
         """Write z + t dz to `out` (without dz: `out` is z) and its residuals to `residual`, if given; return the sums.
 
         `residual` may be `dz`.
@@ -191,23 +205,23 @@ class Rows:
                 z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
             )
 
-        self._by_rows(work)
+        self._by_rows(work, stop)
         return Sums(*map(float, parts.sum(axis=0)))
 
-    def curve(self, z: Floats, dz: Floats) -> Floats:
+    def curve(self, z: Floats, dz: Floats, stop: StopToken = NEVER) -> Floats:
         """Overwrite `dz` with the change of the residuals it makes at z: weight * p * (dz - sum_k p_k dz_k)."""
 
         def work(begin: int, end: int) -> None:
             score_kernels.curve(z, dz, self.weights, self.n_classes, begin, end)
 
-        self._by_rows(work)
+        self._by_rows(work, stop)
         return dz
 
     def with_weights(self, weights: Floats) -> "Rows":
         """Return the same rows, sharing their codes, with other weights."""
         other = object.__new__(Rows)
         other.__dict__.update(self.__dict__)
-        other.weights = np.ascontiguousarray(weights, np.float64)
+        other.weights = np.require(weights, np.float64, _AS_COMPILED)
         return other
 
     def _where(self, layout: Layout) -> tuple[object, ...]:
@@ -241,9 +255,14 @@ class Rows:
         held = int(_CACHED * layout.n_tuples / size)
         return max(1, held // row_kernels.GROUP) * row_kernels.GROUP
 
-    def _by_rows(self, work: Callable[[int, int], None]) -> None:
-        segments = self._row_segments(8)  # a softmax pass costs about as much as eight look-ups
-        share(lambda part: work(*segments[part]), len(segments), self._jobs(8))
+    def _by_rows(self, work: Callable[[int, int], None], stop: StopToken) -> None:
+        segments = self._row_segments(_SOFTMAX)
+
+        def part(k: int) -> None:
+            stop.check()
+            work(*segments[k])
+
+        share(part, len(segments), self._jobs(8))
 
     def _by_tuples(self, layout: Layout, work: Callable[[int, int, int, int], None], stop: StopToken) -> None:
         jobs = min(self._jobs(layout.n_tuples), max(1, layout.n_tuples))

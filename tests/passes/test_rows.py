@@ -67,7 +67,7 @@ def test_small_calls_are_really_small(monkeypatch):
     assert rows._tuple_spans(0) == [(0, 0)]
 
 
-def test_every_pass_of_tables_asks_the_stop_token():
+def test_every_pass_asks_the_stop_token():
     rows = Rows(np.zeros((6, 50), np.uint8), np.zeros(50, int), np.ones(50), LEVELS, 5, 1)
     layout, stop = CellSpace(LEVELS, 2).layout, StopToken()
     table, z = rows.table(layout), rows.scores()
@@ -77,6 +77,9 @@ def test_every_pass_of_tables_asks_the_stop_token():
         lambda: rows.forward_change(layout, table, np.zeros(5), stop=stop),
         lambda: rows.scatter(layout, z, table, stop=stop),
         lambda: rows.count(layout, stop=stop),
+        lambda: rows.trial(z, z, 0.0, stop),
+        lambda: rows.settle(z, None, 0.0, z, None, stop),
+        lambda: rows.curve(z, z, stop),
     ):
         with pytest.raises(Stopped):
             work()
@@ -106,6 +109,18 @@ def test_rows_with_other_weights_share_their_codes_and_leave_the_first_alone():
     assert other.codes is rows.codes
     assert other.weights.tolist() == [0, 1, 2, 3, 4]
     assert rows.weights.tolist() == [1] * 5
+
+
+def test_arrays_that_may_only_be_read_are_of_the_types_that_are_compiled():
+    given = [np.zeros((6, 5), np.uint16), np.zeros(5, np.int32), np.ones(5)]
+    for array in given:
+        array.flags.writeable = False
+    rows = Rows(*given, LEVELS, 2, 1)
+    weighted = rows.with_weights(given[2])
+    assert all(array.flags.writeable for array in (rows.codes, rows.y, rows.weights, weighted.weights))
+    levels = LEVELS.copy()
+    levels.flags.writeable = False
+    assert CellSpace(levels, 2).layout.levels.flags.writeable
 
 
 def test_room_given_by_the_caller_is_used():
