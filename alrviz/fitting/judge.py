@@ -3,9 +3,12 @@
 import math
 from collections import deque
 
+import numpy as np
+
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
+from alrviz.passes.rows import Floats
 
 # Over how many steps the decrease is judged: one lucky short step ends nothing.
 WINDOW = 5
@@ -60,7 +63,14 @@ class Judge:
             return outcome
         fresh = self._objective.scores(state.point.w)[:, : self._objective.n_classes]
         kept = state.point.z[:, : self._objective.n_classes]
-        apart = float(abs(fresh - kept).max(initial=0.0)) / max(1.0, float(abs(fresh).max(initial=0.0)))
+        size = _largest(fresh)
+        fresh -= kept  # in place: one more array of scores would be the most memory a fit ever takes
+        apart = _largest(fresh) / max(1.0, size)
         if apart <= SCORES_AGREE:
             return outcome
         return Outcome(FAILED, f"scores kept along the run and recomputed from the weights differ by {apart:.1e}")
+
+
+def _largest(values: Floats) -> float:
+    """Return the largest absolute value; NaN if there is one."""
+    return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))

@@ -5,6 +5,7 @@ that occur is found by looking at (a sample of) the tuples, and the bytes follow
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from alrviz.errors import MemoryLimitError
 from alrviz.fitting.memory import free_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.snapshots import LIMIT
-from alrviz.models.space import MOST_CELLS, check_order, count_cells
+from alrviz.models.space import MOST_CELLS, check_order, count_cells, count_parameters
 from alrviz.passes.rows import lanes_of
 from alrviz.passes.speed import Work, seconds_per_pass
 from alrviz.stop import NEVER, StopToken
@@ -77,8 +78,9 @@ def price(
     size = _bytes(len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, recipe)
     allowed = free_memory() // 2 if max_memory is None else max_memory
     seconds = seconds_per_pass(Work(n_rows, n_tuples, n_classes, seen)) if timed and cells <= MOST_CELLS else None
-    parameters = n_classes * (1 + cells)
-    return Price(parameters, seen, size, seconds, allowed, _refusal(order, cells, size, allowed))
+    return Price(
+        count_parameters(levels, order, n_classes), seen, size, seconds, allowed, _refusal(order, cells, size, allowed)
+    )
 
 
 def price_of(
@@ -92,10 +94,11 @@ def price_of(
     """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated."""
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
-    bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
-    if bound.refused and count_cells(encoded.levels, int(recipe.params["order"])) > MOST_CELLS:
-        return bound
-    seen = estimate_seen(encoded, int(recipe.params["order"]), stop)
+    order = int(recipe.params["order"])
+    if count_cells(encoded.levels, order) > MOST_CELLS:  # too many to look for
+        return price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
+    check_order(encoded.n_columns, order)
+    seen = estimate_seen(encoded, order, stop)
     return price(*shape, cells_seen=seen, n_heldout=heldout, max_memory=max_memory, timed=timed)
 
 
@@ -110,8 +113,6 @@ def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER) -> in
     a = encoded.n_columns
     n_tuples = comb(a, order)
     if n_tuples <= SAMPLE:
-        from itertools import combinations
-
         chosen = np.array(list(combinations(range(a), order)))
     else:  # a fixed seed: the same table has the same price
         rng = np.random.default_rng(0)
@@ -156,7 +157,8 @@ def _bytes(
     rows = n_rows + n_heldout
     codes = rows * (a * 3 + 12)
     steps = int(recipe.params.get("max_iter", 0))
-    scores = 8 * padded * ((3 if steps else 2) * n_rows + n_heldout)
+    # of the point before, of this one, and of the line between them or, once that is gone, of the held-out rows
+    scores = 8 * padded * ((2 if steps else 1) * n_rows + max(n_rows, n_heldout))
     space = n_tuples * (order * 12 + 16)
     dense = cells + n_tuples
     table = 8 * dense * padded
