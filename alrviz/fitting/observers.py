@@ -9,7 +9,11 @@ from collections.abc import Callable
 
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers import State
-from alrviz.passes.rows import Floats, Rows, Sums
+from alrviz.models.linear import LinearModel
+from alrviz.models.parameterisation import anje_phi
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Rows, Sums
+from alrviz.stop import NEVER, StopToken
 
 Observer = Callable[[State], dict[str, float]]
 
@@ -56,6 +60,13 @@ def heldout(objective: LinearObjective, rows: Rows) -> Observer:
     return observe
 
 
-def constant_log_loss(log_p: Floats, rows: Rows) -> float:
-    """Return the log loss per row on `rows` of a model that gives every row the same log probabilities (C,)."""
-    return float(-(log_p[rows.y] * rows.weights).sum() / rows.weights.sum())
+def baselines(tables: Tables, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
+    """Return the log losses per row that a curve is compared with: class shares, and AnJE where smoothing allows it."""
+    stop.check()
+    total = float(rows.weights.sum())
+    found = {"class_shares": -float((tables.log_pi[rows.y] * rows.weights).sum()) / total}
+    if tables.smoothing > 0:
+        phi = anje_phi(tables)
+        z = LinearModel(tables.space, tables.seen, phi[:-1], phi[-1]).forward(rows, stop)
+        found["anje"] = rows.settle(z, None, 0.0, z, None, stop).nll / total
+    return found

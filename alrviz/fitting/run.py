@@ -25,9 +25,8 @@ from alrviz.fitting.snapshots import Snapshots
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.trace import Trace
-from alrviz.fitting.worker import Worker
+from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import parameterise
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 from alrviz.passes.warm import warm_for
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Run:
+class Run(Driven):
     """One fit.
 
     Args:
@@ -98,31 +97,11 @@ class Run:
 
     # -- driving ------------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Fit on a thread of its own; the same as `resume`."""
-        self._worker.resume()
-
-    def resume(self) -> None:
-        """Go on after a pause."""
-        self._worker.resume()
-
-    def pause(self) -> None:
-        """Take no further step once the present one has ended."""
-        self._worker.pause()
-
-    def step(self, count: int = 1) -> None:
-        """Take `count` steps on the run's thread, then pause."""
-        self._worker.step(count)
-
     def stop(self) -> None:
         """End the run at once, from any state and thread: no step is added after this returns."""
         self._end(Outcome(STOPPED, "stopped on request"))
         self._stop.stop()
         self._worker.stop()
-
-    def join(self, timeout: float | None = None) -> bool:
-        """Wait until the run's thread has ended; returns whether it has."""
-        return self._worker.join(timeout)
 
     def steps(self) -> Iterator[Step]:
         """Yield the remaining steps, fitting in this thread; an error is raised here and ends the run."""
@@ -155,10 +134,11 @@ class Run:
 
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
+        limits = {"n_jobs": self._n_jobs, "max_memory": self._max_memory}
         if self.dataset is None and self._prepared is not None:
-            other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, n_jobs=self._n_jobs)
+            other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
-            other = Run(self.dataset, self.recipe, n_jobs=self._n_jobs, max_memory=self._max_memory)
+            other = Run(self.dataset, self.recipe, **limits)
         while len(other.trace) <= index and other.advance() is not None:
             pass
         return other
@@ -302,7 +282,11 @@ class Run:
         stop.check()
         self.activity = "counting cells"
         self._tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"], stop)
-        self._baselines(prepared, self._tables, stop)  # before the objective: both hold a table of all cells
+        # before the objective: both hold a table of all cells
+        for prefix, rows in (("", prepared.rows), ("heldout_", prepared.heldout_rows)):
+            if rows is not None:
+                found = observers.baselines(self._tables, rows, stop)
+                self.trace.baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
         classes = prepared.encoded.classes
         fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
@@ -313,23 +297,3 @@ class Run:
             self.trace.heldout_rows = float(prepared.heldout_rows.weights.sum())
         self.activity = "fitting"
         self._fit = fit
-
-    def _baselines(self, prepared: Prepared, tables: Tables, stop: StopToken) -> None:
-        """The log losses that every curve is compared with: class shares, and AnJE of the same order."""
-        sets = {"": prepared.rows, "heldout_": prepared.heldout_rows}
-        finite = tables.smoothing > 0
-        model = LinearModel(tables.space, tables.seen, *_anje(tables)) if finite else None
-        for prefix, rows in sets.items():
-            if rows is None:
-                continue
-            stop.check()
-            self.trace.baseline[f"{prefix}class_shares"] = observers.constant_log_loss(tables.log_pi, rows)
-            if model is not None:
-                z = model.forward(rows, stop)
-                total = float(rows.weights.sum())
-                self.trace.baseline[f"{prefix}anje"] = rows.settle(z, None, 0.0, z, None).nll / total
-
-
-def _anje(tables: Tables) -> tuple[Floats, Floats]:
-    phi = parameterise("lr", tables).weights_of("anje")
-    return phi[:-1], phi[-1]

@@ -4,6 +4,35 @@ import threading
 from collections.abc import Callable
 
 
+class Driven:
+    """What may be done with work that takes turns on a thread of its own: the steps of a run, the rounds of a race.
+
+    A subclass sets `_worker`. Its `stop` is its own: it ends more than the thread.
+    """
+
+    _worker: "Worker"
+
+    def start(self) -> None:
+        """Begin on a thread of its own; the same as `resume`."""
+        self._worker.resume()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._worker.resume()
+
+    def pause(self) -> None:
+        """Take no further step once the present one has ended."""
+        self._worker.pause()
+
+    def step(self, count: int = 1) -> None:
+        """Take `count` steps (in a race: every racer does), then pause."""
+        self._worker.step(count)
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until the thread has ended; returns whether it has."""
+        return self._worker.join(timeout)
+
+
 class Worker:
     """Calls `turn` again and again on a thread of its own until it returns False.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.fitting.worker import Worker
+from alrviz.fitting.worker import Driven, Worker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Race:
+class Race(Driven):
     """Racers on one data set; made by `race`, nothing runs until `start` or `step`.
 
     Attributes:
@@ -36,31 +36,11 @@ class Race:
         self.runs = tuple(Run(dataset, recipe, **limits) for recipe in self.recipes)
         self._worker = Worker(self._round, "alrviz-race")
 
-    def start(self) -> None:
-        """Race on a thread of its own; the same as `resume`."""
-        self._worker.resume()
-
-    def resume(self) -> None:
-        """Go on after a pause."""
-        self._worker.resume()
-
-    def pause(self) -> None:
-        """Take no further round once the present one has ended."""
-        self._worker.pause()
-
-    def step(self, count: int = 1) -> None:
-        """Let every racer take `count` steps, then pause."""
-        self._worker.step(count)
-
     def stop(self) -> None:
         """End every run at once: no step is added after this returns."""
         for run in self.runs:
             run.stop()
         self._worker.stop()
-
-    def join(self, timeout: float | None = None) -> bool:
-        """Wait until the race's thread has ended; returns whether it has."""
-        return self._worker.join(timeout)
 
     @property
     def ended(self) -> bool:

@@ -79,6 +79,12 @@ def test_resuming_from_a_step_replays_to_it_bit_for_bit():
     assert whole.replay(10_000).outcome == whole.outcome
 
 
+def test_a_replay_keeps_the_limit_on_memory():
+    encoded = table()
+    run = drain(Run.of(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
+    assert run.replay(1).price.allowed == 10**9
+
+
 def test_threads_change_nothing():
     encoded = table(6000, (6, 5, 4, 7, 6, 5), 3, seed=1)
     recipe = Recipe("alr", order=2, alpha=0.0, max_iter=12, tol=0.0)
