@@ -5,7 +5,7 @@ elsewhere. Of the run only the model, the counts and the trace are kept: no rows
 """
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -205,8 +205,3 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
                 f"{FORMAT}: read it with the version that wrote it, or fit again"
             )
         super().__setstate__(state)
-
-
-def parameter_names(estimator: type[CellClassifier]) -> list[str]:
-    """Return the constructor's parameters."""
-    return [field.name for field in fields(estimator) if field.init]

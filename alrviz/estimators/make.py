@@ -1,5 +1,6 @@
 """From a recipe to the estimator that fits it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
@@ -34,6 +35,8 @@ def make_estimator(
     cls = _CLASSES[recipe.family]
     own = cls._get_param_names()
     params = {name: value for name, value in recipe.params.items() if name in own}
+    if isinstance(params.get("class_weight"), Mapping):
+        params["class_weight"] = dict(params["class_weight"])  # the recipe's cannot be copied, so not cloned
     return cls(
         **params,
         discretize=recipe.discretize,

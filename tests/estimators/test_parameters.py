@@ -1,6 +1,7 @@
 """Constructor parameters: one registry of defaults and values, one text for each, recipes there and back."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -85,6 +86,13 @@ def test_make_estimator_fits_what_a_run_of_the_recipe_fits():
         model = make_estimator(recipe).fit(dataset.X, dataset.y)
     np.testing.assert_array_equal(model.weights_, run.state.point.w)
     assert [step.objective for step in model.trace_] == [step.objective for step in run.trace]
+
+
+def test_class_weights_of_a_recipe_are_cloned_and_pickled():
+    recipe = Recipe("lr", class_weight={"k0": 2.0}, holdout=0.0)
+    model = make_estimator(recipe)
+    assert clone(model).to_recipe() == recipe
+    assert pickle.loads(pickle.dumps(model)).to_recipe() == recipe
 
 
 def test_make_estimator_takes_recipes():
