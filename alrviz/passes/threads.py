@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from numbers import Integral
 
 from alrviz.errors import RecipeError
 
@@ -24,13 +25,14 @@ def available_threads() -> int:
         return max(1, os.cpu_count() or 1)
 
 
-def resolve_jobs(n_jobs: int | None) -> int:
+def resolve_jobs(n_jobs: object) -> int:
     """Return the number of threads that `n_jobs` asks for: None or -1 all, -2 all but one, k at most k."""
     if n_jobs is None:
         return available_threads()
-    if isinstance(n_jobs, bool) or int(n_jobs) != n_jobs or n_jobs == 0:
+    wanted = 0 if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) else int(n_jobs)
+    if wanted == 0:
         raise RecipeError(f"n_jobs={n_jobs!r} does not fit; expected a whole number of threads, or None or -1 for all")
-    return min(int(n_jobs), available_threads()) if n_jobs > 0 else max(1, available_threads() + 1 + int(n_jobs))
+    return min(wanted, available_threads()) if wanted > 0 else max(1, available_threads() + 1 + wanted)
 
 
 def _executor() -> ThreadPoolExecutor:

@@ -71,7 +71,7 @@ def test_n_jobs_as_scikit_learn_counts_them():
     assert resolve_jobs(-(10**6)) == 1
 
 
-@pytest.mark.parametrize("bad", [0, True, 1.5])
+@pytest.mark.parametrize("bad", [0, True, 1.5, 2.0, "2", "all", float("nan")])
 def test_other_n_jobs_are_refused(bad):
     with pytest.raises(RecipeError, match=r"n_jobs=.* does not fit; expected a whole number of threads"):
         resolve_jobs(bad)
