@@ -117,7 +117,7 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
         return _finish(
             name,
             kind,
-            [str(int(value)) if value % 1 == 0 and abs(value) < 1e15 else repr(value) for value in values],
+            [str(int(value)) if value % 1 == 0 and abs(value) < 1e15 else repr(value) for value in seen.tolist()],
             values,
             None,
             any_missing and keep_missing,

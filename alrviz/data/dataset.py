@@ -225,7 +225,7 @@ def _build(
     for column in values:
         stop.check()
         if column.name == target:
-            shown, parsed = _target_column(column, classes, target), column.series
+            shown, parsed = _target_column(target, classes), column.series
             digests.append(digest_series(classes, stop))
         else:
             shown, parsed = _feature_column(column, kinds.get(column.name), table)
@@ -249,7 +249,7 @@ def _build(
     )
 
 
-def _target_column(column: Values, classes: pd.Series, target: str) -> Column:
+def _target_column(target: str, classes: pd.Series) -> Column:
     return Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
 
 

@@ -26,7 +26,7 @@ def digest_series(series: pd.Series, stop: StopToken) -> str:
         head, values = "number", series.to_numpy(dtype=np.float64)
         values = np.where(np.isnan(values), np.nan, values) + 0.0  # one NaN, and -0 is 0
     digest = hashlib.sha256(head.encode("utf-8"))
-    content = memoryview(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)).cast("B")
+    content = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).data.cast("B")
     for start in range(0, len(content), PIECE):
         stop.check()
         digest.update(content[start : start + PIECE])

@@ -47,8 +47,8 @@ ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attr
 class Readable(Protocol):
     """An open binary file, as far as it is used here."""
 
-    def read(self, size: int, /) -> bytes:
-        """Return up to `size` bytes, none at the end."""
+    def read(self, size: int, /) -> bytes | str:
+        """Return up to `size` bytes, none at the end; text is refused."""
         ...
 
 
@@ -68,6 +68,7 @@ def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
     Raises `TableError` where the bytes are too many, or the compression is damaged, and `FileNotFoundError` with the
     nearest name in that folder.
     """
+    data: Buffer
     if isinstance(source, bytes | bytearray | memoryview):
         check_bytes(len(source), limits)
         data = bytes(source)

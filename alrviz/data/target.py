@@ -38,12 +38,9 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
 
 def _quartiles(series: pd.Series) -> tuple[pd.Series, list[str]]:
     numbers = series.to_numpy(dtype=np.float64)
-    cuts = (
-        np.unique(np.quantile(numbers[~np.isnan(numbers)], (0.25, 0.5, 0.75), method="lower"))
-        if series.notna().any()
-        else []
-    )
-    cuts = [cut for cut in cuts if cut < np.nanmax(numbers)]
+    present = numbers[~np.isnan(numbers)]
+    quarters = np.unique(np.quantile(present, (0.25, 0.5, 0.75), method="lower")) if len(present) else present
+    cuts = [cut for cut in quarters if cut < present.max()]
     texts = [number_text(cut) for cut in cuts]
     labels = [
         f"Q{i + 1}: {low} to {high}" for i, (low, high) in enumerate(zip(["", *texts], [*texts, ""], strict=True))

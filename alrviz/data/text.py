@@ -87,7 +87,8 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> tu
     words; a column of signs (+, -) or single letters has it as a level, and then it is one in the whole table.
     """
     present: set[str] = set()
-    dash_gap, dash_level = [], []
+    dash_gap: list[str] = []
+    dash_level: list[str] = []
     candidates = pa.array(MISSING, type=pa.string())
     for column in columns:
         stop.check()
