@@ -47,7 +47,10 @@ class Work:
 
 
 def machine_factor() -> float:
-    """Return this machine's time over the reference machine's for the same small pass; measured once, about 10 ms."""
+    """Return this machine's time over the reference machine's for the same small pass; measured once.
+
+    It takes about 10 ms, and what compiling takes where the kernels are not ready.
+    """
     global _factor
     with _lock:
         if _factor is None:
