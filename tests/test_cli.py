@@ -142,7 +142,7 @@ def test_without_a_port_the_next_free_one_is_taken_and_ctrl_c_ends_it():
             assert "Traceback" not in process.stdout.read()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="compiles every variant of every kernel anew")
 def test_warm_says_how_many_kernels_and_leaves_them_on_disk(tmp_path):
     done = run("warm", NUMBA_CACHE_DIR=str(tmp_path), timeout=300)
     assert done.returncode == 0, done.stderr

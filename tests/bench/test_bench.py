@@ -62,7 +62,7 @@ def test_race_reads_a_file(tmp_path, capsys):
     assert "small: 40 rows, 2 columns, 2 classes" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="every price is measured in a process of its own, which imports everything anew")
 def test_price_prints_a_row_an_order(capsys):
     assert bench.main(["price", *SMALL, "--orders", "1", "2", "--iterations", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
