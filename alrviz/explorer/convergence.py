@@ -395,6 +395,11 @@ class ConvergencePage:
     def on_hidden(self) -> None:
         """Nothing to do: a race goes on while its page is behind another."""
 
+    def close(self) -> None:
+        """End the threads' work; the race is the registry's."""
+        for job in self._jobs.values():
+            job.cancel()
+
 
 def recorded_text() -> str:
     """The recorded race of the first screen."""

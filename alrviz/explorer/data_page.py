@@ -341,6 +341,11 @@ class DataPage:
     def on_hidden(self) -> None:
         """Nothing to do: threads end by themselves."""
 
+    def close(self) -> None:
+        """End the threads' work."""
+        for job in self._jobs.values():
+            job.cancel()
+
     # ---- export ------------------------------------------------------------------------------------------------
 
     def _columns_csv(self) -> Any:

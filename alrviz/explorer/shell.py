@@ -1,8 +1,9 @@
 """The frame around every page: header with the drop strip, navigation rail, drawer, notice, link and pump.
 
 A page is a class with `title`, `icon`, `group` ("See", "Judge" or "Understand") and `slug`, made with the session. It
-has `view()` and `drawer()` (the latter may be None), called once, on its first visit, `on_shown()`, `on_hidden()`, and
-`pump()`, called every 100 ms while something runs, which returns whether the page still needs it.
+has `view()` and `drawer()` (the latter may be None), called once, on its first visit, `on_shown()`, `on_hidden()`,
+`pump()`, called every 100 ms while something runs, which returns whether the page still needs it, and `close()`, called
+when the visitor has gone.
 """
 
 from collections.abc import Sequence
@@ -49,6 +50,9 @@ class Page(Protocol):
 
     def pump(self) -> bool | None:
         """Take over what is new; returns whether there may be more."""
+
+    def close(self) -> None:
+        """The visitor has gone: end what works for nobody."""
 
 
 class Shell:
@@ -267,6 +271,13 @@ class Shell:
         if self._quiet > 20 and self._callback is not None and self._callback.running:
             self._callback.stop()
 
+    def close(self) -> None:
+        """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
+        if self.session.loading is not None:
+            self.session.loading.cancel()  # and nothing is told: there is no page any more
+        for page in self.pages.values():
+            page.close()
+
     _kept = False
 
     def _keep_session(self, keep: bool) -> None:
@@ -323,4 +334,7 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     search = pn.state.location.search if pn.state.location is not None else ""
     state = read_link(search or "")
     session.apply(state)
-    return Shell(session, page_classes)
+    shell = Shell(session, page_classes)
+    if request is not None:
+        pn.state.on_session_destroyed(lambda _: shell.close())
+    return shell

@@ -38,6 +38,9 @@ class _Page:
         self.calls.append("pump")
         return self.wants
 
+    def close(self):
+        self.calls.append("close")
+
 
 class First(_Page):
     title, icon, group, slug = "First", "looks_one", "See", "first"
@@ -113,6 +116,15 @@ def test_a_dropped_file_leads_to_the_data_page(shell):
     shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
     assert shell.session.loading is not None
     shell.session.cancel()
+
+
+def test_a_visitor_who_has_gone_has_nothing_computed(shell):
+    shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
+    loading = shell.session.loading
+    shell.close()
+    assert loading.over
+    assert loading.token.stopped
+    assert [page.calls[-1] for page in shell.pages.values()] == ["close", "close"]
 
 
 def test_what_went_wrong_elsewhere_is_told_without_a_traceback():
