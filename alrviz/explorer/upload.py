@@ -76,8 +76,8 @@ class DropStrip(pmui.FileInput):
         if self._dropped:
             return
         try:
-            data = memoryview(msg.get("data")).tobytes()  # `bytes` of a stranger's number would be as many zeros
-        except TypeError:
+            data = memoryview(msg["data"]).tobytes()  # `bytes` of a stranger's number would be as many zeros
+        except (KeyError, TypeError):
             return
         name = safe_name(str(msg.get("name", "")))
         if self._name and name != self._name:
