@@ -71,6 +71,7 @@ class Run(Driven):
         self._n_jobs = n_jobs
         self._max_memory = max_memory
         self._stop = StopToken()
+        self._advancing = threading.Lock()
         self._ending = threading.Lock()
         self._prepared: Prepared | None = None
         self._fit: Fit | None = None
@@ -110,6 +111,10 @@ class Run(Driven):
 
     def advance(self) -> Step | None:
         """Take one step in this thread and return it; None if the run has ended."""
+        with self._advancing:  # whoever asks beside the run's own thread takes turns with it: no step is made twice
+            return self._advance()
+
+    def _advance(self) -> Step | None:
         if self.outcome is not None:
             return None
         try:
@@ -205,14 +210,11 @@ class Run(Driven):
     @property
     def separation(self) -> "MappingProxyType[str, float]":
         """The separation meter: share of (cell, class) pairs with count 0, share of rows that lead, norm of phi."""
-        last = self.trace[-1].extra if len(self.trace) else {}
-        empty = self._tables.empty_share if self._tables else float("nan")
-        meter = {
-            "empty_share": empty,
-            "lead": last.get("lead", float("nan")),
-            "phi_norm": last.get("phi_norm", float("nan")),
-        }
-        return MappingProxyType(meter)
+        last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
+        empty = self._tables.empty_share if self._tables else nan
+        return MappingProxyType(
+            {"empty_share": empty, "lead": last.get("lead", nan), "phi_norm": last.get("phi_norm", nan)}
+        )
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -233,10 +235,7 @@ class Run(Driven):
                 self.outcome = outcome
 
     def _next(self) -> tuple[State, Step, Outcome | None]:
-        if self._fit is None:
-            self._prepare()
-        fit = self._fit
-        assert fit is not None
+        fit = self._fit or self._prepare()
         begin = time.perf_counter()
         if self._state is None:
             state = fit.solver.init(fit.objective, fit.w0)
@@ -267,7 +266,7 @@ class Run(Driven):
             extra=extra,
         )
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> Fit:
         recipe, stop = self.recipe, self._stop
         if self._prepared is None:
             self.activity = "encoding"
@@ -297,3 +296,4 @@ class Run(Driven):
             self.trace.heldout_rows = float(prepared.heldout_rows.weights.sum())
         self.activity = "fitting"
         self._fit = fit
+        return fit

@@ -79,6 +79,16 @@ def test_resuming_from_a_step_replays_to_it_bit_for_bit():
     assert whole.replay(10_000).outcome == whole.outcome
 
 
+def test_two_who_ask_for_steps_take_turns():
+    """A loop over the steps of a run that was also started: every step once, in order."""
+    run, alone = (make("lr", max_iter=60, tol=0.0) for _ in range(2))
+    run.start()
+    own = list(run.steps())
+    assert run.join(PATIENCE)
+    assert same_steps(drain(alone).trace, run.trace)
+    assert {step.index for step in own} <= set(range(61))
+
+
 def test_a_replay_keeps_the_limit_on_memory():
     encoded = table()
     run = drain(Run.of(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
