@@ -109,8 +109,8 @@ def _explore(options: argparse.Namespace) -> int:
     page = partial(application, dataset=dataset) if dataset is not None else application
     failures: list[Exception] = []
     server = _serve(_watched(page, failures), options)
-    host = options.address if options.address not in ("", "0.0.0.0", "::") else "localhost"
-    url = f"http://{f'[{host}]' if ':' in host else host}:{server.port}/{PATH}"
+    host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
+    url = f"http://{host}:{server.port}/{PATH}"
     if options.check:
         return _checked(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
@@ -141,6 +141,11 @@ def _serve(page: Callable[[], Any], options: argparse.Namespace) -> Server:
     for port in ports:
         try:
             return _bound(page, port, options)
+        except ValueError as error:  # Bokeh's, of an origin that it cannot compare
+            raise _Refused(
+                f"cannot serve there: {error}; expected names or IPv4 addresses, each with a port behind a colon if "
+                "it is another"
+            ) from error
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise _Refused(f"cannot serve on {options.address}: {error.strerror or error}") from error

@@ -93,6 +93,14 @@ def test_a_table_without_rows_is_refused_before_serving(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("alrviz: ")
 
 
+@pytest.mark.parametrize("arguments", [["--address", "::1"], ["--origin", "a:b:c"]])
+def test_an_address_that_origins_cannot_be_compared_with_is_refused_in_words(arguments):
+    done = run("explore", "--check", *arguments)
+    assert done.returncode == 2
+    assert f"{arguments[1]}; expected names or IPv4 addresses" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_check_sees_the_page():
     done = run("explore", "--check")
     assert done.returncode == 0, done.stderr
