@@ -164,12 +164,12 @@ class Dataset:
     @cached_property
     def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name)
         """The used features: numeric as float64, categorical and ordinal (ordered) as categories of strings."""
-        used = {name: self.frame[name] for name, kind in self.kinds.items() if kind != "ignore"}
         columns = {
-            name: series.astype(np.float64)
-            if self.kinds[name] == "numeric"
-            else as_levels(series, ordered=self.kinds[name] == "ordinal")
-            for name, series in used.items()
+            name: self.frame[name].astype(np.float64)
+            if kind == "numeric"
+            else as_levels(self.frame[name], ordered=kind == "ordinal")
+            for name, kind in self.kinds.items()
+            if kind != "ignore"
         }
         return pd.DataFrame(columns, index=self.frame.index)
 
@@ -225,7 +225,8 @@ def _build(
     for column in values:
         stop.check()
         if column.name == target:
-            shown, parsed = _target_column(target, classes), column.series
+            shown = Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
+            parsed = column.series
             digests.append(digest_series(classes, stop))
         else:
             shown, parsed = _feature_column(column, kinds.get(column.name), table)
@@ -247,10 +248,6 @@ def _build(
         table=table,
         labels=classes,
     )
-
-
-def _target_column(target: str, classes: pd.Series) -> Column:
-    return Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
 
 
 def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Column, pd.Series]:
