@@ -49,7 +49,7 @@ def assemble(
         return _assemble(rows, tables, "lr", {**_NO_STEPS, **params}, "anje", stop)
     start_model = {"zero": 0, "one": 1, "anje": "anje"}[params["start"]]
     name = "diagonal" if params.get("scale") == "diagonal" else family
-    weighted = rows if params["class_weight"] is None else _class_weighted(rows, params["class_weight"], classes)
+    weighted = class_weighted(rows, params["class_weight"], classes)
     return _assemble(weighted, tables, name, params, start_model, stop)
 
 
@@ -94,8 +94,10 @@ def _unseen(parameterisation: Parameterisation, model: object, missing: str) -> 
     return Unseen(parameterisation.unseen_phi(model), known_only=missing == "skip")
 
 
-def _class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
-    """Rows whose weights are multiplied by their class's weight, "balanced" being N / (C N_y)."""
+def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
+    """Return `rows`, their weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1."""
+    if class_weight is None:
+        return rows
     if class_weight == "balanced":
         mass = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
         factor = mass.sum() / (rows.n_classes * np.maximum(mass, np.finfo(float).tiny))

@@ -217,7 +217,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """One line that tells racers apart."""
+        """One line: what is fitted, from where, with which penalty and solver."""
         p = self.params
         if self.family == "anje":
             return f"{self.label} n={p['order']}"

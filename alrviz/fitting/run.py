@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting import observers
-from alrviz.fitting.assemble import Fit, assemble
+from alrviz.fitting.assemble import Fit, assemble, class_weighted
 from alrviz.fitting.judge import Judge
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
@@ -281,12 +281,13 @@ class Run(Driven):
         stop.check()
         self.activity = "counting cells"
         self._tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"], stop)
+        classes = prepared.encoded.classes
+        weighted = class_weighted(prepared.rows, recipe.params.get("class_weight"), classes)
         # before the objective: both hold a table of all cells
-        for prefix, rows in (("", prepared.rows), ("heldout_", prepared.heldout_rows)):
+        for prefix, rows in (("", weighted), ("heldout_", prepared.heldout_rows)):
             if rows is not None:
                 found = observers.baselines(self._tables, rows, stop)
                 self.trace.baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
-        classes = prepared.encoded.classes
         fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
         self._observers = [observers.training(fit.objective)]

@@ -166,6 +166,13 @@ def test_baselines_are_class_shares_and_anje():
     assert not any(name.startswith("heldout") for name in alone.trace[-1].extra)
 
 
+def test_baselines_of_training_rows_know_class_weights_as_the_curve_does():
+    run = make("lr", start="anje", class_weight={"class 0": 5.0}, max_iter=1)
+    start = run.advance()
+    assert run.trace.baseline["anje"] == pytest.approx(start.nll / run.trace.rows, rel=1e-13)
+    assert run.trace.rows > run.encoded.total
+
+
 def test_anje_is_one_step_and_converged():
     run = drain(run_of(table(), "anje", order=2))
     assert len(run.trace) == 1
