@@ -127,9 +127,10 @@ class Shell:
             site_url="?",
         )
         # A page follows the busy flag, which every tick of the pump raises and lowers; and at every change of a page
-        # Panel visits all models below it. Measured: 0.1 s a tick, most of what the event loop has.
+        # Panel visits all models below it. Measured: 0.1 s a tick, most of what the event loop has. It follows by
+        # another reference here, not by a plain False: that would leave the process' flag holding the page for ever.
         with edit_readonly(page):
-            page.busy = False
+            page.busy = page.param.loading
         return page
 
     def _rail(self) -> Any:

@@ -1,5 +1,8 @@
 """The frame without a browser: pages built once, the rail, the notice, the pump, what is never outside the server."""
 
+import gc
+import weakref
+
 import panel as pn
 import panel_material_ui as pmui
 import pytest
@@ -92,6 +95,14 @@ def test_the_page_does_not_follow_panels_busy_flag(shell):
     finally:
         with edit_readonly(pn.state):
             pn.state.busy = False
+
+
+def test_nothing_of_the_process_holds_a_page_whose_visitor_has_gone():
+    shell = Shell(Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False)), [First, Second])
+    gone = weakref.ref(shell)
+    del shell
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_tick_asks_the_page_shown_and_says_that_the_run_is_looked_at(shell):
