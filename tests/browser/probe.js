@@ -141,9 +141,23 @@ window.probe = (() => {
     return false;
   };
 
+  /** The dialog, drawer or menu in front of the page, if there is one. */
+  const layer = () => {
+    let front = null;
+    for (const element of all())
+      if (element.matches(".MuiModal-root, .MuiPopover-root, [role=dialog]") && shown(element)) front = element;
+    return front;
+  };
+  const inside = (element, around) => {
+    for (let up = element; up; up = parent(up)) if (up === around) return true;
+    return false;
+  };
+
   /** Pairs of texts that lie over each other. */
   const overlaps = () => {
-    const found = pieces();
+    const front = layer();
+    const found = pieces().filter((piece) => (!front || inside(piece.element, front)) &&
+      !piece.element.closest("[role=tooltip]"));
     const pairs = [];
     found.forEach((a, i) => found.slice(i + 1).forEach((b) => {
       if (a.element === b.element) return;
@@ -183,8 +197,8 @@ window.probe = (() => {
     const named = (e) => `${e.tagName.toLowerCase()}.${String(e.className).slice(0, 60)}`;
     const pairs = [];
     for (const bar of bars)
-      for (let up = parent(bar); up; up = parent(up))
-        if (bars.includes(up)) pairs.push(`${named(bar)} (${bar.scrollHeight} in ${bar.clientHeight}) in ${named(up)}`);
+      for (let up = bar; up && getComputedStyle(up).position !== "fixed"; up = parent(up))
+        if (up !== bar && bars.includes(up)) pairs.push(`${named(bar)} (${bar.scrollHeight} in ${bar.clientHeight}) in ${named(up)}`);
     return pairs;
   };
   const sideways = () => {
@@ -214,6 +228,8 @@ window.probe = (() => {
     for (const element of all()) {
       if (!element.matches(WHAT) || !usable(element)) continue;
       if (element.matches(".bk-root canvas, input[type=hidden], [tabindex='-1'][role=option]")) continue;
+      const group = element.closest("[role=group], [role=radiogroup], [role=tablist]");
+      if (group && element.tabIndex < 0) continue; // one of the group is reached by Tab, the others by arrows
       if (shown(element) || element.matches("input[type=file], input[type=checkbox]")) found.push(element);
     }
     return found;
@@ -241,5 +257,21 @@ window.probe = (() => {
   };
   const reachable = () => controls().map((element) => ({ number: number(element), what: described(element) }));
 
-  return { all, ownText, says, button, racers, drawn, drawnTexts, pressed, beat, overlaps, cut, nested, sideways, at, reachable };
+  const refocus = (wanted) => {
+    for (const element of all()) if (numbers.get(element) === wanted) element.focus({ focusVisible: true });
+  };
+
+  /** Buttons whose name for a screen reader lacks the words on them: a voice cannot press what it reads. */
+  const misnamed = () => {
+    const found = [];
+    for (const element of all()) {
+      const label = element.getAttribute("aria-label");
+      if (!label || !element.matches("button, a, [role=button]") || !shown(element)) continue;
+      const words = pieces().filter((piece) => element.contains(piece.element)).map((piece) => piece.text).join(" ");
+      if (words && !label.toLowerCase().includes(words.toLowerCase())) found.push(`"${words}" is called "${label}"`);
+    }
+    return found;
+  };
+
+  return { all, ownText, says, button, racers, drawn, drawnTexts, pressed, beat, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

@@ -83,6 +83,9 @@ class Explorer:
     def slider(self) -> Any:
         return self.page.get_by_role("slider", name="Iteration")
 
+    def slider_value(self) -> int:
+        return int(self.slider.first.get_attribute("aria-valuenow") or self.slider.first.input_value())
+
     def choose(self, label: str, option: str) -> None:
         """Choose from a menu."""
         self.page.get_by_role("combobox", name=re.compile(f"^{label}")).click()

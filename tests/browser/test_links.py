@@ -1,0 +1,53 @@
+"""The address: it opens what it says, it says what is shown, and no hostile query breaks a page."""
+
+import re
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from tests.browser.steps import Explorer
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = [
+    "?data=../../etc/passwd&page=<script>alert(1)</script>&seed=-1e999&rows=nan",
+    "?racers=" + quote("[{'family': __import__('os')}]") + "&q=%00%ff%fe&axis=" + "9" * 3000,
+    "?run=" + "0" * 32 + "&watch=" + "f" * 32,
+    "?file=" + quote("../../<img src=x onerror=alert(1)>~-1~2~zz"),
+    "?file=" + quote("<img src=x onerror=alert(1)>.csv~9~2~0123456789abcdef"),
+    "?kinds=0t_1t_99999c_zz&data=iris",
+    "?data=led&rows=1&seed=99999999999999999999",
+    "?" + "&".join(f"a{k}={k}" for k in range(500)),
+    "?q=own&racers=&data=iris&page=data&page=convergence",
+]
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_query_breaks_a_page(explorer: Explorer, query: str):
+    explorer.open(query)
+    explorer.go("Data")
+    explorer.wait_says("No table yet|rows$|Columns as CSV|Demo sets")
+    explorer.go("Convergence")
+    explorer.run.wait_for()
+    assert explorer.js("document.querySelectorAll('img[src=x]').length") == 0
+
+
+def test_a_link_opens_what_it_says_and_the_address_follows(explorer: Explorer):
+    explorer.open("?data=balance-scale&q=start&axis=passes&seed=7")
+    explorer.race()
+    assert explorer.says("^625 rows|625 rows")
+    assert explorer.page.get_by_role("button", name="passes").get_attribute("aria-pressed") == "true"
+    assert "Where to start?" in explorer.page.get_by_role("combobox", name=re.compile("^Question")).inner_text()
+    explorer.choose("Question", "Which solver?")
+    explorer.wait(lambda: parse_qs(urlsplit(explorer.page.url).query).get("q") == ["solvers"], "the address")
+    explorer.go("Data")
+    explorer.wait(lambda: "page=data" in explorer.page.url, "the address")
+    asked = parse_qs(urlsplit(explorer.page.url).query)
+    assert asked["seed"] == ["7"]
+    assert asked["data"] == ["balance-scale"]
+
+
+def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
+    explorer.open()
+    explorer.race()
+    assert set(parse_qs(urlsplit(explorer.page.url).query)) <= {"run"}
