@@ -27,9 +27,9 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
     """
     names = []
     for recipe in recipes:
-        rivals = [other for other in recipes if other.label == recipe.label]
+        rivals = [_fields(other) for other in recipes if other.label == recipe.label]
         fields = _fields(recipe)
-        differing = [name for name in fields if len({_fields(rival)[name] for rival in rivals}) > 1]
+        differing = [name for name in fields if len({rival[name] for rival in rivals if name in rival}) > 1]
         names.append(" ".join([recipe.label, *(_word(name, fields[name]) for name in differing)]))
     count = Counter(names)
     seen: Counter[str] = Counter()
@@ -47,10 +47,7 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
     if hasattr(weights, "items"):
         params["class_weight"] = "given"
     if not params.get("alpha"):  # without a pull neither its center nor its place says anything
-        params = {name: value for name, value in params.items() if name not in ("center", "penalty")} | {
-            "center": None,
-            "penalty": None,
-        }
+        params = {name: value for name, value in params.items() if name not in ("center", "penalty")}
     encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
     first = {name: params[name] for name in _WORDS if name in params}
     return {**first, **params, **encoding}

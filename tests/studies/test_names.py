@@ -1,0 +1,24 @@
+"""What racers are called: as short as tells them apart, in words that mean something."""
+
+import pytest
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.names import short_names
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ([{}], ["lr"]),
+        ([{"order": 1}, {"order": 2}], ["lr n=1", "lr n=2"]),
+        ([{"alpha": 0}, {"alpha": 0.1}], ["lr alpha 0", "lr alpha 0.1"]),
+        (
+            [{"alpha": 0}, {"alpha": 1}, {"alpha": 1, "center": "anje"}],
+            ["lr alpha 0", "lr alpha 1 to 0", "lr alpha 1 to AnJE"],
+        ),
+        ([{"alpha": 0, "center": 0}, {"alpha": 0, "center": "anje"}], ["lr #1", "lr #2"]),
+        ([{"class_weight": {"a": 1}}, {"class_weight": {"a": 2}}], ["lr #1", "lr #2"]),
+    ],
+)
+def test_a_name_says_what_differs_and_no_more(settings, names):
+    assert short_names([Recipe("lr", **each) for each in settings]) == names
