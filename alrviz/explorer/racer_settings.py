@@ -117,13 +117,16 @@ class RacerSettings:
         if key == "family":
             widget.value = recipe.family
             return
+        if key not in recipe.params:  # a link may race AnJE, which has nothing to set but its tables
+            widget.visible = False
+            return
         value = recipe.params[key]
         options = choices(recipe.family, key)
         if options:
             shown = {_WORDS.get(o, str(o)): _NONE if o is None else o for o in options if o != "auto"}
             widget.options = shown
             value = recipe.solver if key == "solver" else value
-        pulled = recipe.params["alpha"] > 0
+        pulled = recipe.params.get("alpha", 0) > 0
         hidden = {
             "scale": len(options) < 2,
             "penalty": not pulled,

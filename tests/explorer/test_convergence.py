@@ -11,6 +11,7 @@ from alrviz.explorer.convergence_words import ABOUT, WHY, price_html, recipe_cod
 from alrviz.explorer.formulas import math
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, QUESTIONS, recipes_of
+from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
@@ -198,3 +199,12 @@ def test_formulas():
         math(r"\unknown")
     with pytest.raises(ValueError, match="unbalanced"):
         math("{a")
+
+
+def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
+    settings = RacerSettings(lambda *_: None, lambda *_: None, lambda *_: None)
+    settings.show(0, Recipe("anje", order=2), "anje", alone=True)
+    assert not settings._fields["alpha"].visible
+    assert settings._fields["smoothing"].visible
+    settings.show(0, Recipe("lr", order=2), "lr", alone=True)
+    assert settings._fields["alpha"].visible
