@@ -53,7 +53,6 @@ class Run(Driven):
         outcome: None until the run has ended, then why.
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
         price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
-        notes: sentences the reader should see before trusting the curve.
         compile_seconds: what compiling took; in no other number.
     """
 
@@ -66,7 +65,6 @@ class Run(Driven):
         self.outcome: Outcome | None = None
         self.activity = ""
         self.price: Price | None = None
-        self.notes: list[str] = []
         self.compile_seconds = 0.0
         self._n_jobs = n_jobs
         self._max_memory = max_memory

@@ -77,11 +77,11 @@ def _step(objective: LinearObjective, state: State, direction: Floats, guess: fl
     t, trials = exact_step(line, guess) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return None
-    point, passes = line.move(t), state.passes + 1.0
+    point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
     index = state.index + 1
     if index % REFRESH == 0:
-        point, passes = objective.fresh(point), passes + 1.0
-    return State(index, point, state.evaluations + trials + 1, passes, t)
+        point, evaluations, passes = objective.fresh(point), evaluations + 1, passes + 1.0
+    return State(index, point, evaluations, passes, t)
 
 
 def _stalled(state: State) -> State:

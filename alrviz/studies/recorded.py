@@ -6,7 +6,7 @@ every step. Weights are not in it.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,7 +31,6 @@ class RecordedRun:
     trace: Trace
     outcome: Outcome
     separation: dict[str, float]
-    notes: list[str] = field(default_factory=list)
     activity: str = ""
     phase: str = "ended"
     price: None = None

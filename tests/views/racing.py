@@ -32,7 +32,7 @@ class ByHand:
         trace.rows, trace.baseline = ROWS, {"class_shares": 2.0, "anje": 0.8}
         rest = dict.fromkeys(("outcome", "model", "holdout", "price"))
         return SimpleNamespace(
-            recipe=recipe, trace=trace, notes=[], activity="", separation={"empty_share": 0.25}, **rest
+            recipe=recipe, trace=trace, activity="", separation={"empty_share": 0.25}, **rest
         )
 
     @property
