@@ -262,7 +262,7 @@ class RaceView(Viewer):
         if self._playing and not watched.race.ended:
             watched.race.pause()
         self._playing = False
-        watched.pull()
+        self._pull(watched)
         if watched.head < watched.last:
             watched.move(watched.head + 1)
         elif not watched.race.ended:
@@ -296,7 +296,7 @@ class RaceView(Viewer):
         self._playing = False
         watched = self._next or self._watched
         assert watched is not None
-        watched.pull()
+        self._pull(watched)
         watched.move(watched.last)
         if self._next is not None:
             self._take(self._next)
@@ -349,9 +349,7 @@ class RaceView(Viewer):
         if watched is None:
             return False
         to_zero = watched.to_zero
-        new = watched.pull()
-        if watched.to_zero != to_zero:
-            self._offer_measures(watched)
+        new = self._pull(watched)
         moved = False
         if new and self._read_only:  # its owner runs it
             self._playing = True
@@ -362,14 +360,24 @@ class RaceView(Viewer):
                 watched.move(self._stepping)
                 moved, self._stepping = True, -1
             if self._playing and watched.shown:
+                self._pull(watched)  # its outcome may have come after the look above, and nothing looks again
                 self._playing = False
                 moved = True
-        if moved or new:
+        turned = watched.to_zero != to_zero
+        if moved or new or turned:
             self.picture.show(watched, self.measure, self.axis)
-        if (moved and not self._playing) or self._ticks % SLOW == 0:
+        if (moved and not self._playing) or turned or self._ticks % SLOW == 0:
             self._show_slow()
         self._show_status()
         return self._alive()
+
+    def _pull(self, watched: Watched) -> int:
+        """Read what is new; the measures on offer change when NLL turns out to fall to 0."""
+        to_zero = watched.to_zero
+        new = watched.pull()
+        if watched is self._watched and watched.to_zero != to_zero:
+            self._offer_measures(watched)
+        return new
 
     def _alive(self) -> bool:
         race = self.race

@@ -29,6 +29,7 @@ class Racer:
         self.key = objective_key(run.recipe)
         self.alpha = float(run.recipe.params.get("alpha", 0.0))
         self.columns: dict[str, list[Any]] = {name: [] for name in _FIELDS}
+        self.best_lead = float("-inf")  # a row that leads once proves what falls to 0, even if it drops back later
         self.heldout: Any = None
 
     def __len__(self) -> int:
@@ -43,6 +44,7 @@ class Racer:
             self.columns.setdefault(name, [float("nan")] * before)
         for name, column in self.columns.items():
             column.extend(_of(step, name) for step in steps)
+        self.best_lead = max([self.best_lead, *(step.extra["lead"] for step in steps if "lead" in step.extra)])
         return len(steps)
 
     def lane(self, *, upto: int | None = None, ended: bool = True) -> Lane:
@@ -82,6 +84,7 @@ class Watched:
         self.head = 0
         self.seen = 0
         self.to_zero = False
+        self._outcomes: list[Any] = []
 
     @property
     def last(self) -> int:
@@ -108,9 +111,11 @@ class Watched:
         )
 
     def pull(self) -> int:
-        """Read what the traces have added."""
+        """Read what the traces have added, and whether NLL falls to 0; an outcome may say so after the last step."""
         new = sum([racer.pull() for racer in self.racers])
-        if new and not self.to_zero:
+        outcomes = [racer.run.outcome for racer in self.racers]
+        if not self.to_zero and (new or outcomes != self._outcomes):
+            self._outcomes = outcomes
             self.to_zero = falls_to_zero([_lead_only(racer) for racer in self.racers])
         return new
 
@@ -174,8 +179,7 @@ class Watched:
 
 def _lead_only(racer: Racer) -> Lane:
     """The part of a lane that says whether NLL falls to 0, cheap enough for every tick."""
-    lead = racer.columns.get("lead", [])[-1:]
     outcome = racer.run.outcome
     code = None if outcome is None else outcome.code
-    frame = pd.DataFrame({"lead": lead})
+    frame = pd.DataFrame({"lead": [racer.best_lead]})
     return Lane(name=racer.name, label=racer.label, frame=frame, n_rows=1.0, alpha=racer.alpha, outcome=code)

@@ -11,7 +11,7 @@ from alrviz.studies.recorded import read_recorded, record
 from alrviz.views.live import feed
 from alrviz.views.race_view import RaceView
 from alrviz.views.watched import LEAST, Watched
-from tests.views.racing import ByHand
+from tests.views.racing import ByHand, a_step
 
 
 def view_of(race, **options):
@@ -188,6 +188,33 @@ def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
     other.take(3)
     pump(view, 3)
     assert view.measure == "gap"
+
+
+def test_a_lead_that_drops_again_has_still_proved_that_nll_falls_to_zero():
+    race = ByHand()
+    view = view_of(race)
+    view.press_run()
+    race.take(3)
+    for lead in (1.0, 0.9):
+        race.runs[0].trace.append(a_step(len(race.runs[0].trace), 0.5, lead=lead))
+    pump(view, 5)
+    assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+    assert "0.01" in view.side.object
+    assert "1 %" not in view.side.object
+
+
+def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
+    race = ByHand()
+    view = view_of(race, measure="gap")
+    view.press_run()
+    race.take(6)
+    pump(view, 8)
+    assert not view._watched.to_zero
+    race.end("separated")
+    pump(view, 8)
+    assert view.measure == "nll"
+    assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+    assert "1 %" not in view.side.object
 
 
 def test_a_new_race_keeps_the_old_picture_until_it_has_points():
