@@ -5,6 +5,7 @@ reads what is new every 100 ms and feeds it to the picture in one batch. The vie
 the traces, milestones and the sentence from `studies`.
 """
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable
@@ -29,9 +30,14 @@ from alrviz.views.style import CSS, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
+_log = logging.getLogger(__name__)
+
 TICK = 100  # ms
 HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720; more when many racers need words
 _WORDS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
+_HEARD = """
+label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+"""
 SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
 _SAVE = """
 const {name, kind, file} = {name: %r, kind: %r, file: %r};
@@ -62,7 +68,7 @@ class RaceView(Viewer):
             has a periodic callback of its own.
 
     >>> import alrviz
-    >>> recipes = [alrviz.Recipe("lr"), alrviz.Recipe("alr")]
+    >>> recipes = [alrviz.Recipe("lr", alpha=0), alrviz.Recipe("alr", alpha=0)]
     >>> view = alrviz.RaceView(alrviz.race(alrviz.load_demo("led", rows=300), recipes))
     """
 
@@ -86,7 +92,8 @@ class RaceView(Viewer):
         self._watched: Watched | None = None
         self._next: Watched | None = None
         self._playing = False
-        self._judged: Any = None
+        self._judged: threading.Thread | None = None
+        self._due = False  # whether the words still lack what that thread scores
         self._build()
         self._wished, self._falling_back = self.measure, False
         self.param.watch(lambda _: self._measure_chosen(), "measure")
@@ -116,7 +123,8 @@ class RaceView(Viewer):
             value=self.axis,
             size="small",
             margin=(0, 12, 0, 0),
-            description="What is counted along",
+            label="Counted along",  # for those who hear the page; the words on the buttons say it to the eye
+            stylesheets=[_HEARD],
             sx=_WORDS,
         )
         self._axes.link(self, value="axis", bidirectional=True)
@@ -181,7 +189,7 @@ class RaceView(Viewer):
         """
         watched = Watched(race)
         self._next = None
-        self._judged = None
+        self._judged, self._due = None, False
         self._stepping = -1
         self.outdated = False
         if fresh and self._watched is not None:
@@ -366,7 +374,10 @@ class RaceView(Viewer):
         turned = watched.to_zero != to_zero
         if moved or new or turned:
             self.picture.show(watched, self.measure, self.axis)
-        if (moved and not self._playing) or turned or self._ticks % SLOW == 0:
+        judged = self._due and self._judged is not None and not self._judged.is_alive()
+        if judged:
+            self._due = False
+        if (moved and not self._playing) or turned or judged or self._ticks % SLOW == 0:
             self._show_slow()
         self._show_status()
         return self._alive()
@@ -383,7 +394,7 @@ class RaceView(Viewer):
         race = self.race
         if race is None or self._next is not None or self._playing or self._stepping >= 0:
             return race is not None
-        return race.phase in ("preparing", "running") or self._judging
+        return race.phase in ("preparing", "running") or self._due
 
     def _redraw(self) -> None:
         if self._watched is not None:
@@ -439,11 +450,7 @@ class RaceView(Viewer):
         told = verdict([racer.lane(ended=ended) for racer in watched.racers])
         text = "Getting ready &hellip;" if told.code == "waiting" and self._playing else safe(told.sentence, 2000)
         _say(self.sentence, f"<p class='sentence'>{text}</p>")
-        notes = [note for racer in watched.racers for note in getattr(racer.run, "notes", ())]
-        _say(
-            self.side,
-            words.values_html(watched, self.axis) + words.separation_html(watched) + words.notes_html(notes),
-        )
+        _say(self.side, words.values_html(watched, self.axis) + words.separation_html(watched))
         if ended:
             self._judge(watched)
         self._show_numbers()
@@ -461,19 +468,19 @@ class RaceView(Viewer):
 
     # -- held-out losses row by row, on a thread ----------------------------------------------------------------------
 
-    @property
-    def _judging(self) -> bool:
-        return isinstance(self._judged, threading.Thread) and self._judged.is_alive()
-
     def _judge(self, watched: Watched) -> None:
         """Have the rows' own losses scored once a race has ended, so that its sentence can tell a tie."""
         if self._judged is not None:
             return
 
         def score() -> None:
-            for racer in watched.racers:
-                racer.heldout = heldout_losses(racer.run)
+            try:
+                for racer in watched.racers:
+                    racer.heldout = heldout_losses(racer.run)
+            except Exception:  # the race is shown all the same; only its sentence cannot tell a tie
+                _log.exception("the held-out rows could not be scored")
 
+        self._due = True
         self._judged = threading.Thread(target=score, name="alrviz-heldout", daemon=True)
         self._judged.start()
 

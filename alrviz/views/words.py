@@ -4,7 +4,6 @@ Pure functions of a `Watched`; every name is escaped.
 """
 
 import math
-from collections.abc import Sequence
 
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.milestones import Milestones, by_objective, milestones
@@ -57,7 +56,8 @@ def values_html(watched: Watched, unit: str = "iterations") -> str:
     until = f"<p class='quiet'>1 %, 0.1 %: {unit} until that near the best{_whose(watched)}</p>" if marks else ""
     if marks and watched.to_zero:
         until = f"<p class='quiet'>≤: {unit} until NLL per row is that low</p>"
-    return f"<h3>At iteration {watched.head:,}</h3><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{until}"
+    title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
+    return f"{title}<table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{until}"
 
 
 def _whose(watched: Watched) -> str:
@@ -111,11 +111,6 @@ def _empty_share(watched: Watched) -> str:
         f"<p class='quiet'>{100 * max(found):.1f} % of the (cell, class) pairs hold no row, so with alpha 0 "
         "no finite optimum exists: the infimum is only approached.</p>"
     )
-
-
-def notes_html(notes: Sequence[str]) -> str:
-    """Sentences the reader should see before trusting the curves."""
-    return "".join(f"<p class='quiet'>{safe(note, 500)}</p>" for note in dict.fromkeys(notes))
 
 
 def numbers_html(watched: Watched) -> str:

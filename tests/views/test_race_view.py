@@ -99,6 +99,7 @@ def test_pause_step_back_and_forward_only_move_the_view():
     assert len(drawn(view)) == 6
     assert len(view.picture._picture.beyond[0].data["y"]) == 10
     assert "At iteration 5" in view.side.object
+    assert "per row, in nats" in view.side.object
     view.press_step()
     assert len(drawn(view)) == 7
     assert race.calls == ["start", "pause"]
@@ -215,6 +216,36 @@ def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
     assert view.measure == "nll"
     assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
     assert "1 %" not in view.side.object
+
+
+def scored_by(scores, monkeypatch):
+    """A view at the end of its race, between two slow looks, whose held-out rows have just been scored by `scores`."""
+    monkeypatch.setattr("alrviz.views.race_view.heldout_losses", scores)
+    race = ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
+    race.take(30)
+    race.end()
+    view = view_of(race)
+    view._judged.join()
+    view._ticks = 0
+    return view
+
+
+def test_words_about_a_tie_come_as_soon_as_the_rows_are_scored(monkeypatch):
+    view = scored_by(lambda run: np.full(10, 0.5), monkeypatch)
+    assert "difference" not in view.sentence.object
+    assert not view.pump()
+    assert "difference" in view.sentence.object
+
+
+def test_an_error_while_rows_are_scored_is_logged_and_the_race_still_shown(monkeypatch, caplog):
+    view = scored_by(lambda run: 1 / 0, monkeypatch)
+    assert not view.pump()
+    assert "ZeroDivisionError" in caplog.text
+    assert "Held-out log loss" in view.sentence.object
+
+
+def test_what_is_counted_along_has_a_name_for_screen_readers():
+    assert view_of(ByHand())._axes.label == "Counted along"
 
 
 def test_a_new_race_keeps_the_old_picture_until_it_has_points():
