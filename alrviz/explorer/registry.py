@@ -18,6 +18,7 @@ from typing import Any
 from alrviz.errors import AlrvizError
 from alrviz.explorer.limits import ServerLimits, below, limits_from
 from alrviz.explorer.owners import new_id
+from alrviz.explorer.tables import Tables
 
 UNATTENDED = "stopped: nobody looked at it for {seconds} s"
 
@@ -71,7 +72,7 @@ class Registry:
     """All runs of a process.
 
     Args:
-        limits: the caps.
+        limits: the caps; `tables` holds the files of the same owners under them.
         clock: seconds, monotonic; a test brings its own.
         timer: whether a thread of the registry's own sweeps once a second while something runs.
     """
@@ -80,6 +81,7 @@ class Registry:
         self, limits: ServerLimits | None = None, clock: Callable[[], float] = time.monotonic, timer: bool = True
     ):
         self.limits = limits or limits_from()
+        self.tables = Tables(self.limits, clock)
         self._clock = clock
         self._timer = timer
         self._entries: dict[str, Entry] = {}

@@ -20,7 +20,7 @@ from alrviz.explorer.loading import Loading
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Entry, Governed, Registry, process_registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, safe_name, write_link
-from alrviz.explorer.tables import Tables, Upload, link_of
+from alrviz.explorer.tables import Upload, link_of
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from alrviz.data.options import ReadOptions
 
 _TARGETS = ("target", "quartiles")
-_tables: dict[int, Tables] = {}
-
-
-def tables_of(registry: Registry) -> Tables:
-    """Return the store of dropped tables that goes with a registry."""
-    return _tables.setdefault(id(registry), Tables(registry.limits))
 
 
 class Session(param.Parameterized):
@@ -63,7 +57,7 @@ class Session(param.Parameterized):
         self.served = served  # the table the server was started with, if it was
         self.owner = owner or new_id()
         self.registry = registry or process_registry()
-        self.tables = tables_of(self.registry)
+        self.tables = self.registry.tables
         self.read_only = False
         self.upload: Upload | None = None
         self.demo: tuple[str, int | None] | None = None
@@ -199,9 +193,13 @@ class Session(param.Parameterized):
 
         def done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
             table, link, dataset = result
+            try:  # others may have come while this was read
+                self.tables.keep(self.owner, link.hash, upload)
+            except TableError as error:
+                self._fail(error)
+                return
             asked, self.wanted = self.wanted, None
             self.upload, self.demo, self.file = upload, None, link
-            self.tables.keep(self.owner, link.hash, upload)
             if isinstance(dataset, TableError):
                 self._kinds = {}
                 self.param.update(pending=table, loading=None)
@@ -296,6 +294,8 @@ class Session(param.Parameterized):
         """
         if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
             self.loading = None
+        if watched:
+            self.tables.look(self.owner)
         if watched and self.entry is not None:
             self.registry.look(self.entry)
             if self.read_only and not self.entry.race.ended:

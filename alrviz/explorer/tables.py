@@ -1,10 +1,13 @@
 """Tables that were dropped, held in memory for their owners: a reload finds them again, nobody else does.
 
 An `Upload` is the file's bytes and how they are to be read; the bytes are kept so that delimiter, encoding or missing
-tokens can be changed. Nothing is written to disk. Per owner the oldest is dropped, and the process holds so many bytes.
+tokens can be changed. Nothing is written to disk. Per owner the oldest is dropped, and the process holds so many bytes:
+owners leave without saying so, and what was unseen for longest makes room for who comes.
 """
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -44,36 +47,73 @@ def link_of(upload: Upload, table: "Table") -> FileLink:
 class Tables:
     """The tables a process holds, by owner and hash."""
 
-    def __init__(self, limits: ServerLimits):
+    def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
         self.limits = limits
+        self._clock = clock
         self._held: dict[tuple[str, str], Upload] = {}
+        self._seen: dict[str, float] = {}  # by owner
         self._lock = threading.Lock()
 
     @property
     def bytes(self) -> int:
         """How many bytes of files are held."""
+        with self._lock:
+            return self._size()
+
+    def _size(self) -> int:
         return sum(len(upload.data) for upload in self._held.values())
 
-    def check_room(self, owner: str, size: int) -> None:
-        """Raise `TableError` if another file of this size would be too much for the process."""
+    def look(self, owner: str) -> None:
+        """Say that this owner is there now: files of who is there are not dropped for others."""
         with self._lock:
-            others = sum(len(upload.data) for (who, _), upload in self._held.items() if who != owner)
+            if owner in self._seen:
+                self._seen[owner] = self._clock()
+
+    def check_room(self, owner: str, size: int) -> None:
+        """Raise `TableError` if another file of this size would be too much beside those of who is there."""
+        with self._lock:
+            self._room(owner, size)
+
+    def _room(self, owner: str, size: int) -> list[str]:
+        """Return the owners whose files have to go for one of this size, the longest unseen first."""
+        now, idle = self._clock(), self.limits.idle
+        held: dict[str, int] = {}
+        for (who, _), upload in self._held.items():
+            held[who] = held.get(who, 0) + len(upload.data)
+        held.pop(owner, None)  # the owner's own give way to the new one
+        absent = [who for who in held if idle is not None and now - self._seen[who] > idle]
+        absent.sort(key=self._seen.__getitem__)
+        others, leaving = sum(held.values()), []
+        while absent and not below(others + size, self.limits.uploads):
+            leaving.append(absent.pop(0))
+            others -= held[leaving[-1]]
         if not below(others + size, self.limits.uploads):
             raise TableError(
                 f"the server holds {others / 1e6:,.0f} MB of other people's tables and has no room for another "
                 f"{size / 1e6:,.0f} MB now; try a smaller table, or later"
             )
+        return leaving
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:
-        """Hold a table for its owner; the owner's oldest beyond the limit is dropped."""
+        """Hold a table for its owner, in place of the oldest beyond the limits; `TableError` where there is no room."""
         with self._lock:
+            leaving = self._room(owner, len(upload.data))
+            self._held = {key: kept for key, kept in self._held.items() if key[0] not in leaving}
+            for who in leaving:
+                del self._seen[who]
+            self._seen[owner] = self._clock()
             self._held.pop((owner, hash16), None)
             self._held[owner, hash16] = upload
             mine = [key for key in self._held if key[0] == owner]
-            surplus = len(mine) - self.limits.tables if self.limits.tables is not None else 0
-            for key in mine[: max(surplus, 0)]:
-                del self._held[key]
+            while len(mine) > 1 and not (
+                below(len(mine), self.limits.tables) and below(self._size(), self.limits.uploads)
+            ):
+                del self._held[mine.pop(0)]
 
     def find(self, owner: str, link: FileLink) -> Upload | None:
         """Return the owner's table that a link is about, if it is still held."""
-        return self._held.get((owner, link.hash))
+        with self._lock:
+            upload = self._held.get((owner, link.hash))
+            if upload is not None:
+                self._seen[owner] = self._clock()
+            return upload

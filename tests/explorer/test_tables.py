@@ -1,0 +1,62 @@
+"""Files held for their owners: those of who left make room, those of who is there do not."""
+
+import pytest
+
+from alrviz.errors import TableError
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.state import FileLink
+from alrviz.explorer.tables import Tables, Upload
+from tests.explorer.fakes import Clock
+
+
+def holding(*owners):
+    clock = Clock()
+    tables = Tables(ServerLimits(uploads=100, tables=2, idle=60), clock)
+    for owner in owners:
+        tables.keep(owner, "h", Upload(owner, b"x" * 40))
+        clock.now += 1
+    return tables, clock
+
+
+def held(tables, owner, name="h"):
+    return tables.find(owner, FileLink("f.csv", 1, 1, name)) is not None
+
+
+def test_who_is_there_keeps_the_files_and_the_next_is_told():
+    tables, _ = holding("ann", "bob")
+    with pytest.raises(TableError, match="no room"):
+        tables.check_room("cid", 40)
+    with pytest.raises(TableError, match="no room"):
+        tables.keep("cid", "h", Upload("cid", b"x" * 40))
+    assert held(tables, "ann")
+    assert held(tables, "bob")
+    assert not held(tables, "cid")
+
+
+def test_the_longest_unseen_makes_room():
+    tables, clock = holding("ann", "bob")
+    clock.now += 61
+    tables.check_room("cid", 40)
+    assert tables.bytes == 80  # asking drops nothing
+    tables.keep("cid", "h", Upload("cid", b"x" * 40))
+    assert not held(tables, "ann")
+    assert held(tables, "bob")
+    assert held(tables, "cid")
+
+
+def test_looking_keeps_a_file():
+    tables, clock = holding("ann", "bob")
+    clock.now += 61
+    tables.look("ann")
+    tables.keep("cid", "h", Upload("cid", b"x" * 40))
+    assert held(tables, "ann")
+    assert not held(tables, "bob")
+
+
+def test_own_files_give_way_to_the_new_one():
+    tables, _ = holding("ann")
+    for name in ("i", "j"):
+        tables.keep("ann", name, Upload(name, b"x" * 45))
+    assert [held(tables, "ann", name) for name in "hij"] == [False, True, True]
+    tables.keep("ann", "k", Upload("k", b"x" * 90))
+    assert (tables.bytes, held(tables, "ann", "k")) == (90, True)
