@@ -13,7 +13,7 @@ import pandas as pd
 
 from tests.conftest import wait_until
 
-PATIENCE = 90.0  # seconds for what only must happen at all: the machine may be busy with other things
+PATIENCE = 45.0  # seconds for what only must happen at all: the machine may be busy with other things
 PROBE = Path(__file__).with_name("probe.js")
 
 
@@ -89,7 +89,8 @@ class Explorer:
     def choose(self, label: str, option: str) -> None:
         """Choose from a menu."""
         self.page.get_by_role("combobox", name=re.compile(f"^{label}")).click()
-        self.page.get_by_role("option", name=option, exact=True).click()
+        entry = self.page.get_by_role("option", name=option, exact=True)  # panel-material-ui's are items of a menu
+        entry.or_(self.page.get_by_role("menuitem", name=option, exact=True)).click()
         self.page.get_by_role("listbox").wait_for(state="hidden")
 
     def order(self, n: int) -> None:
@@ -97,7 +98,7 @@ class Explorer:
 
     def unfold(self, title: str) -> None:
         """Open a folded part by its title."""
-        self.page.get_by_text(title, exact=True).click()
+        self.page.get_by_role("button", name=title, exact=True).click()
 
     def race(self) -> None:
         """Wait until what is drawn is a race on this table, pressing Run if it does not start by itself."""
@@ -143,7 +144,7 @@ class Explorer:
 
     def csv(self) -> pd.DataFrame:
         """The numbers as they are saved."""
-        save = self.button("CSV", "Save all numbers").first
+        save = self.page.get_by_role("button", name=re.compile(r"^(CSV(?!, TSV)|Save all numbers)")).first
         if not save.is_visible():
             self.unfold("Numbers")
         with self.page.expect_download(timeout=PATIENCE * 1000) as download:

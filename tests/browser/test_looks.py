@@ -66,7 +66,7 @@ def test_convergence_looks_right(new_explorer: Callable[..., Explorer], theme: s
     for part in ("Numbers", "The picture of why", "What am I looking at?"):
         explorer.unfold(part)
         explorer.page.wait_for_timeout(1500)
-        explorer.page.get_by_text(part, exact=True).scroll_into_view_if_needed()
+        explorer.page.get_by_role("button", name=part, exact=True).scroll_into_view_if_needed()
         look(part.lower().strip("?").replace(" ", "-"))
         explorer.unfold(part)
     assert not look.wrong, "\n".join(look.wrong)
