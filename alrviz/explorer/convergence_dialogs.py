@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urljoin
 
 import panel as pn
 import panel_material_ui as pmui
@@ -11,12 +12,10 @@ from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import write_link
 from alrviz.fitting.recipe import Recipe
+from alrviz.views.clipboard import copy_code
 
-_COPY = "navigator.clipboard && navigator.clipboard.writeText(source.data.value)"
-_ABSOLUTE = """
-const link = new URL(source.data.value, window.location.href).href
-navigator.clipboard && navigator.clipboard.writeText(link)
-"""
+_COPY = copy_code("source.data.value")
+_ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 
 
 class Dialogs:
@@ -62,13 +61,19 @@ class Dialogs:
                 "it lives as long as this server keeps the race.</p>"
             )
             state = self.session.state.replace(run="", watch=entry.token)
-            self._link.value = write_link(state)
+            self._link.value = absolute(write_link(state))
             self._keep.value = entry.keep
         self._share.open = True
 
     def _kept(self, event: Any) -> None:
         if self.session.entry is not None and not self.session.read_only:
             self.session.entry.keep = bool(event.new)
+
+
+def absolute(link: str) -> str:
+    """The link with the address at which the browser opened this page; unchanged where that is unknown."""
+    location = pn.state.location
+    return link if location is None else urljoin(location.href, link)
 
 
 def _copy(label: str, source: Any, code: str) -> Any:
