@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.recipe import _ENCODING, FAMILIES, Param, Recipe
+from alrviz.fitting.recipe import ENCODING, FAMILIES, Param, Recipe
 
 MOST_RACERS = 6
 LETTERS = {
@@ -47,7 +47,7 @@ def read_recipes(text: str, seed: int = 0) -> tuple[Recipe, ...]:
 
 
 def _param(family: str, name: str) -> Param | None:
-    return FAMILIES[family].get(name) or _ENCODING.get(name)
+    return FAMILIES[family].get(name) or ENCODING.get(name)
 
 
 def _write(recipe: Recipe) -> str:

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 FILE = "@file"  # the data menu's entry for a table that was dropped
 AT_ONCE = 6.0  # seconds: what is priced below them starts by itself when the page opens or an example is chosen
 _PILL = {"borderRadius": "16px", "color": "text.primary", "borderColor": "divider"}
-_PLAIN = {
-    "& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px", "color": "text.primary"}
-}
 _TYPICAL = 300  # iterations such an estimate counts on
 
 
@@ -57,6 +54,8 @@ class ConvergencePage:
         self._autorun = not self._found
         self._setting = False
         self._why_of: Any = None
+        self.refused = ""  # why a racer cannot be paid for
+        self._pressed = False  # Run was pressed before the price was known
 
     # ---- building ----------------------------------------------------------------------------------------------
 
@@ -307,20 +306,23 @@ class ConvergencePage:
         dataset, recipes = self.session.dataset, self.recipes
         if dataset is None or self._priced_for == (dataset.hash, recipes):
             return
-        self._priced_for, self._priced = (dataset.hash, recipes), []
+        self._priced_for, self._priced, self.refused, self._pressed = (dataset.hash, recipes), [], "", False
         self._price.object = "<span class='quiet'>pricing …</span>"
 
         def work(stop: Any) -> "list[tuple[str, Price]]":
             return priced(dataset, recipes, stop)
 
-        self._work("price", work, self._price_arrived)
+        self._work("price", work, self._price_arrived, self._price_failed)
 
     def _price_arrived(self, found: "list[tuple[str, Price]]") -> None:
         self._priced = found
-        self._price.object, self.refused = price_html(found)
-        self._start_if_cheap()
-
-    refused = False
+        self._price.object, _ = price_html(found)
+        self.refused = next((f"{name} is refused: {price.refused}" for name, price in found if price.refused), "")
+        if self._pressed:
+            self._pressed = self._autorun = False
+            self.race_view.press_run()
+        else:
+            self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
         if not self._autorun or not self._priced or self.session.read_only:
@@ -332,17 +334,28 @@ class ConvergencePage:
             self.race_view.press_run()
 
     def new_race(self) -> Any:
-        """The race that Run starts: these racers on this table, given to the registry; None where there is none."""
+        """The race that Run starts: these racers on this table, given to the registry; None where there is none.
+
+        Where the price is not known yet, the race starts when it arrives.
+        """
         session, dataset = self.session, self.session.dataset
-        if dataset is None or self.refused:
+        if dataset is None:
             return None
+        if not self._priced:
+            self._ask_price()
+            self._pressed = True
+            self._price.object = "<span class='quiet'>pricing … the race starts then</span>"
+            return None
+        if self.refused:
+            session.problem = AlrvizError(self.refused)
+            return None
+        from alrviz.passes.threads import available_threads
         from alrviz.studies.race import race
 
-        old = session.race
-        if old is not None and not old.ended and not session.read_only:
-            old.stop()
+        threads = min(available_threads(), session.registry.limits.threads or available_threads())
         try:
-            return session.adopt(race(dataset, self.recipes), bytes=sum(price.bytes for _, price in self._priced))
+            made = race(dataset, self.recipes, n_jobs=threads)
+            return session.adopt(made, bytes=sum(price.bytes for _, price in self._priced), threads=threads)
         except AlrvizError as error:
             session.problem = error
             return None
@@ -371,15 +384,18 @@ class ConvergencePage:
 
         self._work("why", work, done)
 
-    def _work(self, key: str, work: Any, done: Any) -> None:
+    def _work(self, key: str, work: Any, done: Any, failed: Any = None) -> None:
         if key in self._jobs:
             self._jobs[key].cancel()
-        self._jobs[key] = Loading(work, key, done, self._failed)
+        self._jobs[key] = Loading(work, key, done, failed or self._failed)
         self.session.wake()
 
     def _failed(self, error: Exception) -> None:
-        self._price.object = ""
         self.session.problem = error
+
+    def _price_failed(self, error: Exception) -> None:
+        self._price.object, self._priced_for, self._pressed = "", None, False  # Run asks again
+        self._failed(error)
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
 

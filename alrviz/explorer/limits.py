@@ -30,8 +30,9 @@ class ServerLimits:
         owner_runs, runs: races under way at once, of one owner and in all; further ones queue.
         kept: ended races found again by one owner; the oldest is dropped.
         memory: bytes of all races held.
-        threads: threads of all races under way.
+        threads: threads of all races under way; each has all the machine's, so the default lets four share them.
         idle: seconds after which a run nobody looks at is stopped.
+        hours: hours after which that happens to a run that was to continue when its owner closed the page.
     """
 
     bytes: int | None = 200_000_000
@@ -45,8 +46,9 @@ class ServerLimits:
     runs: int | None = max(4, 2 * _CORES)
     kept: int | None = 12
     memory: int | None = 8_000_000_000
-    threads: int | None = max(4, 2 * _CORES)
+    threads: int | None = 4 * _CORES
     idle: int | None = 60
+    hours: int | None = 12
 
     def table(self) -> "Limits":
         """Return the limits of one table in the form `read_table` takes."""

@@ -20,7 +20,8 @@ from alrviz.explorer.limits import ServerLimits, below, limits_from
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.tables import Tables
 
-UNATTENDED = "stopped: nobody looked at it for {seconds} s"
+UNATTENDED = "stopped: nobody looked at it for {time}"
+MADE_ROOM = "stopped: it made room for other races"
 
 
 class CapReached(AlrvizError):
@@ -34,9 +35,8 @@ class Entry:
     Attributes:
         race: what is run (`start`, `pause`, `resume`, `step`, `stop`, `phase`, `ended`).
         owner, id, token: whose it is, its name, the secret of its read-only link.
-        link: query of the link that describes it, for lists and for copying.
         bytes, threads: what it was priced at beforehand; a run that has prepared knows its bytes better.
-        keep: "continue when I close".
+        keep: "continue when I close", for as many hours as the limits allow.
         wanted: whether it is waiting in the queue.
         steps: the single steps it waits to take; 0 when it waits to go on.
         note: why the server stopped it, or "".
@@ -44,7 +44,6 @@ class Entry:
 
     race: Any
     owner: str
-    link: str = ""
     bytes: int = 0
     threads: int = 1
     keep: bool = False
@@ -89,7 +88,7 @@ class Registry:
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
 
-    def add(self, race: Any, owner: str, *, link: str = "", bytes: int = 0, threads: int = 1) -> Entry:
+    def add(self, race: Any, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
         if not below(bytes, self.limits.memory):
             raise CapReached(
@@ -97,7 +96,7 @@ class Registry:
                 f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose a lower order or fewer racers"
             )
         threads = min(threads, self.limits.threads or threads)
-        entry = Entry(race, owner, link, bytes, threads, seen=self._clock())
+        entry = Entry(race, owner, bytes, threads, seen=self._clock())
         with self._lock:
             self._entries[entry.id] = entry
             self._drop_old(owner)
@@ -118,10 +117,6 @@ class Registry:
     def by_token(self, token: str) -> Entry | None:
         """Return the run whose read-only link holds `token`."""
         return next((e for e in list(self._entries.values()) if secrets.compare_digest(e.token, token)), None)
-
-    def of(self, owner: str) -> list[Entry]:
-        """Return the owner's runs, newest first."""
-        return [e for e in reversed(list(self._entries.values())) if e.owner == owner]
 
     def look(self, entry: Entry) -> None:
         """Say that somebody is looking at the run now."""
@@ -165,34 +160,21 @@ class Registry:
         with self._lock:
             return self._queue.index(entry) + 1 if entry in self._queue else 0
 
-    @property
-    def waiting(self) -> int:
-        """How many runs wait."""
-        return len(self._queue)
-
     def sweep(self) -> None:
         """Stop what nobody looks at, and start what there is a place for."""
         with self._lock:
-            now, idle = self._clock(), self.limits.idle
+            now, idle, hours = self._clock(), self.limits.idle, self.limits.hours
             for entry in list(self._entries.values()):
+                seconds = idle if not entry.keep else hours * 3600 if hours is not None else None
                 busy = entry.under_way or entry.wanted
-                if busy and not entry.keep and idle is not None and now - entry.seen > idle:
-                    entry.note = UNATTENDED.format(seconds=idle)
-                    self._end(entry)
+                if busy and seconds is not None and now - entry.seen > seconds:
+                    self._end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._admit()
 
-    def forget(self, id: str, owner: str) -> None:
-        """Stop the owner's run and drop it."""
-        with self._lock:
-            entry = self.find(id, owner)
-            if entry is not None:
-                self._end(entry)
-                del self._entries[id]
-                self._admit()
-
-    def _end(self, entry: Entry) -> None:
+    def _end(self, entry: Entry, note: str = MADE_ROOM) -> None:
         self._unqueue(entry)
         if not entry.race.ended:
+            entry.note = note
             entry.race.stop()
 
     def _unqueue(self, entry: Entry) -> None:
@@ -279,6 +261,11 @@ class Governed:
         """What the race is doing, or its place in the queue."""
         place = self.registry.place(self.entry)
         return f"waiting for a free place: number {place} in the queue" if place else self.entry.race.activity
+
+    @property
+    def stopped_by(self) -> str:
+        """Who stopped it, if it was stopped, as a word for whoever looks on."""
+        return "the server" if self.entry.note else "its owner" if self.read_only else "you"
 
     def start(self) -> None:
         """Start, or queue."""

@@ -258,7 +258,7 @@ class Session(param.Parameterized):
         Raises `CapReached`. The race shown before is stopped unless it was to go on.
         """
         before = self.entry
-        entry = self.registry.add(race, self.owner, link=self.link, bytes=bytes, threads=threads)
+        entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
         if before is not None and not self.read_only and not before.keep and not before.race.ended:
             before.race.stop()
             self.registry.release(before)

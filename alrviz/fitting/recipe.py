@@ -110,7 +110,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
         "anje": _TABLES,
     }
 )
-_ENCODING = {
+ENCODING = {
     "discretize": Param("mdl", ("mdl", "quantile", "uniform", None)),
     "n_bins": Param(10, low=2, high=65_535, integer=True),
     "holdout": Param(0.3, low=0.0, high=0.95),
@@ -197,7 +197,7 @@ class Recipe:
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
         for name, value in encoding.items():
-            object.__setattr__(self, name, _ENCODING[name].check(name, value))
+            object.__setattr__(self, name, ENCODING[name].check(name, value))
         object.__setattr__(self, "params", MappingProxyType(dict(sorted(full.items()))))
 
     @property
@@ -226,17 +226,17 @@ class Recipe:
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
-        parts = {**{name: getattr(self, name) for name in _ENCODING}, **self.params, **changes}
+        parts = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
         family = parts.pop("family", self.family)
         if family != self.family:  # what the other family does not have, or may not be, falls back to its default
             given = {name for name in changes if name != "family"}
-            parts = {k: v for k, v in parts.items() if k in given or k in _ENCODING or _fits(family, k, v)}
+            parts = {k: v for k, v in parts.items() if k in given or k in ENCODING or _fits(family, k, v)}
         return Recipe(family, **parts)
 
     def to_json(self) -> str:
         """Return the recipe as JSON with sorted keys and a format number."""
         params = {k: _pairs(v) if isinstance(v, Mapping) else v for k, v in self.params.items()}
-        parts = {name: getattr(self, name) for name in _ENCODING}
+        parts = {name: getattr(self, name) for name in ENCODING}
         content = {"format": FORMAT, "family": self.family, "params": params, **parts}
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
@@ -252,9 +252,9 @@ class Recipe:
             raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
         if fmt != FORMAT:
             raise RecipeError(f"recipe format {fmt!r} is not known; this version reads format {FORMAT}")
-        unknown = set(content) - set(_ENCODING)
+        unknown = set(content) - set(ENCODING)
         if unknown:
-            raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(_ENCODING)}")
+            raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(ENCODING)}")
         for name, value in params.items():  # a name such as "seed" or "self" must not reach the constructor twice
             check_param(family, name, value)
         return cls(family, **content, **params)

@@ -4,7 +4,7 @@
 |---|---|
 | "waiting", "racing" | nothing has been drawn yet; some racer has not ended |
 | "diverged" | some racer's objective stopped being a number, or its fit failed |
-| "stopped" | some racer was stopped by the reader |
+| "stopped" | some racer was stopped, by whom is the caller's to say |
 | "different" | the racers minimise different functions: only held-out log loss compares them |
 | "perfect" | no penalty, and the training rows can be fitted perfectly: no best model exists |
 | "step limit" | no racer near the lowest objective has converged |
@@ -60,19 +60,22 @@ def objective_key(recipe: Recipe) -> Hashable:
     return (*common, float(of["alpha"]), *toward, *on)
 
 
-def verdict(lanes: Sequence[Lane]) -> Verdict:
-    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it."""
+def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
+    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it.
+
+    `by` is who stopped it, should it have been stopped: "you", "the server", "its owner".
+    """
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.frame.empty for lane in lanes):
         broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.frame.empty]
-        return _ended_early(broken) if broken else Verdict("waiting", "Press Run to start the race.")
+        return _ended_early(broken, by) if broken else Verdict("waiting", "Press Run to start the race.")
     if any(lane.outcome is None for lane in lanes):
         return Verdict("racing", "Racing: nothing is decided yet.")
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
         return _broken(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
         counts = _list(f"{lane.iterations} ({lane.name})" for lane in lanes)
-        return Verdict("stopped", f"Stopped by you after {counts} iterations{_so_far(lanes)}.")
+        return Verdict("stopped", f"Stopped by {by} after {counts} iterations{_so_far(lanes)}.")
     if len(by_objective(lanes)) > 1:
         return Verdict(
             "different",
@@ -83,10 +86,10 @@ def verdict(lanes: Sequence[Lane]) -> Verdict:
     return _raced(lanes, milestones(lanes))
 
 
-def _ended_early(lanes: Sequence[Lane]) -> Verdict:
+def _ended_early(lanes: Sequence[Lane], by: str) -> Verdict:
     lane = lanes[0]
     if lane.outcome == "stopped":
-        return Verdict("stopped", "Stopped by you before the first step.")
+        return Verdict("stopped", f"Stopped by {by} before the first step.")
     return Verdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
 
 

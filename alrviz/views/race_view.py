@@ -447,7 +447,8 @@ class RaceView(Viewer):
         if watched is None:
             return
         ended = watched.shown and not self._playing
-        told = verdict([racer.lane(ended=ended) for racer in watched.racers])
+        lanes = [racer.lane(ended=ended) for racer in watched.racers]
+        told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"))
         text = "Getting ready &hellip;" if told.code == "waiting" and self._playing else safe(told.sentence, 2000)
         _say(self.sentence, f"<p class='sentence'>{text}</p>")
         _say(self.side, words.values_html(watched, self.axis) + words.separation_html(watched))

@@ -17,6 +17,7 @@ from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
 from alrviz.fitting.price import Price
 from alrviz.fitting.recipe import Recipe
+from alrviz.passes.threads import available_threads
 from alrviz.studies.recorded import read_recorded
 
 
@@ -208,3 +209,29 @@ def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
     assert settings._fields["smoothing"].visible
     settings.show(0, Recipe("lr", order=2), "lr", alone=True)
     assert settings._fields["alpha"].visible
+
+
+def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    before = page.session.entry
+    assert before.threads == available_threads()
+    before.keep = True
+    page._order.value = 1
+    page.race_view.press_run()
+    assert page.session.entry is before
+    assert "pricing" in page._price.object
+    until(page, lambda: page.session.entry is not before and ended(page))
+    assert page.session.entry.bytes > 0
+    made = page.session.entry
+    refused = [("alr", Price(10, 10, 10, 0.1, 5, "it needs more memory"))]
+    monkeypatch.setattr("alrviz.explorer.convergence.priced", lambda *_: refused)
+    page._order.value = 2
+    assert not page.refused
+    page.race_view.press_run()
+    until(page, lambda: page.session.problem is not None if page._priced else False)
+    assert str(page.session.problem) == "alr is refused: it needs more memory"
+    assert page.session.entry is made
+    monkeypatch.undo()
+    page._order.value = 1
+    assert not page.refused

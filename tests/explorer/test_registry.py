@@ -4,6 +4,7 @@ import pytest
 
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import CapReached, Governed, Registry
+from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock, FakeRace
 
 
@@ -24,7 +25,6 @@ def test_only_its_owner_finds_a_run_by_id_and_anybody_by_its_secret():
     assert reg.find(entry.id, "bob") is None
     assert reg.by_token(entry.token) is entry
     assert reg.by_token(entry.id) is None
-    assert reg.of("bob") == []
 
 
 def test_a_free_place_is_taken_at_once():
@@ -171,9 +171,34 @@ def test_continue_when_i_close():
     (entry,) = entries(reg, "ann")
     entry.keep = True
     reg.start(entry)
-    clock.now += 10**6
+    clock.now += 12 * 3600
     reg.sweep()
     assert not entry.race.ended
+    clock.now += 1
+    reg.sweep()
+    assert entry.race.ended
+    assert entry.note == "stopped: nobody looked at it for 12 h"
+
+
+def test_who_stopped_it():
+    reg, clock = registry(owner_runs=2)
+    mine, left = entries(reg, "ann", "ann")
+    for entry in (mine, left):
+        reg.start(entry)
+    Governed(reg, mine).stop()
+    clock.now += 61
+    reg.sweep()
+    assert [Governed(reg, e, r).stopped_by for e in (mine, left) for r in (False, True)] == [
+        "you", "its owner", "the server", "the server",
+    ]  # fmt: skip
+
+
+def test_the_defaults_let_two_races_go_that_have_all_threads_each():
+    reg = Registry(ServerLimits(), timer=False)
+    pair = entries(reg, "ann", "ann", threads=available_threads())
+    for entry in pair:
+        reg.start(entry)
+    assert [reg.place(entry) for entry in pair] == [0, 0]
 
 
 def test_a_paused_run_is_not_stopped_and_gives_its_place():
@@ -203,18 +228,7 @@ def test_the_oldest_ended_runs_are_dropped_but_none_under_way():
     made += entries(reg, *["ann"] * 3)
     assert reg.find(made[0].id, "ann") is made[0]
     assert reg.find(made[1].id, "ann") is None
-    assert len(reg.of("ann")) == 4
-
-
-def test_forgetting_stops_and_is_the_owners_alone():
-    reg, _ = registry()
-    (entry,) = entries(reg, "ann")
-    reg.start(entry)
-    reg.forget(entry.id, "bob")
-    assert not entry.race.ended
-    reg.forget(entry.id, "ann")
-    assert entry.race.ended
-    assert reg.by_token(entry.token) is None
+    assert [reg.find(entry.id, "ann") for entry in made[3:]] == made[3:]
 
 
 def test_a_reader_changes_nothing():

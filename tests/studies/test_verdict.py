@@ -150,6 +150,8 @@ def test_diverged_failed_stopped_racing_waiting():
     assert verdict([failed, good]).sentence == "lr failed after 1 iteration. Scores drifted apart."
     stopped = verdict([lane("lr", np.full(11, 0.5), "stopped"), good])
     assert stopped.sentence.startswith("Stopped by you after 10 (lr) and 26 (alr) iterations; alr is lower so far")
+    theirs = verdict([lane("lr", np.full(11, 0.5), "stopped"), good], by="the server")
+    assert theirs.sentence == stopped.sentence.replace("by you", "by the server")
     assert verdict([lane("lr", np.full(11, 0.5), None), good]).code == "racing"
     assert verdict([]).code == "waiting"
     assert verdict([lane("lr", [], None), good]).code == "waiting"
