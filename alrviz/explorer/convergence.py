@@ -27,6 +27,7 @@ from alrviz.studies.names import short_names
 from alrviz.studies.recorded import read_recorded
 from alrviz.views.folded import Folded
 from alrviz.views.race_view import RaceView
+from alrviz.views.style import HEARD
 
 if TYPE_CHECKING:
     from alrviz.fitting.price import Price
@@ -99,7 +100,8 @@ class ConvergencePage:
         self._order = pmui.RadioButtonGroup(
             options={"n = 1": 1, "n = 2": 2, "n = 3": 3},
             size="small",
-            description=explain("order"),
+            label="Order",
+            stylesheets=[HEARD],
             margin=(0, 12, 0, 0),
         )
         self._alpha = _select("alpha", {f"{a:g}": a for a in ALPHAS}, 104, description=explain("alpha"))

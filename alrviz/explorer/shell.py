@@ -20,6 +20,7 @@ from alrviz.explorer.notice import Notice
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
 from alrviz.explorer.upload import DropStrip
+from alrviz.views.clipboard import copy_code
 from alrviz.views.ready import connected, page_ready, server_session
 from alrviz.views.style import safe
 
@@ -93,7 +94,7 @@ class Shell:
         limit = self.session.registry.limits.bytes
         strip = DropStrip(limit, self._dropped, self._refused, width=400, margin=(0, 16), align="center")
         copy = _icon_button("link", "Copy a link to what you see")
-        copy.js_on_click(code="navigator.clipboard && navigator.clipboard.writeText(window.location.href)")
+        copy.js_on_click(code=copy_code("window.location.href"))
         theme = _icon_button("contrast", "Light or dark")
         theme.js_on_click(code="window.alrvizToggleTheme()")
         help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])

@@ -26,7 +26,7 @@ from alrviz.views import words
 from alrviz.views.folded import Folded
 from alrviz.views.live import LivePicture
 from alrviz.views.ready import page_ready
-from alrviz.views.style import CSS, safe
+from alrviz.views.style import CSS, HEARD, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
@@ -35,9 +35,6 @@ _log = logging.getLogger(__name__)
 TICK = 100  # ms
 HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720; more when many racers need words
 _WORDS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
-_HEARD = """
-label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-"""
 SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
 _SAVE = """
 const {name, kind, file} = {name: %r, kind: %r, file: %r};
@@ -124,7 +121,7 @@ class RaceView(Viewer):
             size="small",
             margin=(0, 12, 0, 0),
             label="Counted along",  # for those who hear the page; the words on the buttons say it to the eye
-            stylesheets=[_HEARD],
+            stylesheets=[HEARD],
             sx=_WORDS,
         )
         self._axes.link(self, value="axis", bidirectional=True)
@@ -431,7 +428,7 @@ class RaceView(Viewer):
         if self._read_only:
             return "read-only link"
         if self.outdated:
-            return "<b class='bad'>outdated: settings have changed, press Run</b>"
+            return "<b class='bad'>outdated: press Run</b>"
         if getattr(race, "recorded", False):
             return "<b>recorded earlier</b>"
         if race.ended and not self._playing:

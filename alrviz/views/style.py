@@ -26,6 +26,11 @@ abbr { text-decoration: underline dotted; text-underline-offset: 3px; cursor: he
 .scroll { overflow-x: auto; }
 """
 
+# The label of a group of buttons whose words say it to the eye: heard, not seen.
+HEARD = """
+label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+"""
+
 
 def safe(text: object, longest: int = 300) -> str:
     """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""

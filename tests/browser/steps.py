@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pandas as pd
 
@@ -40,7 +41,7 @@ class Explorer:
 
     def open(self, query: str = "") -> "Explorer":
         """Open the page and wait until it can be used."""
-        self.page.goto(self.url + query, wait_until="commit", timeout=PATIENCE * 1000)
+        self.page.goto(urljoin(self.url, query), wait_until="commit", timeout=PATIENCE * 1000)
         return self.ready()
 
     def ready(self) -> "Explorer":

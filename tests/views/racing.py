@@ -31,9 +31,7 @@ class ByHand:
         trace = Trace()
         trace.rows, trace.baseline = ROWS, {"class_shares": 2.0, "anje": 0.8}
         rest = dict.fromkeys(("outcome", "model", "holdout", "price"))
-        return SimpleNamespace(
-            recipe=recipe, trace=trace, activity="", separation={"empty_share": 0.25}, **rest
-        )
+        return SimpleNamespace(recipe=recipe, trace=trace, activity="", separation={"empty_share": 0.25}, **rest)
 
     @property
     def ended(self):
