@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FILE = "@file"  # the data menu's entry for a table that was dropped
 AT_ONCE = 6.0  # seconds: what is priced below them starts by itself when the page opens or an example is chosen
 _PILL = {"borderRadius": "16px", "color": "text.primary", "borderColor": "divider"}
+PULL = 0.1  # alpha of a question about what the weights are pulled toward, until another is chosen
 _TYPICAL = 300  # iterations such an estimate counts on
 
 
@@ -45,8 +46,9 @@ class ConvergencePage:
 
     def __init__(self, session: Session):
         self.session = session
-        self.order, self.alpha = 2, 0.0
         self.question = session.question if session.question in (*QUESTIONS, OWN) else FIRST
+        asked = QUESTIONS.get(self.question)
+        self.order, self.alpha = 2, PULL if asked is not None and asked.pulls else 0.0
         self.recipes: tuple[Recipe, ...] = session.recipes
         self._jobs: dict[str, Loading[Any]] = {}
         self._priced: list[tuple[str, Price]] = []
@@ -221,7 +223,7 @@ class ConvergencePage:
             self._set_recipes(tuple(dict.fromkeys(changed)))
             return
         if asked.pulls and not self.alpha:
-            self.alpha = 0.1
+            self.alpha = PULL
         self.order = min(self.order, columns)
         self._set_recipes(
             recipes_of(self.question, order=self.order, alpha=self.alpha, seed=self.session.seed, columns=columns)

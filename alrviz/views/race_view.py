@@ -9,6 +9,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import panel as pn
@@ -52,6 +53,17 @@ for (const doc of Bokeh.documents) {
   break;
 }
 """
+
+
+def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
+    """Send what a press changes in one message: words that say "stopped" may not arrive before the last points."""
+
+    @wraps(press)
+    def pressed(*args: Any) -> None:
+        with pn.io.hold():
+            press(*args)
+
+    return pressed
 
 
 class RaceView(Viewer):
@@ -187,7 +199,7 @@ class RaceView(Viewer):
         watched = Watched(race)
         self._next = None
         self._judged, self._due = None, False
-        self._stepping = -1
+        self._stepping, self._halted = -1, False
         self.outdated = False
         if fresh and self._watched is not None:
             self._next, self._playing = watched, True
@@ -239,8 +251,10 @@ class RaceView(Viewer):
     def _read_only(self) -> bool:
         return bool(getattr(self.race, "read_only", False))
 
+    @_as_one_message
     def press_run(self) -> None:
         """Run or pause; where there is no race to go on with, a fresh one is started."""
+        self._halted = False
         race = self.race
         if self._playing:
             self._playing = False
@@ -257,8 +271,10 @@ class RaceView(Viewer):
                 race.start() if race.phase == "waiting" else race.resume()
         self._after()
 
+    @_as_one_message
     def press_step(self) -> None:
         """Show one iteration more; if it does not exist yet, have it computed."""
+        self._halted = False
         if (self.race is None or self.outdated) and (fresh := self._again()) is not None:
             self.show(fresh, fresh=True)
         watched = self._next or self._watched
@@ -276,14 +292,17 @@ class RaceView(Viewer):
         self._after()
 
     _stepping = -1
+    _halted = False  # whether Stop was pressed while a race that had ended was still being shown
 
     def press_back(self) -> None:
         """Show one iteration less."""
         if self._watched is not None:
             self.scrub(self._watched.head - 1)
 
+    @_as_one_message
     def scrub(self, iteration: int) -> None:
         """Show the race as it was at an iteration; a race that runs is paused."""
+        self._halted = False
         if self._watched is None:
             return
         if self._playing and self.race is not None and not self.race.ended:
@@ -292,19 +311,22 @@ class RaceView(Viewer):
         self._watched.move(iteration)
         self._after()
 
+    @_as_one_message
     def press_stop(self) -> None:
-        """Stop: what was computed is shown, and no later point appears."""
+        """Stop: what was computed is shown, and no later point appears; if the race had ended, showing it stops."""
         race = self.race
         if race is None:
             return
-        race.stop()
+        self._halted = self._playing and race.ended
         self._playing = False
-        watched = self._next or self._watched
-        assert watched is not None
-        self._pull(watched)
-        watched.move(watched.last)
-        if self._next is not None:
-            self._take(self._next)
+        if not self._halted:
+            race.stop()
+            watched = self._next or self._watched
+            assert watched is not None
+            self._pull(watched)
+            watched.move(watched.last)
+            if self._next is not None:
+                self._take(self._next)
         self._after()
 
     def _finished(self) -> bool:
@@ -413,7 +435,8 @@ class RaceView(Viewer):
             scrubs=not self._playing or self._ticks % SLOW == 0,
             may_run=not fixed,
             may_step=not fixed and (not race.ended or watched.head < watched.last or self.outdated),
-            may_stop=not fixed and not race.ended and (race.phase != "waiting" or self._waits(race)),
+            may_stop=not fixed
+            and (self._playing or (not race.ended and (race.phase != "waiting" or self._waits(race)))),
         )
         _say(self.status, f"<span class='quiet'>{self._phase_words()}</span>")
 
@@ -432,9 +455,8 @@ class RaceView(Viewer):
         if getattr(race, "recorded", False):
             return "<b>recorded earlier</b>"
         if race.ended and not self._playing:
-            return (
-                "stopped" if any(r.outcome is not None and r.outcome.code == "stopped" for r in race.runs) else "ended"
-            )
+            stopped = any(r.outcome is not None and r.outcome.code == "stopped" for r in race.runs)
+            return "stopped" if stopped or self._halted else "ended"
         if race.phase in ("waiting", "preparing"):
             return safe(race.activity) + (" …" if race.activity else "")
         return "running" if self._playing else "paused"
