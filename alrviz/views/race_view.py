@@ -313,20 +313,19 @@ class RaceView(Viewer):
 
     @_as_one_message
     def press_stop(self) -> None:
-        """Stop: what was computed is shown, and no later point appears; if the race had ended, showing it stops."""
+        """Stop: what was computed is shown, and no later point appears."""
         race = self.race
         if race is None:
             return
         self._halted = self._playing and race.ended
         self._playing = False
-        if not self._halted:
-            race.stop()
-            watched = self._next or self._watched
-            assert watched is not None
-            self._pull(watched)
-            watched.move(watched.last)
-            if self._next is not None:
-                self._take(self._next)
+        race.stop()
+        watched = self._next or self._watched
+        assert watched is not None
+        self._pull(watched)
+        watched.move(watched.last)
+        if self._next is not None:
+            self._take(self._next)
         self._after()
 
     def _finished(self) -> bool:

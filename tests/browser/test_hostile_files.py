@@ -9,7 +9,7 @@ from tests.browser.steps import Explorer
 from tests.conftest import Served
 from tests.hostile.cases import BIDI, CASES, LIMITS, Case
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
 SMALL = 3_000_000  # bytes: dropped by an event; more goes through a file on disk
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.browser.steps import Explorer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
 MOST = 150  # presses of Tab; a page has a third of that
 NAMED = {
     "button",

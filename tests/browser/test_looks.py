@@ -12,7 +12,7 @@ import pytest
 from tests.browser.steps import Explorer
 from tests.hostile.cases import rows
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
 FOLDER = os.environ.get("ALRVIZ_SHOTS", "")
 
 MESSY = "id;full name of the customer;age;income;joined;town;class\n" + "".join(

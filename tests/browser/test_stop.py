@@ -16,7 +16,7 @@ import pytest
 from tests.browser.steps import Explorer, say
 from tests.conftest import Served
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
 MOMENTS = 5  # of each of four states
 LIMIT = 15_000  # ms; a Stop that takes longer is broken whatever the machine
 

@@ -11,7 +11,7 @@ from tests.browser.steps import Explorer
 from tests.browser.test_stop import numbers
 from tests.hostile.cases import rows
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
 
 
 def query(explorer: Explorer) -> str:

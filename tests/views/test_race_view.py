@@ -86,23 +86,19 @@ def test_stop_shows_what_there_is_and_nothing_after():
     assert view.transport.stop.disabled
 
 
-def test_stop_of_a_race_that_has_ended_but_is_still_shown_keeps_what_is_shown():
+def test_stop_of_a_race_that_has_ended_but_is_still_shown_shows_all_of_it():
     race = ByHand()
     view = view_of(race)
     view.press_run()
     race.take(100)
     race.end()
     view.pump()
-    before = len(drawn(view))
+    assert len(drawn(view)) < 100
     assert not view.transport.stop.disabled
     view.press_stop()
-    pump(view, 5)
-    assert len(drawn(view)) == before < 100
-    assert view._phase_words() == "stopped"
-    view.press_run()  # goes on showing
-    pump(view, 80)
     assert len(drawn(view)) == 100
-    assert view._phase_words() == "ended"
+    assert view._phase_words() == "stopped"
+    assert view.transport.stop.disabled
 
 
 def test_pause_step_back_and_forward_only_move_the_view():
