@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 from alrviz.explorer.formulas import math
 from alrviz.explorer.glossary import term_html
 from alrviz.explorer.prices import bytes_text, count_text, seconds_text
-from alrviz.fitting.recipe import FAMILIES, Recipe
+from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.explorer.session import Session
     from alrviz.fitting.price import Price
-
-_ENCODING = {"discretize": "mdl", "n_bins": 10, "holdout": 0.3, "seed": 0}
 
 
 ABOUT = r"""
@@ -80,7 +78,7 @@ def recipe_code(recipe: Recipe) -> str:
     """Python that makes the recipe: its family and whatever is not the default."""
     params = FAMILIES[recipe.family]
     given = {name: value for name, value in recipe.params.items() if value != params[name].default}
-    given |= {name: getattr(recipe, name) for name, default in _ENCODING.items() if getattr(recipe, name) != default}
+    given |= {name: getattr(recipe, name) for name, param in ENCODING.items() if getattr(recipe, name) != param.default}
     ordered = {name: given.pop(name) for name in ("order", "alpha", "scale", "start") if name in given} | given
     words = [repr(recipe.family), *(f"{name}={_plain(value)!r}" for name, value in ordered.items())]
     return f"alrviz.Recipe({', '.join(words)})"
