@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.recipe import ENCODING, FAMILIES, Param, Recipe
+from alrviz.fitting.param import Param
+from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
 
 MOST_RACERS = 6
 LETTERS = {

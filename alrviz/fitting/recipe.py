@@ -7,66 +7,16 @@ Every parameter is checked here against one registry, `FAMILIES`; estimators and
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 from alrviz.errors import RecipeError, nearest
+from alrviz.fitting.param import Param
 
 FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Param:
-    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`."""
-
-    default: Any
-    choices: tuple[Any, ...] = ()
-    low: float = -math.inf
-    high: float = math.inf
-    integer: bool = False
-    open_low: bool = False
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
-        if self.choices:
-            for choice in self.choices:
-                if type(choice) is type(value) and choice == value:
-                    return choice
-                # 1.0 stands for 1 and numpy's text for text; a bool is no number
-                if not isinstance(value, bool) and isinstance(value, str | Real) and choice == value:
-                    return choice
-            listed = ", ".join(map(repr, self.choices))
-            raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
-        return self._number(name, value)
-
-    def _number(self, name: str, value: Any) -> float | int:
-        kind = "a whole number" if self.integer else "a number"
-        low, high = (_plain(self.low), _plain(self.high))
-        wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
-            f" to {high}" if math.isfinite(self.high) else ""
-        )
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise RecipeError(f"{name}={value!r} is not a number; {wanted}")
-        try:
-            number = float(value)
-        except OverflowError:  # a whole number of hundreds of digits
-            number = math.inf
-        if self.integer and number != int(number) if math.isfinite(number) else True:
-            raise RecipeError(f"{name}={value!r} does not fit; {wanted}")
-        if number < self.low or number > self.high or (self.open_low and number <= self.low):
-            clamped = min(max(number, self.low), self.high)
-            hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
-            raise RecipeError(f"{name}={value!r} is out of range; {wanted}{hint}")
-        return int(number) if self.integer else number
-
-
-def _plain(number: float) -> str:
-    return str(int(number)) if math.isfinite(number) and number == int(number) else str(number)
 
 
 _TABLES = {
