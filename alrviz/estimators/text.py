@@ -26,8 +26,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "Units of the weights: phi = w, or phi = w / sqrt(N_cell pi_k (1 - pi_k)), by the Hessian's diagonal.",
     ),
     "solver": (
-        '"auto", "lbfgs" or "gd"',
-        'L-BFGS or gradient descent, with the exact search along each line; "auto" is "lbfgs".',
+        '"auto", "lbfgs", "cg" or "gd"',
+        "L-BFGS, conjugate gradients or gradient descent, with the exact search along each line; "
+        '"auto" is "lbfgs".',
     ),
     "max_iter": (
         "int from 0",

@@ -14,9 +14,13 @@ from types import MappingProxyType
 from typing import Any
 
 from alrviz.errors import RecipeError, nearest
+from alrviz.fitting.matrix import NEEDS
 from alrviz.fitting.param import Param
+from alrviz.fitting.rules import check_together
 
-FORMAT = 1
+# Format 1 had fewer parameters: what it left out takes its default, which is what it did.
+FORMAT = 2
+_READ = (1, FORMAT)
 
 
 _TABLES = {
@@ -26,8 +30,9 @@ _TABLES = {
     "unseen": Param("neutral", ("neutral", "m-estimate")),
 }
 _FIT = {
-    "solver": Param("auto", ("auto", "lbfgs", "gd")),
+    "solver": Param("auto", ("auto", *NEEDS)),
     "class_weight": Param(None, (None, "balanced")),
+    "share": Param("cell-class", ("cell-class", "cell", "tuple", "all")),
     "max_iter": Param(200, low=0, high=10_000_000, integer=True),
     "tol": Param(1e-6, low=0.0, high=1.0),
     "memory": Param(10, low=1, high=1000, integer=True),
@@ -45,21 +50,22 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
             **_TABLES,
             **_FIT,
             **_pull(0.3, "phi"),
-            "scale": Param("none", ("none", "diagonal")),
+            "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
             "center": Param(0, (0, "anje")),
-            "start": Param("zero", ("zero", "anje")),
+            "start": Param("zero", ("zero", "anje", "random")),
         },
         "alr": {
             **_TABLES,
             **_FIT,
             **_pull(1.0, "w"),
-            "scale": Param("theta", ("theta",)),
+            "scale": Param("theta", ("theta", "theta-gamma")),
             "center": Param(0, (0, 1, "anje")),
-            "start": Param("zero", ("zero", "one", "anje")),
+            "start": Param("zero", ("zero", "one", "anje", "random")),
         },
         "anje": _TABLES,
     }
 )
+_LABELS = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta-gamma": "alrj"}
 ENCODING = {
     "discretize": Param("mdl", ("mdl", "quantile", "uniform", None)),
     "n_bins": Param(10, low=2, high=65_535, integer=True),
@@ -114,11 +120,12 @@ class Recipe:
         discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level).
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
-        seed: Seed of that split.
+        seed: Seed of that split, and of whatever the fit itself draws (start="random").
         params: The family's parameters, by the estimators' names; what is left out takes its default.
 
     Raises:
-        RecipeError: a family, name or value that does not exist, with the nearest that does.
+        RecipeError: a family, name or value that does not exist, with the nearest that does; values that exclude
+            each other.
 
     >>> Recipe("alr", order=2, alpha=0).name
     'alr n=2 from zero, lbfgs'
@@ -144,6 +151,7 @@ class Recipe:
         known = family_params(family)
         checked = {name: check_param(family, name, value) for name, value in params.items()}
         full = {name: checked.get(name, param.default) for name, param in known.items()}
+        check_together(family, full)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
         for name, value in encoding.items():
@@ -152,12 +160,10 @@ class Recipe:
 
     @property
     def label(self) -> str:
-        """Short family name for legends and colours: "lr", "diagonal", "alr", "anje" or "nb"."""
-        if self.family == "lr" and self.params["scale"] == "diagonal":
-            return "diagonal"
+        """Short family name for legends and colours: "lr", "diagonal", "adaptive", "alr", "alrj", "anje" or "nb"."""
         if self.family == "anje" and self.params["order"] == 1:
             return "nb"
-        return self.family
+        return _LABELS.get(self.params.get("scale"), self.family)
 
     @property
     def solver(self) -> str:
@@ -172,7 +178,13 @@ class Recipe:
         if self.family == "anje":
             return f"{self.label} n={p['order']}"
         alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} on {p['penalty']} to {p['center']}"
-        return f"{self.label} n={p['order']} from {p['start']}{alpha}, {self.solver}"
+        shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
+        return f"{self.label} n={p['order']} from {p['start']}{alpha}{shared}, {self.solver}"
+
+    @property
+    def draws(self) -> bool:
+        """Whether the fit itself, beside the split, depends on the seed."""
+        return self.params.get("start") == "random"
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
@@ -200,8 +212,8 @@ class Recipe:
                 params["class_weight"] = dict(params["class_weight"])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
-        if fmt != FORMAT:
-            raise RecipeError(f"recipe format {fmt!r} is not known; this version reads format {FORMAT}")
+        if fmt not in _READ:
+            raise RecipeError(f"recipe format {fmt!r} is not known; this version reads formats up to {FORMAT}")
         unknown = set(content) - set(ENCODING)
         if unknown:
             raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(ENCODING)}")

@@ -57,6 +57,14 @@ def prepared_objective(encoded, family="lr", **params):
     return run._fit.objective, run._fit.w0
 
 
+def states(solver, objective, w0):
+    """Yield the state at `w0`, then one state an iteration, without end."""
+    state = solver.init(objective, w0)
+    while True:
+        yield state
+        state = solver.advance(objective, state)
+
+
 def drain(run):
     """Fit to the end and return the run."""
     for _ in run.steps():

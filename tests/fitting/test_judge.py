@@ -1,20 +1,20 @@
 """Every way in which a fit ends, each from a state that calls for it."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from alrviz.fitting.judge import WINDOW, Judge
-from alrviz.fitting.solvers import LBFGS, iterate
-from tests.fitting.tables import drain, prepared_objective, run_of, separable, table
+from alrviz.fitting.solvers import LBFGS
+from tests.fitting.tables import drain, prepared_objective, run_of, separable, states, table
 
 
 @pytest.fixture
 def fitted():
     objective, w0 = prepared_objective(table(150, signal=0.5), "lr", order=1, alpha=0.5)
-    states = iterate(LBFGS(), objective, w0)
-    return objective, [next(states) for _ in range(30)]
+    return objective, list(islice(states(LBFGS(), objective, w0), 30))
 
 
 def codes(judge, states):

@@ -1,4 +1,4 @@
-"""Solvers: L-BFGS against SciPy's, both descend, states are values, scores are refreshed, needs are named."""
+"""Solvers: L-BFGS and CG against SciPy's L-BFGS-B, all descend, states are values, scores are refreshed, needs are named."""
 
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -8,12 +8,30 @@ import pytest
 from scipy.optimize import minimize
 
 from alrviz.errors import RecipeError
-from alrviz.fitting import solvers
 from alrviz.fitting.objective import dot
-from alrviz.fitting.solvers import LBFGS, REFRESH, GradientDescent, iterate, make_solver, two_loop
-from tests.fitting.tables import prepared_objective, separable, table
+from alrviz.fitting.solvers import (
+    LBFGS,
+    REFRESH,
+    SOLVERS,
+    ConjugateGradients,
+    GradientDescent,
+    line_search,
+    make_solver,
+)
+from alrviz.fitting.solvers.line_search import two_loop
+from tests.fitting.tables import prepared_objective, separable, states, table
 
 METRICS = [("lr", {}), ("alr", {}), ("lr", {"scale": "diagonal"})]
+
+
+ALL = [LBFGS(3), LBFGS(), ConjugateGradients(), GradientDescent()]
+
+
+def arrays_in(carry):
+    """All arrays that a solver carries, however they are nested."""
+    if isinstance(carry, np.ndarray):
+        return [carry]
+    return [array for part in carry for array in arrays_in(part)] if isinstance(carry, tuple) else []
 
 
 def make(family="lr", params=None, rows=200, **more):
@@ -22,8 +40,9 @@ def make(family="lr", params=None, rows=200, **more):
 
 
 @pytest.mark.parametrize("penalty", ["phi", "w"])
+@pytest.mark.parametrize("solver", [LBFGS(), ConjugateGradients()])
 @pytest.mark.parametrize(("family", "params"), METRICS)
-def test_lbfgs_ends_where_scipy_s_ends(family, params, penalty):
+def test_solvers_end_where_scipy_s_ends(family, params, solver, penalty):
     objective, w0 = make(family, params, penalty=penalty)
 
     def value_and_gradient(flat):
@@ -33,8 +52,8 @@ def test_lbfgs_ends_where_scipy_s_ends(family, params, penalty):
     reference = minimize(
         value_and_gradient, w0.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 0, "gtol": 1e-9}
     )
-    states = islice(iterate(LBFGS(), objective, w0), 1500)
-    last = next((state for state in states if dot(state.point.gradient, state.point.gradient) < 1e-16), None)
+    fitted = islice(states(solver, objective, w0), 1500)
+    last = next((state for state in fitted if dot(state.point.gradient, state.point.gradient) < 1e-16), None)
     assert last is not None
     assert last.point.objective == pytest.approx(reference.fun, rel=1e-11)
     assert last.point.objective <= reference.fun * (1 + 1e-12)
@@ -42,26 +61,26 @@ def test_lbfgs_ends_where_scipy_s_ends(family, params, penalty):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
-@pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
+@pytest.mark.parametrize("solver", ALL)
 @pytest.mark.parametrize(("family", "params"), METRICS)
 def test_every_step_descends(family, params, solver, alpha):
     objective, w0 = make(family, params, alpha=alpha)
-    states = list(islice(iterate(solver, objective, w0), 60))
-    values = [state.point.objective for state in states]
+    fitted = list(islice(states(solver, objective, w0), 60))
+    values = [state.point.objective for state in fitted]
     assert all(b <= a + 1e-12 * abs(a) for a, b in pairwise(values))
     assert values[-1] < 0.9 * values[0]
-    assert [state.index for state in states] == list(range(60))
-    assert states[0].passes == states[0].evaluations == 1
-    assert states[-1].passes == 60 + (59 // REFRESH)
-    assert all(b.evaluations >= a.evaluations + 2 for a, b in pairwise(states))
+    assert [state.index for state in fitted] == list(range(60))
+    assert fitted[0].passes == fitted[0].evaluations == 1
+    assert fitted[-1].passes == 60 + (59 // REFRESH)
+    assert all(b.evaluations >= a.evaluations + 2 for a, b in pairwise(fitted))
 
 
-@pytest.mark.parametrize("solver", [LBFGS(3), GradientDescent()])
+@pytest.mark.parametrize("solver", ALL)
 def test_advancing_leaves_the_old_state_as_it_was(solver):
     objective, w0 = make("alr")
-    state = next(islice(iterate(solver, objective, w0), 6, None))
+    state = next(islice(states(solver, objective, w0), 6, None))
     point = state.point
-    arrays = [point.w, point.z, point.gradient, *(a for s, y, _ in state.pairs for a in (s, y)), w0]
+    arrays = [point.w, point.z, point.gradient, *arrays_in(state.carry), w0]
     before = [array.copy() for array in arrays]
     first, second = solver.advance(objective, state), solver.advance(objective, state)
     for array, kept in zip(arrays, before, strict=True):
@@ -70,12 +89,24 @@ def test_advancing_leaves_the_old_state_as_it_was(solver):
     assert first.point.objective == second.point.objective
 
 
+def test_conjugate_gradients_solve_a_parabola_as_the_linear_method_does():
+    """All in the penalty: F is a parabola but for rounding, and linear CG ends in as many steps as it has axes."""
+    objective, w0 = make("alr", {"alpha": 1e9, "penalty": "phi", "center": "anje"})
+    axes = len(np.unique(np.round(np.log(objective.scale**2), 6)))
+    fitted = list(islice(states(ConjugateGradients(), objective, w0), 12))
+    first, second = (fitted[k].point.gradient for k in (1, 2))
+    assert abs(dot(first, second)) < 1e-2 * dot(first, first)
+    assert axes > 12
+    curved = objective.hvp(fitted[0].point, fitted[1].carry[0])
+    assert abs(dot(curved, fitted[2].carry[0])) < 0.1 * dot(curved, fitted[1].carry[0])  # conjugate
+
+
 def test_memory_is_what_was_asked_for():
     objective, w0 = make()
     for memory in (1, 4):
-        *_, last = islice(iterate(LBFGS(memory), objective, w0), 12)
-        assert len(last.pairs) == memory
-        s, y, rho = last.pairs[-1]
+        *_, last = islice(states(LBFGS(memory), objective, w0), 12)
+        assert len(last.carry) == memory
+        s, y, rho = last.carry[-1]
         assert rho == pytest.approx(1 / dot(s, y))
 
 
@@ -102,20 +133,20 @@ def test_scores_are_recomputed_at_every_fiftieth_step_only():
     objective, w0 = make(rows=60, alpha=0.01)
     fresh, calls = objective.fresh, []
     objective.fresh = lambda point: calls.append(1) or fresh(point)
-    for state in islice(iterate(GradientDescent(), objective, w0), 2 * REFRESH + 2):
+    for state in islice(states(GradientDescent(), objective, w0), 2 * REFRESH + 2):
         assert len(calls) == state.index // REFRESH
         if state.index and state.index % REFRESH == 0:
             assert np.array_equal(state.point.z, objective.scores(state.point.w))
     assert REFRESH == 50
 
 
-@pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
+@pytest.mark.parametrize("solver", ALL)
 def test_a_start_at_the_optimum_stalls_and_says_so(solver):
     """Two rows alike, one of each class: nothing is to be learned, and the gradient is 0 to the last bit."""
     encoded = table(2, (2, 2), 2)
     encoded.codes[:] = 0
     objective, w0 = prepared_objective(encoded, "lr", order=1, alpha=0.0)
-    start, state = islice(iterate(solver, objective, w0), 2)
+    start, state = islice(states(solver, objective, w0), 2)
     assert not start.stalled
     assert state.stalled
     assert (state.index, state.step_size, state.passes) == (1, 0.0, 1.0)
@@ -124,18 +155,18 @@ def test_a_start_at_the_optimum_stalls_and_says_so(solver):
 
 def test_a_direction_that_fails_is_tried_again_as_steepest_descent(monkeypatch):
     objective, w0 = make()
-    state = next(islice(iterate(LBFGS(), objective, w0), 5, None))
-    monkeypatch.setattr(solvers, "two_loop", lambda gradient, pairs: -gradient)  # uphill
+    state = next(islice(states(LBFGS(), objective, w0), 5, None))
+    monkeypatch.setattr(line_search, "two_loop", lambda gradient, pairs: -gradient)  # uphill
     new = LBFGS().advance(objective, state)
     assert not new.stalled
     assert new.point.objective < state.point.objective
-    assert len(new.pairs) == 1  # the memory that misled is forgotten
+    assert len(new.carry) == 1  # the memory that misled is forgotten
 
 
 def test_separable_data_never_end_in_nan():
     for family, params in METRICS:
         objective, w0 = prepared_objective(separable(), family, order=2, alpha=0.0, **params)
-        *_, last = islice(iterate(LBFGS(), objective, w0), 200)
+        *_, last = islice(states(LBFGS(), objective, w0), 200)
         assert np.isfinite(last.point.w).all()
         assert 0 <= last.point.objective < 1e-6
 
@@ -146,7 +177,9 @@ def test_a_solver_that_needs_more_than_there_is_names_those_that_fit(monkeypatch
         needs = frozenset({"value_grad", "inverse"})
 
     objective, _ = make()
-    monkeypatch.setitem(solvers.SOLVERS, "newton", lambda memory: Newton())
-    with pytest.raises(RecipeError, match=r"solver='newton' needs inverse, which .* expected one of 'lbfgs', 'gd'"):
+    monkeypatch.setitem(SOLVERS, "newton", lambda memory: Newton())
+    with pytest.raises(
+        RecipeError, match=r"solver='newton' needs inverse, which .* expected one of 'lbfgs', 'cg', 'gd'"
+    ):
         make_solver("newton", 10, objective)
     assert make_solver("lbfgs", 7, objective) == LBFGS(7)

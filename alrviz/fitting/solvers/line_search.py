@@ -1,0 +1,108 @@
+"""Solvers that choose a direction and search exactly along it: one forward and one scatter pass an iteration.
+
+    gd      d = -g
+    cg      d = -g + max(0, beta) d_before,   beta = g.(g - g_before) / g_before.g_before          (Polak-Ribiere+)
+    lbfgs   d = -H g by the two-loop recursion, H0 = (s.y / y.y) I of the last pair
+
+A direction along which F does not fall is tried again as steepest descent, and what misled is forgotten.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from alrviz.fitting.matrix import NEEDS
+from alrviz.fitting.objective import LinearObjective, dot
+from alrviz.fitting.solvers.state import State, along, stalled, start
+from alrviz.passes.rows import Floats
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Steepest descent in w. Carries nothing."""
+
+    needs = NEEDS["gd"]
+
+    def init(self, objective: LinearObjective, w0: Floats) -> State:
+        """Return the state at the start point."""
+        return start(objective, w0)
+
+    def advance(self, objective: LinearObjective, state: State) -> State:
+        """Return the state one iteration later."""
+        return along(objective, state, -state.point.gradient, None) or stalled(state)
+
+
+@dataclass(frozen=True)
+class ConjugateGradients:
+    """Nonlinear conjugate gradients. Carries the last direction and the gradient before it."""
+
+    needs = NEEDS["cg"]
+
+    def init(self, objective: LinearObjective, w0: Floats) -> State:
+        """Return the state at the start point."""
+        return start(objective, w0)
+
+    def advance(self, objective: LinearObjective, state: State) -> State:
+        """Return the state one iteration later."""
+        gradient = state.point.gradient
+        direction = -gradient
+        new = None
+        if state.carry is not None:
+            before, gradient_before = state.carry
+            beta = (dot(gradient, gradient) - dot(gradient, gradient_before)) / dot(gradient_before, gradient_before)
+            if beta > 0.0:
+                direction = beta * before - gradient
+                new = along(objective, state, direction, None)
+                direction = direction if new is not None else -gradient
+        if new is None:
+            new = along(objective, state, direction, None)
+        return replace(new, carry=(direction, gradient)) if new is not None else stalled(state)
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """Limited-memory BFGS. Carries its corrections (s, y, 1 / s.y), oldest first.
+
+    Args:
+        memory: number of corrections kept.
+    """
+
+    memory: int = 10
+    needs = NEEDS["lbfgs"]
+
+    def init(self, objective: LinearObjective, w0: Floats) -> State:
+        """Return the state at the start point."""
+        return replace(start(objective, w0), carry=())
+
+    def advance(self, objective: LinearObjective, state: State) -> State:
+        """Return the state one iteration later."""
+        gradient = state.point.gradient
+        new = None
+        if state.carry:
+            new = along(objective, state, -two_loop(gradient, state.carry), 1.0)
+        pairs = state.carry if new is not None else ()
+        if new is None:
+            new = along(objective, state, -gradient, None)
+        if new is None:
+            return stalled(state)
+        s, y = new.point.w - state.point.w, new.point.gradient - gradient
+        product = dot(s, y)
+        if product > 1e-14 * dot(y, y) ** 0.5 * dot(s, s) ** 0.5:  # rounding alone can make it 0 or negative
+            pairs = (*pairs, (s, y, 1.0 / product))[-self.memory :]
+        return replace(new, carry=pairs)
+
+
+def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...]) -> Floats:
+    """Return H g, H the inverse Hessian that the pairs approximate (Nocedal and Wright, algorithm 7.4)."""
+    q = gradient.copy()
+    room = np.empty_like(q)  # for products: a new array of some MB costs more than filling it
+    coefficients = []
+    for s, y, rho in reversed(pairs):
+        a = rho * dot(s, q)
+        q -= np.multiply(y, a, out=room)
+        coefficients.append(a)
+    _, y, rho = pairs[-1]
+    q *= 1.0 / (rho * dot(y, y))
+    for (s, y, rho), a in zip(pairs, reversed(coefficients), strict=True):
+        q += np.multiply(s, a - rho * dot(y, q), out=room)
+    return q

@@ -1,0 +1,87 @@
+"""What every solver shares: the state between two iterations, what a driver asks of a solver, a step along a line.
+
+A `State` is a value: `advance` returns a new one and never writes into the old, arrays that did not change are shared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from alrviz.fitting.line import exact_step
+from alrviz.fitting.objective import LinearObjective, Point
+from alrviz.passes.rows import Floats
+
+# Scores drift from their weights by rounding as they move along lines; they are recomputed at every step index that is
+# a multiple of this, never because a run pauses or ends, so that the first k steps of any run are the same.
+REFRESH = 50
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A solver between two iterations.
+
+    Attributes:
+        index: iteration number; trial fits before the first iteration do not count.
+        point: weights, scores, F and gradient.
+        evaluations, passes: what was spent since the start, cumulative. A Hessian-vector product is a pass and no
+            evaluation.
+        step_size: of the last step.
+        carry: what the solver itself needs for the next step; each solver says what.
+        stalled: no step along the last direction lowers F: the end of floating point.
+        kind: as in `Step`.
+        extra: further numbers for the report.
+    """
+
+    index: int
+    point: Point
+    evaluations: int
+    passes: float
+    step_size: float = 0.0
+    carry: Any = field(default=None, repr=False)
+    stalled: bool = False
+    kind: str = "inner"
+    extra: Mapping[str, float] = field(default_factory=dict)
+
+    def released(self) -> "State":
+        """Return the state of a run that has ended, without `carry`, which is closed if it can be."""
+        close = getattr(self.carry, "close", None)
+        if close is not None:
+            close()
+        return replace(self, carry=None)
+
+
+class Solver(Protocol):
+    """What a driver needs of a solver."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the objective must offer."""
+
+    def init(self, objective: Any, w0: Floats) -> State:
+        """Return the state at the start point."""
+
+    def advance(self, objective: Any, state: State) -> State:
+        """Return the state one iteration later."""
+
+
+def start(objective: LinearObjective, w0: Floats) -> State:
+    """Return the state at `w0`."""
+    return State(0, objective.value_grad(w0), 1, 1.0)
+
+
+def along(objective: LinearObjective, state: State, direction: Floats, guess: float | None) -> State | None:
+    """Return the state after the search along `direction`, carrying nothing; None if F does not fall."""
+    line = objective.along(state.point, direction)
+    t, trials = exact_step(line, guess) if line.slope < 0.0 else (0.0, 0)
+    if t == 0.0:
+        return None
+    point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
+    index = state.index + 1
+    if index % REFRESH == 0:
+        point, evaluations, passes = objective.fresh(point), evaluations + 1, passes + 1.0
+    return State(index, point, evaluations, passes, t)
+
+
+def stalled(state: State) -> State:
+    """Return the state that says that no step lowers F."""
+    return replace(state, index=state.index + 1, step_size=0.0, stalled=True)
