@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from alrviz.bench._tools import environment
+from alrviz.bench._tools import environment, save
 from alrviz.errors import AlrvizError, nearest
 
 FOLDER = Path(__file__).parent
@@ -53,12 +53,17 @@ def _run(name: str, path: Path, arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the benchmark sets (NAME.csv.gz)")
     parser.add_argument("--repeats", type=int, default=5, help="how often each is timed (default: 5)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="save the figures too, a tidy row each")
     if hasattr(module, "arguments"):
         module.arguments(parser)
     options = parser.parse_args(arguments)
     print(environment(), end="\n\n", flush=True)
+    rows = []
     try:
-        module.run(options)
+        for row in module.run(options) or ():
+            rows.append(row)
+            if options.csv is not None:  # again with every row: hours of figures must not hang on the last one
+                save(rows, options.csv)
     except AlrvizError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2

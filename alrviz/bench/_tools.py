@@ -4,19 +4,24 @@ Absolute times belong to one machine: every benchmark prints the environment fir
 is compared with in the same run, the two taking turns.
 """
 
+import csv
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from alrviz.errors import AlrvizError
+from alrviz.passes.threads import available_threads
 
-LIBRARIES = ("alrviz", "numpy", "numba", "scipy", "scikit-learn", "pandas", "panel", "bokeh")
+LIBRARIES = ("alrviz", "numpy", "numba", "scipy", "scikit-learn", "vowpalwabbit", "pandas", "panel", "bokeh")
+# A tidy row of a benchmark's figures, by name: plain numbers (seconds, bytes) and words, as `--csv` saves them.
+Row = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,19 @@ def seconds(value: float) -> str:
     return f"{value:.{decimals}f} s"
 
 
+@cache
 def environment() -> str:
-    """One line: versions, processor, cores, system."""
+    """One line: versions, processor, cores, threads of a pass, system, and what the machine is busy with already."""
     versions = ", ".join(f"{name} {found}" for name in LIBRARIES if (found := _version(name)))
-    return (
-        f"{versions}; Python {platform.python_version()}; {_processor()}, {_cores()}; {platform.platform(terse=True)}"
-    )
+    machine = f"{_processor()}, {_cores()}, {available_threads()} threads for a pass"
+    return f"{versions}; Python {platform.python_version()}; {machine}; {platform.platform(terse=True)}; {_load()}"
+
+
+def _load() -> str:
+    try:
+        return f"load before the start {os.getloadavg()[0]:.1f}"
+    except (AttributeError, OSError):  # not offered by every system
+        return "load unknown"
 
 
 def _version(name: str) -> str | None:
@@ -103,6 +115,21 @@ def show(rows: Iterable[Sequence[object]], header: Sequence[str]) -> None:
         print("  ".join(cells).rstrip())
         if index == 0:
             print("  ".join("-" * width for width in widths))
+
+
+def mib(size: float) -> str:
+    """Bytes as "12.3 MiB"."""
+    return f"{size / 2**20:,.1f} MiB"
+
+
+def save(rows: Sequence[Row], path: Path) -> None:
+    """Write tidy rows as CSV: a comment that says where they were measured, then a column for every name there is."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        file.write(f"# {environment()}\n")
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def reached(value: float, limit: float, unit: str = "s") -> str:

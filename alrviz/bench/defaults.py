@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.bench._sets import load_set
-from alrviz.bench._tools import show
+from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
@@ -143,18 +143,17 @@ def ranked(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add order, sets, size, and where the rows go."""
+    """Add order, sets and size."""
     parser.add_argument("--order", type=int, default=2, help="order n (default: 2)")
     parser.add_argument("--sets", nargs="+", default=list(SETS), metavar="SET", help="which sets (default: the ten)")
     parser.add_argument("--rows", type=int, default=5000, help="most training rows of a set (default: 5000)")
     parser.add_argument("--max-iter", type=int, default=200, help="most iterations of a fit (default: 200)")
     parser.add_argument("--alphas", nargs="+", type=float, default=ALPHAS, help="which alphas are compared")
     parser.add_argument("--starts", action="store_true", help="compare starts at the default setting instead")
-    parser.add_argument("--out", metavar="FILE", help="write a row per setting, set and half as CSV")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print the ranked settings, then the log loss per set of the best of each family."""
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print the ranked settings, then the log loss per set of the best of each family; yield a row a fit."""
     if options.data is None:
         raise AlrvizError("the ten sets are read from a folder; expected --data DIR")
     recipes = [
@@ -171,8 +170,7 @@ def run(options: argparse.Namespace) -> None:
         begin = time.perf_counter()
         frames.append(measure(load_set(options.data, name), recipes, options.rows))
         print(f"{name}: {len(frames[-1])} fits, {time.perf_counter() - begin:.0f} s", flush=True)
-        if options.out:
-            pd.concat(frames).to_csv(options.out, index=False)
+        yield from frames[-1].to_dict("records")
     found = pd.concat(frames, ignore_index=True)
     report(found)
 

@@ -8,8 +8,9 @@ not yet compiled the first round does it; that round does not count.
 import argparse
 import subprocess
 import sys
+from collections.abc import Iterator
 
-from alrviz.bench._tools import Timing, reached, seconds, show
+from alrviz.bench._tools import Row, Timing, reached, seconds, show
 
 TABLE = (
     "import numpy as np; r = np.random.default_rng(0); "
@@ -31,8 +32,8 @@ def fresh(statement: str) -> float:
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print a row a statement, and the two figures that have something to reach."""
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print and yield a row a statement; print the two figures that have something to reach."""
     taken: dict[str, list[float]] = {name: [] for name in STATEMENTS}
     for turn in range(options.repeats + 1):
         for name, statement in STATEMENTS.items():
@@ -47,3 +48,5 @@ def run(options: argparse.Namespace) -> None:
     own, first = timings["scikit-learn's own import"].median, timings["first fit and predict"].median
     print(f"\nimport alrviz: {reached(timings['import alrviz'].median, 0.1)}")
     print(f"first fit and predict beyond scikit-learn's own import: {reached(first - own, 0.7)}")
+    for name, t in timings.items():
+        yield {"statement": name, "seconds": t.median, "least": min(t.seconds), "most": max(t.seconds)}

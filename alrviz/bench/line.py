@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.bench._sets import encode_all, load_set
-from alrviz.bench._tools import show
+from alrviz.bench._tools import Row, show
 from alrviz.data.demos import load_demo
 from alrviz.data.encoded import Encoded
 from alrviz.fitting import line
@@ -64,8 +64,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-iter", type=int, default=200, help="most iterations (default: 200)")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print a row per set, family, alpha and value."""
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print and yield a row per set, family, alpha and value."""
     names = options.sets or (["led"] if options.data is None else ["led", "adult", "connect-4"])
     rows = []
     for name in names:
@@ -78,6 +78,9 @@ def run(options: argparse.Namespace) -> None:
                 best = min(c.objective.min() for c in courses.values())
                 for exact, found in courses.items():
                     rows.append((f"{name} {family} alpha {alpha:g}", f"{exact:g}", *_milestones(found, best)))
+                    yield {"set": name, "family": family, "alpha": alpha, "exact": exact,
+                           "objective": found.objective.iloc[-1], "best": best,
+                           "evaluations": found.evaluations.iloc[-1], "seconds": found.seconds.iloc[-1]}  # fmt: skip
     show(rows, header=("fit", "EXACT", *(f"{what} to {w:.1%}" for w in WITHIN for what in ("iter.", "eval.", "CPU s")),
                        "eval. an iter.", "F at the end over the best"))  # fmt: skip
 

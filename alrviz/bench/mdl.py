@@ -6,12 +6,13 @@ brings no new values; the full set has a few more than the sample.
 """
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._tools import data_file, reached, seconds, show, timed
+from alrviz.bench._tools import Row, data_file, reached, seconds, show, timed
 from alrviz.data.mdl import mdl_cuts
 
 ROWS = 581_012
@@ -45,8 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=ROWS, help=f"how many rows (default: {ROWS})")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print a row a column, and the sum."""
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print a row a column, and the sum; yield a row a column."""
     names, X, y = read(options)
     columns = [np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])]
     n_classes = int(y.max()) + 1
@@ -58,3 +59,5 @@ def run(options: argparse.Namespace) -> None:
         header=(f"{len(y):,} rows, {n_classes} classes", "values", "cuts", "median"),
     )
     print(f"\nall {len(columns)} columns, one thread: {reached(sum(t.median for t in timings), 2.0)}")
+    for name, v, c, t in zip(names, values, cuts, timings, strict=True):
+        yield {"column": name, "rows": len(y), "values": v, "cuts": c, "seconds": t.median}

@@ -10,8 +10,8 @@ import argparse
 import gc
 import time
 import tracemalloc
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from math import comb
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from alrviz.bench._sets import load_set, made_rows
-from alrviz.bench._tools import show
+from alrviz.bench._tools import Row, show
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.assemble import assemble
@@ -134,8 +134,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iterations", type=int, default=15, help="iterations of each fit (default: 15)")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print a row per set and order."""
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print and yield a row per set and order."""
     sets = ["made"] if options.data is None else options.sets
     rows: list[tuple[object, ...]] = []
     bytes_off: list[float] = []
@@ -148,6 +148,7 @@ def run(options: argparse.Namespace) -> None:
             with get_context("spawn").Pool(1) as pool:
                 found = pool.apply(measure, (options.data, name, recipe, options.repeats))
             rows.append((f"{name} n={order}", f"{found.cells:,}", *_cells(found)))
+            yield {"set": name, "order": order, **asdict(found)}
             if not found.refused:
                 bytes_off.append(abs(found.priced_bytes / found.traced_bytes - 1.0))
                 seconds_off.append(_factor(found.priced_seconds, found.seconds))

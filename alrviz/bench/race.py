@@ -6,9 +6,10 @@ long as the penalty is on phi).
 
 import argparse
 import time
+from collections.abc import Iterator
 
 from alrviz.bench._sets import load_set
-from alrviz.bench._tools import seconds, show
+from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
@@ -45,18 +46,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-iter", type=int, default=200, help="most iterations (default: 200)")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print a table per alpha."""
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print a table per alpha; yield a row a racer."""
     warm(wide=False)
     begin = time.perf_counter()
     dataset = table_of(options)
     print(f"{dataset.name}: {dataset.n_rows:,} rows, {dataset.X.shape[1]} columns, {dataset.n_classes} classes, "
           f"read in {seconds(time.perf_counter() - begin)}")  # fmt: skip
     for alpha in options.alphas:
-        _race(dataset, alpha, options)
+        yield from _race(dataset, alpha, options)
 
 
-def _race(dataset: Dataset, alpha: float, options: argparse.Namespace) -> None:
+def _race(dataset: Dataset, alpha: float, options: argparse.Namespace) -> Iterator[Row]:
     recipes = [
         Recipe(family, order=order, alpha=alpha, penalty="phi", center=0, start=start, max_iter=options.max_iter,
                discretize=None if options.discretize == "none" else options.discretize)
@@ -83,6 +84,11 @@ def _race(dataset: Dataset, alpha: float, options: argparse.Namespace) -> None:
         header=("racer", "iter.", "seconds", "ms an iter.", "training", "held out", "held-out error", "to 1 %",
                 "s", "to 0.1 %", "s", "outcome"),
     )  # fmt: skip
+    for run in runs:
+        last = run.trace[-1] if len(run.trace) else None
+        yield {"set": dataset.name, "alpha": alpha, "racer": run.recipe.name, "outcome": str(run.outcome)} | (
+            {} if last is None else {"iterations": last.index, "seconds": last.seconds, "objective": last.objective}
+        )
 
 
 def _row(run: Run, best: float) -> tuple[object, ...]:

@@ -79,10 +79,10 @@ def test_defaults_ranks_settings_and_writes_rows(tmp_path, capsys):
     frame = load_demo("tic-tac-toe", 60).frame
     frame.rename(columns={frame.columns[-1]: "class"}).to_csv(tmp_path / "car.csv", index=False)
     out = tmp_path / "rows.csv"
-    few = ["--sets", "car", "--alphas", "0", "1", "--max-iter", "5", "--out", str(out)]
+    few = ["--sets", "car", "--alphas", "0", "1", "--max-iter", "5", "--csv", str(out)]
     assert bench.main(["defaults", "--data", str(tmp_path), *few]) == 0
     settings = 1 + 2 + 1 + 2 * 3  # lr: alpha 0, then two centers; alr: alpha 0, then two penalties and three centers
-    assert len(pd.read_csv(out)) == 4 * settings
+    assert len(pd.read_csv(out, comment="#")) == 4 * settings
     assert bench.main(["defaults", "--data", str(tmp_path), *few[:2], "--starts", "--max-iter", "2"]) == 0
     assert "mean ratio" in capsys.readouterr().out
 
