@@ -221,6 +221,8 @@ class Shell:
         # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
         self._area.sizing_mode = self._outer.sizing_mode = mode
+        # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
+        self._area.styles = self._outer.styles = {"max-height": "none"} if mode == "stretch_width" else {}
         self._area[:] = [view]
         drawer = self._drawers[slug]
         self._drawer.param.update(open=False, objects=[] if drawer is None else [drawer])

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import parse_qs, urljoin
 
 import pandas as pd
 
@@ -51,6 +51,14 @@ class Explorer:
 
     def go(self, page: str) -> None:
         self.page.get_by_role("button", name=page, exact=True).click()
+
+    def query(self) -> str:
+        """The query of the address, asked of the browser: Playwright's `page.url` waits for a call that listens."""
+        return self.js("location.search")
+
+    def asked(self) -> dict[str, list[str]]:
+        """The address's parameters."""
+        return parse_qs(self.query().removeprefix("?"))
 
     def js(self, expression: str, argument: Any = None) -> Any:
         return self.page.evaluate(expression, argument)

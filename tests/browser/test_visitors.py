@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -12,10 +11,6 @@ from tests.browser.test_stop import numbers
 from tests.hostile.cases import rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
-
-
-def query(explorer: Explorer) -> str:
-    return "?" + urlsplit(explorer.page.url).query
 
 
 def raced_on_own_table(explorer: Explorer) -> None:
@@ -33,7 +28,7 @@ def raced_on_own_table(explorer: Explorer) -> None:
 def test_two_visitors_see_nothing_of_each_other(new_explorer: Callable[..., Explorer]):
     mine, other = new_explorer(), new_explorer()
     raced_on_own_table(mine)
-    link = query(mine)
+    link = mine.query()
     assert "run=" in link
     assert "file=" in link
     other.open(link)  # a stranger who got the address
@@ -57,7 +52,7 @@ def test_a_secret_link_shows_a_race_and_cannot_touch_it(new_explorer: Callable[.
     link = mine.page.get_by_role("textbox", name="Read-only link").input_value()
     mine.page.keyboard.press("Escape")
     assert "watch=" in link
-    assert query(mine).split("run=")[1][:32] not in link  # the secret is not the run's own name
+    assert mine.query().split("run=")[1][:32] not in link  # the secret is not the run's own name
     other.open(link)
     other.wait(lambda: other.racers().keys() == mine.racers().keys(), "the other's curves")
     assert other.last_steps() == mine.last_steps()
