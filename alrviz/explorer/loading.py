@@ -65,6 +65,11 @@ class Loading(Generic[T]):
         """How long it has been under way."""
         return time.monotonic() - self._begun
 
+    @property
+    def share(self) -> float | None:
+        """How much of it is done, from 0 to 1; None while the work does not say."""
+        return self.token.share
+
     def cancel(self) -> None:
         """End it now: from here on nothing is handed over."""
         self._over = True

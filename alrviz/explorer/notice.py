@@ -1,8 +1,10 @@
 """What is under way and what went wrong, said above the page.
 
-Three designed states: work in progress with its time and a way out, a problem in plain words, a file that a link asks
-for. Texts may come from tables: they are escaped.
+Four designed states: work in progress with a bar, its time and a way out; a problem in plain words; a word about what
+was done; a file that a link asks for. Texts may come from tables: they are escaped.
 """
+
+from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
@@ -11,6 +13,16 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.views.style import safe
+
+SOON = 0.3  # seconds: what is done before needs no announcement
+_HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
+
+
+class Heard(pn.pane.HTML):
+    """A text that is not seen but read out when it changes; always on the page, as screen readers need it."""
+
+    def _get_properties(self, doc: Any) -> dict[str, Any]:
+        return {**super()._get_properties(doc), "html_attributes": {"role": "status", "aria-live": "polite"}}
 
 
 def problem_html(error: Exception) -> str:
@@ -25,6 +37,15 @@ def problem_html(error: Exception) -> str:
     return f"<p><b class='bad'>That did not work.</b> {safe(text, 1200)}</p>"
 
 
+def time_text(seconds: float, share: float | None) -> str:
+    """Return how long work has lasted, and how long it still will where it says how far it is."""
+    text = f"{seconds:.0f} s"
+    if share is None or share < 0.05 or seconds < 1:
+        return text
+    left = seconds * (1 - share) / share
+    return f"{text}, about {left:.0f} s left" if left < 90 else f"{text}, about {left / 60:.0f} min left"
+
+
 class Notice:
     """The band above a page."""
 
@@ -32,10 +53,12 @@ class Notice:
         self.session = session
         self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(6, 0, 0, 0))
-        self._cancel = pmui.Button(label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12))
+        self._cancel = pmui.Button(
+            label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12), css_classes=["alrviz-key-s"]
+        )
         self._close = pmui.Button(label="Dismiss", variant="text", size="small", margin=(0, 0, 0, 12))
-        self._cancel.on_click(lambda _: session.cancel())
-        self._close.on_click(lambda _: session.param.update(problem=None, wanted=None))
+        self._cancel.on_click(lambda _: session.give_up())
+        self._close.on_click(lambda _: session.param.update(problem=None, told="", wanted=None))
         self._row = pmui.Row(
             pmui.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
             self._cancel,
@@ -43,33 +66,49 @@ class Notice:
             sizing_mode="stretch_width",
             margin=0,
         )
+        self.heard = Heard("", stylesheets=[_HIDDEN], margin=0)
         self.panel = pn.Column(self._row, sizing_mode="stretch_width", margin=(12, 16, 0, 16), visible=False)
-        session.param.watch(lambda *_: self.show(), ["loading", "problem", "wanted"])
+        session.param.watch(lambda *_: self.show(), ["loading", "problem", "told", "wanted"])
         self.show()
 
     def show(self) -> None:
         """Show what the session says now; the pump calls it while time passes."""
-        session = self.session
-        loading, problem, wanted = session.loading, session.problem, session.wanted
+        loading = self.session.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
+        heard = html = ""
         if loading is not None:
-            queue = " (waiting for a free place)" if loading.waiting else ""
-            title = loading.title[:1].upper() + loading.title[1:]
-            self._text.object = f"<p>{safe(title)}{queue} … {loading.seconds:.0f} s</p>"
-            self.panel.visible = loading.seconds > 0.3  # what is done at once needs no announcement
-        elif problem is not None:
-            self._text.object = problem_html(problem)
-            self.panel.visible = True
-        elif wanted is not None:
-            self._text.object = (
-                f"<p><b>This link is about a table of its maker's.</b> Drop the same file to see it: "
-                f"{safe(wanted, 300)}. It was not sent along, and never leaves the server it is dropped on.</p>"
-            )
-            self.panel.visible = True
+            heard, html = self._under_way(loading)
         else:
-            self.panel.visible = False
-        self.panel.styles = _BAD if problem is not None and loading is None else _PLAIN
+            heard = html = self._words()
+        self._text.object, self.heard.object = html, heard
+        self.panel.visible = bool(html) and (loading is None or loading.seconds > SOON)
+        self.panel.styles = _BAD if self.session.problem is not None and loading is None else _PLAIN
+
+    def _under_way(self, loading: Any) -> tuple[str, str]:
+        """Return what is heard of work (not its time, which changes all the while), and what is seen."""
+        queue = " (waiting for a free place)" if loading.waiting else ""
+        title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue} …")
+        share = loading.share
+        if share is None:
+            self._bar.variant = "indeterminate"
+        else:
+            self._bar.param.update(variant="determinate", value=round(100 * share))
+        heard = f"<p>{title}</p>" if loading.seconds > SOON else ""
+        return heard, f"<p>{title} <span class='quiet'>{time_text(loading.seconds, share)}</span></p>"
+
+    def _words(self) -> str:
+        session = self.session
+        if session.problem is not None:
+            return problem_html(session.problem)
+        if session.told:
+            return f"<p>{safe(session.told)}</p>"
+        if session.wanted is not None:
+            return (
+                f"<p><b>This link is about a table of its maker's.</b> Drop the same file to see it: "
+                f"{safe(session.wanted, 300)}. It was not sent along, and never leaves the server it is dropped on.</p>"
+            )
+        return ""
 
 
 _PLAIN = {

@@ -3,6 +3,7 @@
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.data.limits import size_text
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
 from alrviz.errors import AlrvizError
 from alrviz.explorer.look import PANE_CSS
@@ -77,7 +78,7 @@ class ReadOptionsPanel:
             )
             return
         self._head.object = (
-            f"<h1>How it was read</h1><br><p>{safe(upload.name)}, {len(upload.data) / 1e6:,.1f} MB. This was detected; "
+            f"<h1>How it was read</h1><br><p>{safe(upload.name)}, {size_text(len(upload.data))}. This was detected; "
             "change what is wrong and read it again.</p>"
         )
         self._fill(table.options)

@@ -71,7 +71,7 @@ class Shell:
         self.notice = Notice(session)
         self._rail_buttons: dict[str, Any] = {}
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
-        self._outer = pn.Column(self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
+        self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = self._help_dialog()
         self._about = pn.pane.HTML("", stylesheets=[look.PANE_CSS], margin=0, align="center")
@@ -92,7 +92,9 @@ class Shell:
 
     def _frame(self) -> Any:
         limit = self.session.registry.limits.bytes
-        strip = DropStrip(limit, self._dropped, self._refused, width=400, margin=(0, 16), align="center")
+        strip = DropStrip(
+            limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center"
+        )
         copy = _icon_button("link", "Copy a link to what you see")
         copy.js_on_click(code=copy_code("window.location.href"))
         theme = _icon_button("contrast", "Light or dark")
@@ -240,9 +242,6 @@ class Shell:
         self.session.load_bytes(name, data)
         self.session.go("data")
 
-    def _refused(self, error: Exception) -> None:
-        self.session.problem = error
-
     # ---- pump and link -----------------------------------------------------------------------------------------
 
     def wake(self) -> None:
@@ -277,8 +276,7 @@ class Shell:
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
-        if self.session.loading is not None:
-            self.session.loading.cancel()  # and nothing is told: there is no page any more
+        self.session.cancel()
         for page in self.pages.values():
             page.close()
 

@@ -2,7 +2,8 @@
 
 An `Upload` is the file's bytes and how they are to be read; the bytes are kept so that delimiter, encoding or missing
 tokens can be changed. Nothing is written to disk. Per owner the oldest is dropped, and the process holds so many bytes:
-owners leave without saying so, and what was unseen for longest makes room for who comes.
+owners leave without saying so, and what was unseen for longest makes room for who comes. Files that still arrive or are
+being read count as well: a `Claim` is room for one of them.
 """
 
 import threading
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from alrviz.data.limits import size_text
 from alrviz.errors import TableError
 from alrviz.explorer.limits import ServerLimits, below
 from alrviz.explorer.state import FileLink, safe_name
@@ -44,6 +46,21 @@ def link_of(upload: Upload, table: "Table") -> FileLink:
     return FileLink(upload.name, table.n_rows, len(table.names), sha256(upload.data).hexdigest()[:16])
 
 
+class Claim:
+    """Room for a file on its way: `size` bytes of what the process may hold, until `release`."""
+
+    def __init__(self, tables: "Tables", owner: str):
+        self._tables, self._owner, self.size = tables, owner, 0
+
+    def resize(self, size: int) -> None:
+        """Claim `size` bytes in all; `TableError` where there is no room for them, and the claim stays as it was."""
+        self._tables.resize(self, self._owner, size)
+
+    def release(self) -> None:
+        """Give the room back; once more does no harm."""
+        self._tables.release(self)
+
+
 class Tables:
     """The tables a process holds, by owner and hash."""
 
@@ -52,16 +69,17 @@ class Tables:
         self._clock = clock
         self._held: dict[tuple[str, str], Upload] = {}
         self._seen: dict[str, float] = {}  # by owner
+        self._claims: set[Claim] = set()
         self._lock = threading.Lock()
 
     @property
     def bytes(self) -> int:
-        """How many bytes of files are held."""
+        """How many bytes of files are held, those on their way included."""
         with self._lock:
             return self._size()
 
     def _size(self) -> int:
-        return sum(len(upload.data) for upload in self._held.values())
+        return sum(len(upload.data) for upload in self._held.values()) + sum(claim.size for claim in self._claims)
 
     def look(self, owner: str) -> None:
         """Say that this owner is there now: files of who is there are not dropped for others."""
@@ -69,38 +87,55 @@ class Tables:
             if owner in self._seen:
                 self._seen[owner] = self._clock()
 
-    def check_room(self, owner: str, size: int) -> None:
-        """Raise `TableError` if another file of this size would be too much beside those of who is there."""
-        with self._lock:
-            self._room(owner, size)
+    def claim(self, owner: str) -> Claim:
+        """Return room for a file of this owner, of no bytes yet."""
+        return Claim(self, owner)
 
-    def _room(self, owner: str, size: int) -> list[str]:
-        """Return the owners whose files have to go for one of this size, the longest unseen first."""
+    def resize(self, claim: Claim, owner: str, size: int) -> None:
+        """Let a claim grow or shrink; `TableError` where it would be too much beside the files of who is there."""
+        with self._lock:
+            self._leave(self._room(owner, size, claim))
+            claim.size = size
+            self._claims.add(claim)
+
+    def release(self, claim: Claim) -> None:
+        """Forget a claim."""
+        with self._lock:
+            self._claims.discard(claim)
+
+    def _room(self, owner: str, size: int, claim: Claim | None = None) -> list[str]:
+        """Return the owners whose files have to go for one of this size, the longest unseen first.
+
+        What other claims hold stays; of this owner's files it is not asked: they give way to the new one.
+        """
         now, idle = self._clock(), self.limits.idle
         held: dict[str, int] = {}
         for (who, _), upload in self._held.items():
             held[who] = held.get(who, 0) + len(upload.data)
-        held.pop(owner, None)  # the owner's own give way to the new one
+        held.pop(owner, None)
         absent = [who for who in held if idle is not None and now - self._seen[who] > idle]
         absent.sort(key=self._seen.__getitem__)
-        others, leaving = sum(held.values()), []
+        coming = sum(other.size for other in self._claims if other is not claim)
+        others, leaving = sum(held.values()) + coming, []
         while absent and not below(others + size, self.limits.uploads):
             leaving.append(absent.pop(0))
             others -= held[leaving[-1]]
         if not below(others + size, self.limits.uploads):
             raise TableError(
-                f"the server holds {others / 1e6:,.0f} MB of other people's tables and has no room for another "
-                f"{size / 1e6:,.0f} MB now; try a smaller table, or later"
+                f"there is no room for another {size_text(size)}: the server holds {size_text(others)} of the "
+                f"{size_text(self.limits.uploads or 0)} of tables it may; try a smaller table, or later"
             )
         return leaving
+
+    def _leave(self, owners: list[str]) -> None:
+        self._held = {key: kept for key, kept in self._held.items() if key[0] not in owners}
+        for who in owners:
+            del self._seen[who]
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:
         """Hold a table for its owner, in place of the oldest beyond the limits; `TableError` where there is no room."""
         with self._lock:
-            leaving = self._room(owner, len(upload.data))
-            self._held = {key: kept for key, kept in self._held.items() if key[0] not in leaving}
-            for who in leaving:
-                del self._seen[who]
+            self._leave(self._room(owner, len(upload.data)))
             self._seen[owner] = self._clock()
             self._held.pop((owner, hash16), None)
             self._held[owner, hash16] = upload

@@ -2,8 +2,9 @@
 
 import pytest
 
+from alrviz.explorer.governed import Governed
 from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import CapReached, Governed, Registry
+from alrviz.explorer.registry import CapReached, Registry
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock, FakeRace
 

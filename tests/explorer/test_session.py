@@ -5,12 +5,13 @@ import time
 import pandas as pd
 import pytest
 
-from alrviz.data.read import ReadOptions
+from alrviz.data.read import ReadOptions, read_columns
 from alrviz.errors import TableError
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FileLink, State
+from alrviz.stop import StopToken
 from tests.explorer.fakes import FakeRace
 
 CSV = "size,colour,class\n" + "".join(f"{i / 7:.3f},{'rgb'[i % 3]},{'yes' if i % 2 else 'no'}\n" for i in range(60))
@@ -111,7 +112,7 @@ def test_limits_are_the_servers():
     settle(session)
     assert "more than the 20 rows allowed here" in str(session.problem)
     session.load_bytes("heavy.csv", b"x" * 2_000_000)
-    assert "no room for another 2 MB" in str(session.problem)
+    assert "no room for another 2.0 MB" in str(session.problem)
 
 
 def test_a_measured_target_asks_which_column_is_the_class(registry):
@@ -159,6 +160,64 @@ def test_cancel_hands_nothing_over(registry):
     loading.join(10)
     settle(session)
     assert (session.dataset, session.loading, session.problem) == (before, None, None)
+
+
+def test_what_the_visitor_cancelled_is_told_until_something_begins(registry):
+    session = opened(registry)
+    session.give_up()
+    assert session.told == ""  # there was nothing to cancel
+    session.load_bytes("mine.csv", CSV)
+    assert registry.tables.bytes == len(CSV)
+    session.give_up()
+    assert session.told == "Reading mine.csv was cancelled; led is still here."
+    assert (session.loading, registry.tables.bytes) == (None, 0)
+    session.load_demo("iris")
+    assert session.told == ""
+    settle(session)
+
+
+def test_a_file_that_arrives_is_work_like_any_other(registry):
+    session = opened(registry)
+    arrival = session.receive()
+    arrival.add("mine.csv", b"a,b", 0.5)
+    assert session.busy
+    assert session.pump()
+    session.give_up()
+    assert arrival.over
+    assert "Receiving mine.csv was cancelled" in session.told
+    again = session.receive()
+    again.add("mine.csv", CSV.encode(), 1.0)
+    session.load_bytes(again.name, again.finish())
+    settle(session)
+    assert session.dataset.name == "mine"
+    assert registry.tables.bytes == len(CSV)  # held once, claimed no more
+
+
+def test_a_table_without_a_class_can_be_put_away(registry):
+    session = opened(registry, data="iris")
+    before = session.dataset, session.link
+    for name in ("prices.csv", "others.csv"):  # the second comes while the first still waits for its class
+        frame = pd.DataFrame({"a": list("xy") * 50, "price": [i / 3 for i in range(100)]})
+        session.load_bytes(name, frame.to_csv(index=False))
+        settle(session)
+    assert session.state.file.name == "others.csv"
+    session.put_away()
+    assert (session.pending, session.upload) == (None, None)
+    assert (session.dataset, session.link) == before
+    session.put_away()
+    assert (session.dataset, session.link) == before
+
+
+def test_reading_says_how_far_it_is():
+    shares = []
+
+    class Told(StopToken):
+        def report(self, share):
+            shares.append(share)
+
+    read_columns(CSV.encode(), stop=Told())
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1
 
 
 def test_a_run_is_found_again_by_its_owner_and_read_by_whoever_has_its_secret(registry):

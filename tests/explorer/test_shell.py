@@ -12,7 +12,7 @@ from alrviz.errors import TableError
 from alrviz.explorer import look
 from alrviz.explorer.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.notice import problem_html
+from alrviz.explorer.notice import problem_html, time_text
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.shell import Shell
@@ -121,6 +121,45 @@ def test_the_notice_says_what_went_wrong_until_it_is_dismissed(shell):
     assert "The table &lt;b&gt;t&lt;/b&gt; has no rows" in shell.notice._text.object
     shell.notice._close.clicks += 1
     assert not shell.notice.panel.visible
+
+
+def test_the_notice_shows_how_far_work_is_and_what_was_cancelled(shell):
+    arrival = shell.session.receive()
+    arrival.add("<b>t.csv", b"a", 0.25)
+    shell.notice.show()
+    assert not shell.notice.panel.visible  # what is done at once needs no announcement
+    arrival._begun -= 10
+    shell.notice.show()
+    assert shell.notice.panel.visible
+    assert (shell.notice._bar.variant, shell.notice._bar.value) == ("determinate", 25)
+    assert "Receiving &lt;b&gt;t.csv" in shell.notice._text.object
+    assert "about 30 s left" in shell.notice._text.object
+    assert "left" not in shell.notice.heard.object  # what changes all the while is not read out
+    shell.notice._cancel.clicks += 1
+    assert not shell.notice._cancel.visible
+    assert "was cancelled" in shell.notice._text.object
+    assert "was cancelled" in shell.notice.heard.object
+    shell.notice._close.clicks += 1
+    assert not shell.notice.panel.visible
+
+
+def test_what_is_said_is_read_out(shell):
+    model = shell.notice.heard.get_root()
+    assert model.html_attributes == {"role": "status", "aria-live": "polite"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share", "text"),
+    [
+        (4, None, "4 s"),
+        (0.5, 0.5, "0 s"),
+        (4, 0.01, "4 s"),
+        (4, 0.5, "4 s, about 4 s left"),
+        (60, 0.1, "60 s, about 9 min left"),
+    ],
+)
+def test_time_left(seconds, share, text):
+    assert time_text(seconds, share) == text
 
 
 def test_a_dropped_file_leads_to_the_data_page(shell):

@@ -24,8 +24,8 @@ def held(tables, owner, name="h"):
 
 def test_who_is_there_keeps_the_files_and_the_next_is_told():
     tables, _ = holding("ann", "bob")
-    with pytest.raises(TableError, match="no room"):
-        tables.check_room("cid", 40)
+    with pytest.raises(TableError, match="no room for another 40 bytes: the server holds 80 bytes of the 100 bytes"):
+        tables.claim("cid").resize(40)
     with pytest.raises(TableError, match="no room"):
         tables.keep("cid", "h", Upload("cid", b"x" * 40))
     assert held(tables, "ann")
@@ -36,8 +36,12 @@ def test_who_is_there_keeps_the_files_and_the_next_is_told():
 def test_the_longest_unseen_makes_room():
     tables, clock = holding("ann", "bob")
     clock.now += 61
-    tables.check_room("cid", 40)
-    assert tables.bytes == 80  # asking drops nothing
+    claim = tables.claim("cid")
+    claim.resize(20)
+    assert tables.bytes == 100  # nobody has to go yet
+    claim.resize(40)
+    assert tables.bytes == 80
+    claim.release()
     tables.keep("cid", "h", Upload("cid", b"x" * 40))
     assert not held(tables, "ann")
     assert held(tables, "bob")
@@ -60,3 +64,21 @@ def test_own_files_give_way_to_the_new_one():
     assert [held(tables, "ann", name) for name in "hij"] == [False, True, True]
     tables.keep("ann", "k", Upload("k", b"x" * 90))
     assert (tables.bytes, held(tables, "ann", "k")) == (90, True)
+
+
+def test_files_on_their_way_count():
+    tables, _ = holding("ann")
+    first, second = tables.claim("bob"), tables.claim("bob")
+    first.resize(30)
+    second.resize(30)
+    assert tables.bytes == 100
+    with pytest.raises(TableError, match="no room"):
+        second.resize(31)
+    with pytest.raises(TableError, match="no room"):
+        tables.keep("cid", "h", Upload("cid", b"x"))
+    assert second.size == 30  # a refusal leaves the claim as it was
+    first.release()
+    first.release()
+    second.resize(60)
+    second.release()
+    assert tables.bytes == 40

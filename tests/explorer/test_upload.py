@@ -1,15 +1,29 @@
-"""The drop strip: pieces from a stranger are counted on the server."""
+"""The drop strip and what arrives by it: pieces from a stranger are counted on the server."""
 
 import pytest
 
-from alrviz.explorer.upload import DropStrip
+from alrviz.explorer.arrival import PATIENCE, Arrival
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.tables import Tables
+from alrviz.explorer.upload import WORDS, DropStrip
+from tests.explorer.fakes import Clock
 
 
 @pytest.fixture
-def strip():
-    taken, refused = [], []
-    made = DropStrip(10, lambda name, data: taken.append((name, data)), refused.append)
-    made.taken, made.refused = taken, refused
+def tables():
+    return Tables(ServerLimits(uploads=12))
+
+
+@pytest.fixture
+def strip(tables):
+    taken, refused, arrivals = [], [], []
+
+    def begun():
+        arrivals.append(Arrival(tables.claim("ann"), 10, refused.append))
+        return arrivals[-1]
+
+    made = DropStrip(10, begun, lambda name, data: taken.append((name, data)), refused.append)
+    made.taken, made.refused, made.arrivals = taken, refused, arrivals
     return made
 
 
@@ -32,8 +46,8 @@ def test_too_many_bytes_are_refused_whatever_was_claimed(strip):
     send(strip, b"12345678", b"90123", b"more")
     assert strip.taken == []
     assert len(strip.refused) == 1
-    assert "t.csv has more than the 0 MB allowed here" in str(strip.refused[0])
-    assert strip._pieces == []
+    assert "t.csv has more than the 10 bytes allowed here" in str(strip.refused[0])
+    assert strip.arrivals[0].over
     send(strip, b"fine")
     assert strip.taken == [("t.csv", b"fine")]
 
@@ -71,4 +85,52 @@ def test_what_the_browser_says_went_wrong_is_shown(strip):
     strip._handle_msg({"status": "error", "error": "lost it"})
     assert "could not send the file: lost it" in str(strip.refused[0])
     strip._handle_msg({"status": "error", "error": 'File "x" (9 MB) exceeds maximum file size of 1 MB'})
-    assert "the file has more than the 0 MB allowed here; take a sample" in str(strip.refused[1])
+    assert "the file has more than the 10 bytes allowed here; take a sample" in str(strip.refused[1])
+
+
+def test_pieces_count_against_what_the_server_holds(strip, tables):
+    other = tables.claim("bob")
+    other.resize(5)
+    send(strip, b"1234", b"567", finish=False)
+    assert tables.bytes == 12
+    strip._handle_msg({"status": "upload_event", "name": "t.csv", "data": b"8"})
+    assert "there is no room for another 8 bytes" in str(strip.refused[0])
+    assert tables.bytes == 5  # what was refused is not kept
+    strip._handle_msg({"status": "finished"})
+    assert strip.taken == []
+
+
+def test_an_arrival_says_how_far_it_is_and_is_cancelled(strip, tables):
+    send(strip, b"abc", finish=False)
+    strip._handle_msg({"status": "upload_event", "chunk": 1, "total_chunks": 4, "name": "t.csv", "data": b"d"})
+    arrival = strip.arrivals[0]
+    assert (arrival.title, arrival.share, arrival.poll()) == ("receiving t.csv", 0.25, True)
+    arrival.cancel()
+    strip._handle_msg({"status": "upload_event", "name": "t.csv", "data": b"d"})
+    strip._handle_msg({"status": "finished"})
+    assert (tables.bytes, strip.taken, strip.refused) == (0, [], [])
+
+
+@pytest.mark.parametrize("piece", [(5, 4), (0, 4), (10**400, 10**400), ("1", "2"), (None, 3)])
+def test_what_a_browser_says_of_its_pieces_is_not_believed(strip, piece):
+    message = {"status": "upload_event", "chunk": piece[0], "total_chunks": piece[1], "name": "t.csv", "data": b"d"}
+    strip._handle_msg(message)
+    assert strip.arrivals[0].share == 0.0
+
+
+def test_pieces_that_stop_coming_are_told(tables):
+    clock, failed = Clock(), []
+    arrival = Arrival(tables.claim("ann"), None, failed.append, clock)
+    arrival.add("t.csv", b"abc", 0.5)
+    clock.now += PATIENCE
+    assert arrival.poll()
+    clock.now += 1
+    assert not arrival.poll()
+    assert not arrival.poll()
+    assert [str(error) for error in failed] == ["t.csv stopped coming after 3 bytes; drop it again"]
+    assert tables.bytes == 0
+
+
+def test_the_strip_never_names_a_file(strip):
+    send(strip, b"abc")
+    assert (strip.label, strip.uploaded_label, strip.accept) == (WORDS, WORDS, None)

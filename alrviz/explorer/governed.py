@@ -1,0 +1,63 @@
+"""A race as a session sees it: what a visitor asks of it goes through the registry."""
+
+from typing import Any
+
+from alrviz.explorer.registry import Entry, Registry
+
+
+class Governed:
+    """A race as a session sees it: the race itself, except that going on asks the registry, and readers may not.
+
+    It has the race's whole interface, so that a view cannot tell the two apart. While it queues, `phase` is "waiting"
+    and `activity` says which place it has.
+    """
+
+    def __init__(self, registry: Registry, entry: Entry, read_only: bool = False):
+        self.registry = registry
+        self.entry = entry
+        self.read_only = read_only
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.entry.race, name)
+
+    @property
+    def phase(self) -> str:
+        """The race's phase, or "waiting" while it queues."""
+        return "waiting" if self.entry.wanted else self.entry.race.phase
+
+    @property
+    def activity(self) -> str:
+        """What the race is doing, or its place in the queue."""
+        place = self.registry.place(self.entry)
+        return f"waiting for a free place: number {place} in the queue" if place else self.entry.race.activity
+
+    @property
+    def stopped_by(self) -> str:
+        """Who stopped it, if it was stopped, as a word for whoever looks on."""
+        return "the server" if self.entry.note else "its owner" if self.read_only else "you"
+
+    def start(self) -> None:
+        """Start, or queue."""
+        if not self.read_only:
+            self.registry.start(self.entry)
+
+    resume = start
+
+    def pause(self) -> None:
+        """Pause, and give the place to the next in the queue."""
+        if not self.read_only:
+            self.entry.race.pause()
+            self.registry.release(self.entry)
+
+    def step(self, count: int = 1) -> None:
+        """Take single steps; the first of a race waits for a place, as going on does."""
+        if not self.read_only:
+            self.registry.step(self.entry, count)
+
+    def stop(self) -> None:
+        """Stop at once."""
+        if not self.read_only:
+            self.entry.race.stop()
+            self.registry.release(self.entry)

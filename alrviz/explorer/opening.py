@@ -1,0 +1,270 @@
+"""How a table comes to a session: a demo set, a file that was dropped, or the same table with other kinds.
+
+Whatever takes time is done on a thread (`Loading`), or arrives in pieces (`Arrival`), and comes back through the
+session's pump; `give_up` ends it from outside. Until a table is there the one before stays. Where nobody can guess the
+class, the table read is `pending` until a column is chosen, or until it is put away.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from alrviz.errors import TableError, nearest
+from alrviz.explorer.arrival import Arrival
+from alrviz.explorer.loading import Loading
+from alrviz.explorer.owners import new_id
+from alrviz.explorer.registry import Registry, process_registry
+from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, safe_name
+from alrviz.explorer.tables import Claim, Upload, link_of
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset, Table
+    from alrviz.data.options import ReadOptions
+
+_TARGETS = ("target", "quartiles")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a session's table comes from: a dropped file and what a link says of it, or a demo set; changed kinds."""
+
+    upload: Upload | None = None
+    file: FileLink | None = None
+    demo: tuple[str, int | None] | None = None
+    kinds: Mapping[int, str] = field(default_factory=dict)
+
+
+class Opening(param.Parameterized):
+    """The part of a session that tables come to."""
+
+    dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
+    seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
+    pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
+    loading: "Loading[Any] | Arrival | None" = param.Parameter(default=None, doc="Work under way, or None.")
+    problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
+    told = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
+    wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
+
+    def __init__(self, owner: str | None = None, registry: Registry | None = None, **params: Any):
+        super().__init__(**params)
+        self.owner = owner or new_id()
+        self.registry = registry or process_registry()
+        self.tables = self.registry.tables
+        self.source = Source()
+        self._before = Source()  # of `dataset`, while another table is pending
+        self._claim: Claim | None = None
+        self.on_wake: Callable[[], None] = lambda: None
+
+    @property
+    def upload(self) -> Upload | None:
+        """The file the table was read from, or None."""
+        return self.source.upload
+
+    @property
+    def file(self) -> FileLink | None:
+        """What a link says of that file."""
+        return self.source.file
+
+    @property
+    def demo(self) -> tuple[str, int | None] | None:
+        """The demo set's name and the rows asked for, or None."""
+        return self.source.demo
+
+    def wake(self) -> None:
+        """Start the pump, if it rests: something has begun."""
+        self.on_wake()
+
+    # ---- demo sets and tables of the server ----------------------------------------------------------------------
+
+    def load_demo(self, name: str, rows: int | None = None, kinds: Mapping[int, str] | None = None) -> None:
+        """Load a demo set on a thread; an unknown name is a problem that names the nearest."""
+        from alrviz.data.demos import demo_names, load_demo
+
+        if name not in demo_names():
+            self.refuse(TableError(f"there is no demo set {name!r}{nearest(name, demo_names())}"))
+            return
+        if name == FIRST_DEMO and rows is None:
+            rows = FIRST_ROWS
+        seed, changed = self.seed, dict(kinds or {})
+
+        def work(stop: StopToken) -> "Dataset":
+            dataset = load_demo(name, rows=rows, seed=seed)
+            return chosen(dataset.table, changed, stop, said(dataset)) if changed else dataset
+
+        source = Source(demo=(name, rows), kinds=changed)
+        self._load(work, f"making {name}", lambda dataset: self._arrived(dataset, source))
+
+    def open_served(self, dataset: "Dataset", kinds: Mapping[int, str]) -> None:
+        """Show the table that the server was started with."""
+        file = FileLink(safe_name(dataset.name), dataset.n_rows, len(dataset.columns), dataset.hash[:16])
+        source = Source(file=file, kinds=dict(kinds))
+        if not kinds:
+            self._arrived(dataset, source)
+            return
+        made = said(dataset)
+        self._load(
+            lambda stop: chosen(dataset.table, kinds, stop, made),
+            "changing the kinds of columns",
+            lambda result: self._arrived(result, source),
+        )
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def receive(self) -> Arrival:
+        """Return what takes the pieces of a file that the browser begins to send."""
+        self.cancel()
+        self.param.update(problem=None, told="")
+        self.loading = Arrival(self.tables.claim(self.owner), self.registry.limits.bytes, self.refuse)
+        self.wake()
+        return self.loading
+
+    def load_bytes(self, filename: str, data: bytes | str) -> None:
+        """Read a dropped file on a thread."""
+        upload = Upload.of(filename, data)
+        self.cancel()
+        claim = self.tables.claim(self.owner)
+        try:
+            claim.resize(len(upload.data))
+        except TableError as error:
+            self.refuse(error)
+            return
+        self.read(upload, self.source.kinds if self.wanted is not None else {}, claim)
+
+    def reread(self, options: "ReadOptions") -> None:
+        """Read the dropped file again with other options."""
+        if self.upload is not None:
+            self.read(self.upload.replace(options=options), self.source.kinds)
+
+    def read(self, upload: Upload, kinds: Mapping[int, str], claim: Claim | None = None) -> None:
+        """Read a file on a thread; `claim` is its room while it is not held."""
+        limits, changed = self.registry.limits, dict(kinds)
+
+        def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
+            from alrviz.data.read import read_columns
+
+            stem = upload.name.split(".")[0] or upload.name
+            table = read_columns(upload.data, options=upload.options, limits=limits.table(), name=stem, stop=stop)
+            link = link_of(upload, table)
+            try:
+                return table, link, chosen(table, changed, stop)
+            except TableError as error:  # the table is fine, but which column is the class has to be said
+                return table, link, error
+
+        self._load(work, f"reading {upload.name}", lambda result: self._read(upload, changed, *result), claim)
+
+    def _read(
+        self, upload: Upload, kinds: dict[int, str], table: "Table", link: FileLink, dataset: "Dataset | TableError"
+    ) -> None:
+        self._release()
+        try:  # others may have come while this was read
+            self.tables.keep(self.owner, link.hash, upload)
+        except TableError as error:
+            self.refuse(error)
+            return
+        asked = self.wanted
+        if isinstance(dataset, TableError):
+            if self.pending is None:
+                self._before = self.source
+            self.source = Source(upload, link)
+            self.param.update(pending=table, loading=None, wanted=None)
+        else:
+            self._arrived(dataset, Source(upload, link, kinds=kinds))
+        if asked is not None and asked.hash != link.hash:
+            self.problem = TableError(
+                f"this is another file than the link is about. The link was made with {asked}; "
+                f"this is {link}. You can go on with it, or drop the other file"
+            )
+
+    def put_away(self) -> None:
+        """Go back from a table whose class was not chosen to what was there before."""
+        if self.pending is not None:
+            self.cancel()
+            self.source = self._before
+            self.param.update(pending=None, problem=None)
+
+    # ---- kinds -----------------------------------------------------------------------------------------------------
+
+    def set_kinds(self, kinds: Mapping[str, str]) -> None:
+        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four)."""
+        table = self.pending or (self.dataset.table if self.dataset is not None else None)
+        if table is None:
+            return
+        position = {name: k for k, name in enumerate(table.names)}
+        targets = [position[name] for name, kind in kinds.items() if kind in _TARGETS and name in position]
+        before = self.source.kinds
+        kept = {k: kind for k, kind in before.items() if not (targets and kind in _TARGETS)}
+        changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
+        made = said(self.dataset) if self.pending is None and self.dataset is not None else {}
+        made = {name: kind for name, kind in made.items() if position[name] not in before}
+        source = Source(self.upload, self.file, self.demo, changed)
+
+        def work(stop: StopToken) -> "Dataset":
+            return chosen(table, changed, stop, made)
+
+        self._load(work, "changing the kinds of columns", lambda dataset: self._arrived(dataset, source))
+
+    # ---- work ------------------------------------------------------------------------------------------------------
+
+    def _arrived(self, dataset: "Dataset", source: Source) -> None:
+        self.source = source
+        self.param.update(dataset=dataset, pending=None, loading=None, wanted=None)
+
+    def refuse(self, error: Exception) -> None:
+        """Say what went wrong; what was shown before stays."""
+        self._release()
+        self.param.update(loading=None, problem=error)
+
+    def _load(
+        self, work: Callable[[StopToken], Any], title: str, done: Callable[[Any], None], claim: Claim | None = None
+    ) -> None:
+        self.cancel()
+        self.param.update(problem=None, told="")
+        self._claim = claim
+        self.loading = Loading(work, title, done, self.refuse)
+        self.wake()
+
+    def _release(self) -> None:
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None
+
+    def cancel(self) -> None:
+        """End the work under way; what was shown before stays."""
+        if self.loading is not None:
+            self.loading.cancel()
+            self.loading = None
+        self._release()
+
+    def give_up(self) -> None:
+        """End the work under way because the visitor asks for it, and say that it was ended."""
+        if self.loading is None:
+            return
+        title = self.loading.title
+        self.cancel()
+        name = self.dataset.name if self.dataset is not None else ""
+        still = f"; {name} is still here" if name and self.pending is None else ""
+        self.told = f"{title[:1].upper()}{title[1:]} was cancelled{still}."
+
+
+def said(dataset: "Dataset") -> dict[str, str]:
+    """Return the kinds that were said, not guessed: a demo set's maker says them."""
+    return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
+
+
+def chosen(
+    table: "Table", kinds: Mapping[int, str], stop: StopToken, made: Mapping[str, str] = MappingProxyType({})
+) -> "Dataset":
+    """Return the table with these changes of kinds, by column position; positions it does not have are left out.
+
+    `made` are the kinds that its maker said: they hold where nothing else is said.
+    """
+    named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
+    target = next((name for name, kind in named.items() if kind in _TARGETS), None)
+    quartiles = True if target is not None and named[target] == "quartiles" else None
+    others = {**made, **{name: kind for name, kind in named.items() if kind not in _TARGETS}}
+    others.pop(target if target is not None else table.default_target()[0], None)
+    return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
