@@ -17,12 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError, RecipeError
-from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, threads
+from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame
 from alrviz.fitting.recipe import Recipe, family_params
 from alrviz.fitting.run import Run
 from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT
 from alrviz.models.linear import log_softmax
+from alrviz.models.parameterisation import owners
 from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
         known = family_params(self._family)
         params = {name: getattr(self, name) for name in known if hasattr(self, name)}
         recipe = Recipe(self._family, discretize=self.discretize, n_bins=self.n_bins, holdout=0.0, **params)
-        return recipe.replace(**changes) if changes else recipe
+        recipe = recipe.replace(**changes)
+        return recipe if "seed" in changes else recipe.replace(seed=seed_of(self, recipe))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn levels, counts and weights.
@@ -140,7 +142,8 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}
         if self.weights_ is not None:
-            quantities["w"] = self.weights_[:-1]
+            owner = owners(self.tables_, self._share)
+            quantities["w"] = self.weights_[:-1] if owner is None else self.weights_[:, 0][owner[:-1]]
         return cell_frame(self.tables_, self.encoder_, {**quantities, "phi": self.phi_})
 
     @property
@@ -164,6 +167,7 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
         self.cells_ = tables.space
         self.tables_ = tables
         self._model = model
+        self._share = run.recipe.params.get("share", "cell-class")
         self.phi_ = model.phi
         self.intercept_ = model.bias
         self.weights_: Floats | None = state.point.w if self._has_weights else None

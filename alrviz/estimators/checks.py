@@ -4,17 +4,20 @@ Frames keep their dtypes (a column decides for itself how it is encoded); anythi
 number of columns are compared with those of `fit` as everywhere in scikit-learn.
 """
 
+import numbers
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from alrviz.data.encode import row_weights
 from alrviz.errors import RecipeError, TableError
+from alrviz.fitting.recipe import ENCODING, Recipe
 from alrviz.passes.rows import Floats
 
 
@@ -61,6 +64,19 @@ def drop_weightless(X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, N
     if len(labels) < 2:
         raise TableError(f"y has only one class, {labels[0]!r}; a classifier needs at least two")
     return X, y, weights
+
+
+def seed_of(estimator: Any, recipe: Recipe) -> int:
+    """Return the seed that `random_state` gives: itself if it is a number, else one drawn from it where one is used.
+
+    Raises:
+        ValueError: what scikit-learn raises for no random state.
+    """
+    random_state = getattr(estimator, "random_state", None)
+    if isinstance(random_state, numbers.Integral):
+        return int(ENCODING["seed"].check("random_state", random_state))
+    generator = check_random_state(random_state)
+    return int(generator.randint(2**32, dtype=np.uint32)) if recipe.draws else 0
 
 
 def check_max_memory(max_memory: Any) -> None:

@@ -15,11 +15,13 @@ class LinearClassifier(CellClassifier):
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
+    share: str = "cell-class"
     solver: str = "auto"
     class_weight: Any = None
     max_iter: int = 200
     tol: float = 1e-6
     memory: int = 10
+    random_state: Any = None
 
 
 @documented
@@ -72,6 +74,7 @@ class ALRClassifier(LinearClassifier):
     (850, 0.75)
     """
 
+    scale: str = "theta"
     alpha: float = 1.0
     penalty: str = "w"
 

@@ -21,7 +21,8 @@ def make_estimator(
 ) -> CellClassifier:
     """Return the unfitted estimator whose `fit` runs `recipe`.
 
-    The recipe's split is not the estimator's business: it learns from all rows that `fit` is given.
+    The recipe's split is not the estimator's business: it learns from all rows that `fit` is given. Its seed becomes
+    `random_state` where the fit itself draws numbers.
 
     Raises:
         RecipeError: if `recipe` is not a `Recipe`.
@@ -35,6 +36,8 @@ def make_estimator(
     cls = _CLASSES[recipe.family]
     own = cls._get_param_names()
     params = {name: value for name, value in recipe.params.items() if name in own}
+    if recipe.draws:
+        params["random_state"] = recipe.seed
     if isinstance(params.get("class_weight"), Mapping):
         params["class_weight"] = dict(params["class_weight"])  # the recipe's cannot be copied, so not cloned
     return cls(

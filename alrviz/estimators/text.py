@@ -21,14 +21,16 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),
     "center": ("", "The model that the penalty pulls toward, and that a large alpha gives: {models}."),
     "start": ("", "The model that the first step starts from: {models}."),
-    "scale": (
-        '"none" or "diagonal"',
-        "Units of the weights: phi = w, or phi = w / sqrt(N_cell pi_k (1 - pi_k)), by the Hessian's diagonal.",
+    "scale": ("", "Units of the weights: {units}."),
+    "share": (
+        '"cell-class", "cell", "tuple" or "all"',
+        "What has a weight of its own: each cell and class; or each cell, each tuple, or all cells together, the same "
+        "for every class. Class weights are one a class whatever is shared. Where phi = w (lr) a weight that classes "
+        "share moves no probability: sharing is meant for weights that multiply log theta.",
     ),
     "solver": (
         '"auto", "lbfgs", "cg" or "gd"',
-        "L-BFGS, conjugate gradients or gradient descent, with the exact search along each line; "
-        '"auto" is "lbfgs".',
+        'L-BFGS, conjugate gradients or gradient descent, with the exact search along each line; "auto" is "lbfgs".',
     ),
     "max_iter": (
         "int from 0",
@@ -67,6 +69,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '"from_dtype", "all", None, names, mask or indices',
         'Which columns are not cut. "from_dtype": text, booleans and pandas categoricals.',
     ),
+    "random_state": (
+        "int, RandomState or None",
+        'Seed of what the fit draws (start="random"); None draws another one each time.',
+    ),
     "n_jobs": (
         "int or None",
         "Threads; None for all there are (1 inside a joblib worker). The bits of the result do not depend on it.",
@@ -88,8 +94,9 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "phi_": ("ndarray (S, C)", "What each seen cell adds to each class score."),
     "intercept_": ("ndarray (C,)", "b, what every row gets."),
     "weights_": (
-        "ndarray (S + 1, C)",
-        "The free parameters w; the last row is that of the class weights. None where nothing is free.",
+        "ndarray (S + 1, C) or (owners + C, 1)",
+        "The free parameters w, by owner: one row per seen cell and last that of the class weights; with `share` one "
+        "per cell, per tuple or for all, and last the C class weights. None where nothing is free.",
     ),
     "log_theta_": ("ndarray (S, C)", "Logarithm of each seen cell's smoothed share of its class."),
     "n_iter_": ("int", "Steps taken."),
@@ -110,6 +117,15 @@ _MODELS = {
     "zero": "gives every class the same score",
     "one": "has all w = 1",
     "anje": "is the generative model of the same order",
+    "random": "has weights drawn with standard deviation 0.1 (`random_state`)",
+}
+_UNITS = {
+    "none": "phi = w",
+    "diagonal": "phi = w / sqrt(N_cell pi_k (1 - pi_k)), by the Hessian's diagonal",
+    "diagonal-adaptive": "phi = w / sqrt(sum of p_k (1 - p_k) over the cell's rows), anew at every step while phi "
+    "stays (`weights_` are then phi)",
+    "theta": "phi = w log theta",
+    "theta-gamma": "phi = w gamma log theta, where w = 1 is AnJE",
 }
 _PLACE = "{parameters}"
 _WIDTH = 112
@@ -137,6 +153,10 @@ def _parameter(family: str, name: str, default: Any) -> str:
         models = choices(family, name)
         kind = " or ".join(map(_literal, models))
         text = text.format(models=", ".join(f"{_literal(model)} {_MODELS[model]}" for model in models))
+    elif name == "scale":
+        units = choices(family, name)
+        kind = " or ".join(map(_literal, units))
+        text = text.format(units="; ".join(f"{_literal(unit)} {_UNITS[unit]}" for unit in units))
     return _entry(f"{name} : {kind}, default {_literal(default)}", text)
 
 

@@ -31,6 +31,7 @@ LETTERS = {
     "d": "discretize",
     "b": "n_bins",
     "h": "holdout",
+    "f": "share",
 }
 # A link must not ask a server for what no page offers.
 _HIGHEST = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000, "alpha": 1e9, "smoothing": 1e3}

@@ -36,41 +36,52 @@ class Fit:
 
 
 def assemble(
-    rows: Rows, tables: Tables, family: str, params: Mapping[str, Any], classes: Any, stop: StopToken = NEVER
+    rows: Rows,
+    tables: Tables,
+    family: str,
+    params: Mapping[str, Any],
+    classes: Any,
+    stop: StopToken = NEVER,
+    *,
+    seed: int = 0,
 ) -> Fit:
     """Return the fit that `family` with `params` (complete, as a recipe holds them) makes of `tables` and `rows`.
 
-    `classes` are the labels that `class_weight` may name.
+    `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn.
 
     Raises:
         RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
     """
     if family == "anje":
-        return _assemble(rows, tables, "lr", {**_NO_STEPS, **params}, "anje", stop)
-    start_model = {"zero": 0, "one": 1, "anje": "anje"}[params["start"]]
-    name = "diagonal" if params.get("scale") == "diagonal" else family
+        return _assemble(rows, tables, "lr", {**_NO_STEPS, **params}, seed, stop)
     weighted = class_weighted(rows, params["class_weight"], classes)
-    return _assemble(weighted, tables, name, params, start_model, stop)
+    return _assemble(weighted, tables, _METRICS[params["scale"]], params, seed, stop)
 
 
 _NO_STEPS: Mapping[str, Any] = {
-    "alpha": 0.0, "penalty": "phi", "center": 0, "solver": "gd", "memory": 1, "max_iter": 0, "tol": 0.0
+    "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "memory": 1, "max_iter": 0,
+    "tol": 0.0, "share": "cell-class",
 }  # fmt: skip
+_METRICS = {
+    "none": "lr", "diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta": "alr", "theta-gamma": "alrj"
+}  # fmt: skip
+_MODELS: Mapping[str, object] = {"zero": 0, "one": 1, "anje": "anje", "random": 0}
+# Standard deviation of the weights of start="random".
+_SPREAD = 0.1
 
 
-def _assemble(
-    rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], start_model: object, stop: StopToken
-) -> Fit:
+def _assemble(rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken) -> Fit:
     alpha, on_phi = params["alpha"], params["penalty"] == "phi"
+    start_model = _MODELS[params["start"]]
     fallback = params["center"] if alpha > 0 else start_model
     m_estimate = params["unseen"] == "m-estimate"
-    if name == "alr" or start_model != 0 or fallback != 0:  # log theta is used somewhere
+    if name in ("alr", "alrj") or start_model != 0 or fallback != 0:  # log theta is used somewhere
         tables.require_finite()
         if m_estimate and tables.smoothing == 0:
             raise RecipeError(
                 "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
             )
-    parameterisation = parameterise(name, tables, alpha if on_phi else 0.0)
+    parameterisation = parameterise(name, tables, alpha if on_phi else 0.0, params["share"])
     objective = LinearObjective(
         rows,
         parameterisation,
@@ -80,7 +91,10 @@ def _assemble(
         unseen=_unseen(parameterisation, fallback, params["missing"]) if m_estimate else None,
         stop=stop,
     )
-    w0 = parameterisation.weights_of(start_model)
+    if params["start"] == "random":
+        w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
+    else:
+        w0 = parameterisation.weights_of(start_model)
     return Fit(
         objective, make_solver(_solver_name(params), params["memory"], objective), w0, params["max_iter"], params["tol"]
     )

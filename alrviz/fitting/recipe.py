@@ -50,7 +50,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
             **_TABLES,
             **_FIT,
             **_pull(0.3, "phi"),
-            "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
+            "scale": Param("none", ("none", "diagonal")),
             "center": Param(0, (0, "anje")),
             "start": Param("zero", ("zero", "anje", "random")),
         },

@@ -203,7 +203,7 @@ class Run(Driven):
         """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision."""
         kept, w = self._snapshots.at(index)
         assert self._fit is not None
-        return kept, self._fit.objective.scale * w
+        return kept, self._fit.objective.parameterisation.phi(w)
 
     @property
     def separation(self) -> "MappingProxyType[str, float]":
@@ -286,7 +286,7 @@ class Run(Driven):
             if rows is not None:
                 found = observers.baselines(self._tables, rows, stop)
                 self.trace.baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
-        fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop)
+        fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop, seed=recipe.seed)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
         self._observers = [observers.training(fit.objective)]
         self.trace.rows = fit.objective.total

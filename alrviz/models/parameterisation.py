@@ -1,50 +1,86 @@
 """How free weights become phi: the only thing in which the linear families differ.
 
-    phi = scale * w,  one row per seen cell, then one row for the class weights b
+    phi = scale * w[owner],  one row per seen cell, then one row for the class weights b
 
     lr        scale 1                                alr       scale log theta, for b log pi
+    alrj      scale gamma log theta, for b log pi    adaptive  scale 1: its metric belongs to the solver's steps
     diagonal  scale 1 / sqrt(N_cell pi_k (1 - pi_k)), for b 1 / sqrt(N pi_k (1 - pi_k));
               with the penalty on phi, 2 alpha is added under the root
 
+    share           one free weight for each                          free weights
+    "cell-class"    cell and class; there is no owner to look up      (S + 1, C), the last row the class weights
+    "cell"          cell [WANBIA-C, related work: its (3)]            (S + C, 1), the last C the class weights
+    "tuple"         tuple that has a seen cell (2)                    (tuples + C, 1)
+    "all"           all cells together (1)                            (1 + C, 1)
+
+The class weights are one a class whatever is shared: pi_y^w_y stands apart in the paper's formula too.
+
 A center or a start names a model, that is a phi; in w it is phi / scale:
-    0 or "zero"   phi = 0        1 or "one"   w = 1 (alr only)        "anje"   phi = gamma log theta, b = log pi
+    0 or "zero"  phi = 0       1 or "one"  w = 1 (alr, alrj)       "anje"  phi = gamma log theta, b = log pi
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 _MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje"}
+# The least share of its value at the class shares that the curvature of "adaptive" falls to: where rows are fitted
+# well p (1 - p) vanishes, and a step of any length would be allowed.
+LEAST_CURVATURE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Parameterisation:
-    """phi = scale * w.
+    """phi = scale * w[owner].
 
     Attributes:
-        family: "lr", "alr" or "diagonal": what the scale was made of.
+        family: "lr", "alr", "alrj", "diagonal" or "adaptive": what the scale was made of.
         scale: (S + 1, C); the last row belongs to the class weights.
         tables: the counts behind it.
+        owner: (S + 1, C) numbers of free weights; None where each has its own.
     """
 
     family: str
     scale: Floats
     tables: Tables
+    owner: NDArray[np.intp] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the free weights w."""
+        return (self.scale.shape[0], self.scale.shape[1]) if self.owner is None else (int(self.owner[-1, -1]) + 1, 1)
+
+    @cached_property
+    def norms(self) -> Floats:
+        """||scale|| over the places that a free weight moves, shaped as w, up to sign: dF/dw over it is dF/dphi."""
+        if self.owner is None:
+            return self.scale
+        return np.sqrt(self._by_owner(self.scale**2))
+
+    def phi(self, w: NDArray[np.floating]) -> Floats:
+        """Return phi (S + 1, C) of the free weights, or the change of phi that a change of them makes."""
+        return self.scale * (w if self.owner is None else w[:, 0][self.owner])
+
+    def pull(self, dphi: Floats) -> Floats:
+        """Return dF/dw of dF/dphi (S + 1, C), which is used up."""
+        dphi *= self.scale
+        return dphi if self.owner is None else self._by_owner(dphi)
 
     def weights_of(self, model: object) -> Floats:
-        """Return w (S + 1, C) of the model that a center (0, 1, "anje") or a start ("zero", "one", "anje") names."""
+        """Return w of the model that a center (0, 1, "anje") or a start ("zero", "one", "anje") names."""
         name = _MODEL_OF[model]
         if name == "zero":
-            return np.zeros_like(self.scale)
-        if name == "one":
-            return np.ones_like(self.scale)
-        gamma = self.tables.space.gamma
+            return np.zeros(self.shape)
+        if name == "one" or (name == "anje" and self.family == "alrj"):
+            return np.ones(self.shape)
         if self.family == "alr":  # gamma log theta / log theta, exact also where log theta is 0
-            w = np.full_like(self.scale, gamma)
-            w[-1] = 1.0
+            w = np.full(self.shape, self.tables.space.gamma)
+            w[-1 if self.owner is None else slice(-self.tables.n_classes, None)] = 1.0
             return w
         w = anje_phi(self.tables)
         if self.family == "diagonal":
@@ -57,7 +93,11 @@ class Parameterisation:
         log_theta = self.tables.log_theta_unseen
         if name == "zero":
             return np.zeros_like(log_theta)
-        return log_theta if name == "one" else self.tables.space.gamma * log_theta
+        return log_theta if name == "one" and self.family == "alr" else self.tables.space.gamma * log_theta
+
+    def _by_owner(self, values: Floats) -> Floats:
+        assert self.owner is not None
+        return np.bincount(self.owner.ravel(), values.ravel(), self.shape[0])[:, None]
 
 
 def anje_phi(tables: Tables) -> Floats:
@@ -65,15 +105,37 @@ def anje_phi(tables: Tables) -> Floats:
     return np.concatenate([tables.space.gamma * tables.log_theta, tables.log_pi[None, :]])
 
 
-def parameterise(family: str, tables: Tables, alpha_on_phi: float = 0.0) -> Parameterisation:
-    """Return the parameterisation of "lr", "alr" or "diagonal"; `alpha_on_phi` is 0 if the penalty is on w."""
-    if family == "lr":
+def curvature_at_shares(tables: Tables) -> Floats:
+    """Return the Hessian's diagonal (S + 1, C) where every row has p = pi: N_cell pi_k (1 - pi_k)."""
+    pi = np.exp(tables.log_pi)
+    return np.outer(np.append(tables.counts.sum(axis=1), tables.class_counts.sum()), pi * (1.0 - pi))
+
+
+def parameterise(family: str, tables: Tables, alpha_on_phi: float = 0.0, share: str = "cell-class") -> Parameterisation:
+    """Return the parameterisation of a family; `alpha_on_phi` is 0 if the penalty is on w."""
+    if family in ("lr", "adaptive"):
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
+    elif family == "alrj":
+        scale = anje_phi(tables)
     elif family == "alr":
         scale = np.concatenate([tables.log_theta, tables.log_pi[None, :]])
     else:
-        total = tables.counts.sum(axis=1)
-        pi = np.exp(tables.log_pi)
-        mass = np.append(total, tables.class_counts.sum())
-        scale = 1.0 / np.sqrt(np.outer(mass, pi * (1.0 - pi)) + 2.0 * alpha_on_phi)
-    return Parameterisation(family, scale, tables)
+        scale = 1.0 / np.sqrt(curvature_at_shares(tables) + 2.0 * alpha_on_phi)
+    return Parameterisation(family, scale, tables, owners(tables, share))
+
+
+def owners(tables: Tables, share: str) -> NDArray[np.intp] | None:
+    """Return which free weight moves each place of phi, (S + 1, C); None where each place has its own."""
+    if share == "cell-class":
+        return None
+    if share == "cell":
+        of_cell = np.arange(len(tables.seen))
+    elif share == "tuple":
+        of_cell = np.unique(tables.tuple_of_seen, return_inverse=True)[1]
+    else:
+        of_cell = np.zeros(len(tables.seen), np.intp)
+    n_owners = int(of_cell.max(initial=-1)) + 1
+    owner = np.empty((len(of_cell) + 1, tables.n_classes), np.intp)
+    owner[:-1] = of_cell[:, None]
+    owner[-1] = n_owners + np.arange(tables.n_classes)
+    return owner

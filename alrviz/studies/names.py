@@ -13,6 +13,7 @@ _WORDS = {
     "alpha": "alpha {:g}",
     "center": "to {}",
     "penalty": "on {}",
+    "share": "w by {}",
     "smoothing": "m={:g}",
     "max_iter": "{} steps",
 }

@@ -31,8 +31,9 @@ def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
     assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
     registry = FAMILIES[FAMILY[cls]]
     fixed = {"order"} if cls in (WANBIACClassifier, NaiveBayesClassifier) else set()
-    fixed |= {name for name, param in registry.items() if len(param.choices) == 1}  # nothing to choose
-    assert set(signature) == (set(registry) - fixed) | ENCODING
+    fixed |= {"scale"} if cls is WANBIACClassifier else set()  # gamma is 1: nothing to choose
+    drawn = {"random_state"} if "start" in registry else set()
+    assert set(signature) == (set(registry) - fixed) | ENCODING | drawn
     for name in set(signature) & set(registry):
         assert (signature[name].default, type(signature[name].default)) == (
             registry[name].default,
@@ -175,3 +176,42 @@ def test_memory_is_refused_with_the_numbers():
     wide, y = drawn(50, columns=40, levels=6)
     with pytest.raises(MemoryLimitError, match=r"order 8 has [\d,]+ cells here; at most [\d,]+ can be"):
         LRClassifier(order=8).fit(wide, y)
+
+
+def test_random_state_is_the_seed_of_what_is_drawn():
+    model = ALRClassifier(start="random", random_state=7)
+    assert model.to_recipe().seed == 7
+    assert ALRClassifier(random_state=np.int64(7)).to_recipe().seed == 7
+    assert model.to_recipe(seed=3).seed == 3
+    assert make_estimator(model.to_recipe()).get_params() == model.get_params()
+    assert clone(model).random_state == 7
+    state = np.random.RandomState(0)
+    first = ALRClassifier(start="random", random_state=state)
+    drawn_seeds = {first.to_recipe().seed, first.to_recipe().seed, ALRClassifier(start="random").to_recipe().seed}
+    assert len(drawn_seeds) == 3
+    assert ALRClassifier().to_recipe().seed == 0  # nothing is drawn: the same recipe each time
+    X, y = drawn()
+    phis = [LRClassifier(start="random", random_state=s, max_iter=0).fit(X, y).phi_ for s in (1, 1, 2)]
+    assert np.array_equal(phis[0], phis[1])
+    assert not np.array_equal(phis[0], phis[2])
+
+
+@pytest.mark.parametrize("random_state", [-1, 2**32, "7", 1.5])
+def test_what_is_no_random_state(random_state):
+    with pytest.raises(ValueError, match=r"random_state=.* is out of range|cannot be used to seed"):
+        ALRClassifier(start="random", random_state=random_state).to_recipe()
+
+
+@pytest.mark.parametrize("share", ["cell", "tuple", "all"])
+def test_shared_weights_are_shown_at_every_cell(share):
+    X, y = drawn(150)
+    model = ALRClassifier(order=2, share=share, alpha=0.5).fit(X, y)
+    owners = {"cell": len(model.phi_), "tuple": 6, "all": 1}[share]
+    assert model.weights_.shape == (owners + 3, 1)
+    frame = model.to_frame()
+    np.testing.assert_allclose(frame["phi"], frame["w"] * frame["log_theta"], rtol=1e-12)
+    assert frame["w"].nunique(axis=1).eq(1).all()
+    assert frame["w"].groupby("columns").nunique().max().max() == (9 if share == "cell" else 1)
+    model.share = "cell-class"  # of the next fit, not of this one
+    assert model.to_frame().equals(frame)
+    np.testing.assert_allclose(model.intercept_, model.weights_[-3:, 0] * model.tables_.log_pi, rtol=1e-12)

@@ -9,7 +9,16 @@ from alrviz.data.encoded import Encoded
 from tests.fitting.tables import drain, prepared_objective, run_of, table
 
 families = st.sampled_from(
-    [("lr", {}), ("alr", {"start": "one"}), ("alr", {"start": "anje"}), ("lr", {"scale": "diagonal", "start": "anje"})]
+    [
+        ("lr", {}),
+        ("alr", {"start": "one"}),
+        ("alr", {"start": "anje"}),
+        ("alr", {"scale": "theta-gamma", "start": "one"}),
+        ("alr", {"share": "cell"}),
+        ("alr", {"share": "tuple", "start": "anje"}),
+        ("alr", {"scale": "theta-gamma", "share": "all"}),
+        ("lr", {"scale": "diagonal", "start": "anje"}),
+    ]
 )
 settings_of = st.fixed_dictionaries(
     {

@@ -9,7 +9,14 @@ from alrviz.fitting.objective import dot
 from tests.fitting.tables import drain, prepared_objective, run_of, table
 from tests.oracles.tables import naive_anje, naive_log_pi, naive_log_theta, naive_objective
 
-METRICS = [("lr", {}), ("alr", {}), ("lr", {"scale": "diagonal"})]
+METRICS = [("lr", {}), ("alr", {}), ("alr", {"scale": "theta-gamma"}), ("lr", {"scale": "diagonal"})]
+SHARED = [
+    ("lr", {"share": "tuple"}),
+    ("alr", {"share": "cell"}),
+    ("alr", {"share": "tuple"}),
+    ("alr", {"share": "all"}),
+    ("alr", {"scale": "theta-gamma", "share": "cell"}),
+]
 CENTERS = [0, "anje"]
 
 
@@ -31,12 +38,13 @@ def test_value_is_the_naive_one(family, params, center, penalty):
     codes, levels, y, weights = encoded.codes, encoded.levels.tolist(), encoded.y, encoded.weights
     seen = objective.parameterisation.tables.seen
     phi = objective.scale * w
+    gamma = objective.parameterisation.tables.space.gamma
     dense, bias = naive_anje(codes, levels, 2, y, weights, 3, 1.0)
     log_theta = naive_log_theta(codes, levels, 2, y, weights, 3, 1.0)
     log_theta = np.stack([log_theta[c] for c in seen])
     toward, toward_bias = {
         0: (0 * log_theta, 0 * bias),
-        1: (log_theta, naive_log_pi(y, weights, 3, 1.0)),
+        1: ((gamma if params else 1) * log_theta, naive_log_pi(y, weights, 3, 1.0)),
         "anje": (dense[seen], bias),
     }[center]
     scale, scale_bias = (1, 1) if penalty == "phi" else (objective.scale[:-1], objective.scale[-1])
@@ -52,9 +60,10 @@ def test_value_is_the_naive_one(family, params, center, penalty):
 
 @pytest.mark.parametrize("penalty", ["phi", "w"])
 @pytest.mark.parametrize("center", CENTERS)
-@pytest.mark.parametrize(("family", "params"), METRICS)
+@pytest.mark.parametrize(("family", "params"), METRICS + SHARED)
 @pytest.mark.parametrize("alpha", [0.0, 0.3])
 def test_gradient_and_hessian_vector_product_are_those_of_differences(family, params, center, penalty, alpha):
+    center = 0 if family == "lr" and "share" in params else center  # AnJE needs lr's every weight
     _, objective, w, d = make(family, params, center=center, penalty=penalty, alpha=alpha)
     point, h = objective.value_grad(w), 1e-5
     up, down = objective.value_grad(w + h * d), objective.value_grad(w - h * d)
@@ -62,7 +71,7 @@ def test_gradient_and_hessian_vector_product_are_those_of_differences(family, pa
     differences = (up.gradient - down.gradient) / (2 * h)
     product = objective.hvp(point, d)
     assert np.abs(product - differences).max() < 1e-7 * np.abs(differences).max()
-    for k in [(0, 0), (5, 2), (-1, 1)]:  # single weights too, one of them a class weight
+    for k in [(0, 0), (w.shape[0] // 2, -1), (-1, -1)]:  # single weights too, one of them a class weight
         unit = np.zeros_like(w)
         unit[k] = h
         slope = (objective.value_grad(w + unit).objective - objective.value_grad(w - unit).objective) / (2 * h)
@@ -77,6 +86,32 @@ def test_hessian_is_symmetric_and_leaves_its_arguments_alone():
     assert dot(objective.hvp(point, d), other) == pytest.approx(dot(objective.hvp(point, other), d), rel=1e-10)
     for before, after in zip(kept, (w, d, point.z, point.gradient), strict=True):
         assert np.array_equal(before, after)
+
+
+@pytest.mark.parametrize(("family", "params"), SHARED)
+def test_a_shared_weight_is_many_weights_that_move_together(family, params):
+    """F of as many weights of their own is the same F, and its slope the sum of theirs."""
+    _, shared, w, _ = make(family, params, penalty="phi", center=0)
+    _, own, _, _ = make(
+        family, {key: value for key, value in params.items() if key != "share"}, penalty="phi", center=0
+    )
+    owner = shared.parameterisation.owner
+    point, spread = shared.value_grad(w), own.value_grad(w[:, 0][owner])
+    assert point.objective == pytest.approx(spread.objective, rel=1e-12)
+    sums = np.zeros(len(w))
+    np.add.at(sums, owner, spread.gradient)
+    np.testing.assert_allclose(point.gradient[:, 0], sums, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("family", "params"), SHARED)
+def test_the_criterion_of_a_shared_weight_is_its_slope_over_the_norm_of_its_scales(family, params):
+    _, objective, w, _ = make(family, params)
+    point, owner = objective.value_grad(w), objective.parameterisation.owner
+    slopes = [
+        abs(point.gradient[j, 0]) / np.sqrt((objective.scale[owner == j] ** 2).sum()) / objective.total
+        for j in range(len(w))
+    ]
+    assert objective.criterion(point) == pytest.approx(max(slopes), rel=1e-12)
 
 
 @pytest.mark.parametrize(("family", "params"), METRICS)

@@ -25,6 +25,9 @@ RACERS = {
     "alr": ("alr", {}),
     "alr from one": ("alr", {"start": "one"}),
     "alr from anje": ("alr", {"start": "anje"}),
+    "alr from random": ("alr", {"start": "random"}),
+    "alrj": ("alr", {"scale": "theta-gamma"}),
+    "alrj from one": ("alr", {"scale": "theta-gamma", "start": "one"}),
     "diagonal": ("lr", {"scale": "diagonal"}),
     "diagonal from anje": ("lr", {"scale": "diagonal", "start": "anje"}),
 }
@@ -106,11 +109,14 @@ def test_alr_from_anje_is_anje_before_its_first_step(name, order):
             ("anje", {}),
             ("alr", {"start": "anje", "max_iter": 0}),
             ("lr", {"start": "anje", "max_iter": 0}),
+            ("alr", {"start": "anje", "scale": "theta-gamma", "max_iter": 0}),
+            ("alr", {"start": "one", "scale": "theta-gamma", "max_iter": 0}),
+            ("alr", {"start": "anje", "share": "all", "max_iter": 0}),
             ("lr", {"start": "anje", "scale": "diagonal", "max_iter": 0}),
         ]
     ]
     steps = [run.advance() for run in runs]
-    assert [run.outcome.code for run in runs] == ["converged"] * 4
+    assert [run.outcome.code for run in runs] == ["converged"] * 7
     scores = [log_softmax(run.model.scores(run.holdout.codes, 1)) for run in runs]
     for step, held, run in zip(steps[1:], scores[1:], runs[1:], strict=True):
         assert step.nll == pytest.approx(steps[0].nll, rel=1e-12)
@@ -144,15 +150,18 @@ def test_one_is_naive_bayes_at_order_one_and_overconfident_above():
         ("alr", 0, "shares alike"),
         ("alr", 1, "one"),
         ("alr", "anje", "anje"),
+        ("alrj", 0, "shares alike"),
+        ("alrj", 1, "anje"),
+        ("alrj", "anje", "anje"),
     ],
 )
 @pytest.mark.parametrize("penalty", ["phi", "w"])
 def test_a_huge_alpha_gives_the_center_s_model(name, order, family, center, model, penalty):
     dataset = load_demo(name)
     alpha = 1e6 * dataset.n_rows
-    scale = {"scale": "diagonal"} if family == "diagonal" else {}
+    scale = {"diagonal": {"scale": "diagonal"}, "alrj": {"scale": "theta-gamma"}}.get(family, {})
     settings = {"order": order, "alpha": alpha, "penalty": penalty, "center": center, "max_iter": 2000, **scale}
-    run = Run(dataset, Recipe("alr" if family == "alr" else "lr", **settings), n_jobs=1)
+    run = Run(dataset, Recipe("alr" if family in ("alr", "alrj") else "lr", **settings), n_jobs=1)
     for _ in run.steps():
         pass
     assert run.outcome.code == "converged"

@@ -1,9 +1,9 @@
-"""Scales, centers and starts: each name stands for one model, whatever the metric."""
+"""Scales, owners, centers and starts: each name stands for one model, whatever the metric."""
 
 import numpy as np
 import pytest
 
-from alrviz.models.parameterisation import anje_phi, parameterise
+from alrviz.models.parameterisation import anje_phi, owners, parameterise
 from tests.fitting.tables import table
 from tests.models.test_tables import counted
 
@@ -19,6 +19,8 @@ def test_scales_are_those_of_the_formulas(tables):
     alr = parameterise("alr", tables).scale
     assert np.array_equal(alr[:-1], tables.log_theta)
     assert np.array_equal(alr[-1], tables.log_pi)
+    assert np.array_equal(parameterise("alrj", tables).scale, anje_phi(tables))
+    assert (parameterise("adaptive", tables).scale == 1).all()
     for alpha in (0.0, 0.3):
         scale = parameterise("diagonal", tables, alpha).scale
         for cell in range(len(counts)):
@@ -26,7 +28,7 @@ def test_scales_are_those_of_the_formulas(tables):
         np.testing.assert_allclose(scale[-1], 1 / np.sqrt(n * pi * (1 - pi) + 2 * alpha))
 
 
-@pytest.mark.parametrize("family", ["lr", "alr", "diagonal"])
+@pytest.mark.parametrize("family", ["lr", "alr", "alrj", "diagonal", "adaptive"])
 def test_names_of_models_give_the_same_phi_in_every_metric(tables, family):
     of = parameterise(family, tables, 0.2)
     for name in (0, "zero"):
@@ -46,6 +48,14 @@ def test_one_is_every_weight_one_and_at_order_one_it_is_anje(tables):
     assert (anje[-1] == 1).all()
 
 
+def test_every_weight_one_is_anje_in_alrj(tables):
+    of = parameterise("alrj", tables)
+    for name in (1, "one", "anje"):
+        assert (of.weights_of(name) == 1).all()
+        assert np.array_equal(of.phi(of.weights_of(name)), anje_phi(tables))
+        np.testing.assert_array_equal(of.unseen_phi(name), tables.space.gamma * tables.log_theta_unseen)
+
+
 def test_anje_of_alr_is_exact_where_log_theta_is_zero():
     """A constant column has theta 1, log theta 0: its weights move nothing, and 0 / 0 must not come up."""
     tables = counted(table(50, (1, 3)), 1)
@@ -61,3 +71,48 @@ def test_phi_of_unseen_cells_is_that_of_the_named_model(tables):
     assert not of.unseen_phi(0).any()
     np.testing.assert_allclose(of.unseen_phi("one"), log_theta)
     np.testing.assert_allclose(of.unseen_phi("anje"), tables.space.gamma * log_theta)
+
+
+SHARES = ["cell-class", "cell", "tuple", "all"]
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_owners_are_the_cells_of_the_formula(tables, share):
+    """Said once more, cell by cell: which free weight is whose."""
+    owner, cells = owners(tables, share), len(tables.seen)
+    if share == "cell-class":
+        assert owner is None
+        return
+    of_cell = {"cell": range(cells), "tuple": tables.tuple_of_seen, "all": [0] * cells}[share]
+    groups = sorted(set(of_cell))
+    expected = [[groups.index(group)] * 3 for group in of_cell]
+    assert owner.tolist() == [*expected, [len(groups), len(groups) + 1, len(groups) + 2]]
+    assert parameterise("alr", tables, share=share).shape == (len(groups) + 3, 1)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("family", ["lr", "alr", "alrj"])
+def test_pull_is_the_transpose_of_phi(tables, family, share):
+    of, rng = parameterise(family, tables, share=share), np.random.default_rng(0)
+    w, dphi = rng.normal(size=of.shape), rng.normal(size=of.scale.shape)
+    assert (of.pull(dphi.copy()) * w).sum() == pytest.approx((dphi * of.phi(w)).sum(), rel=1e-12)
+    for place in {0, of.shape[0] // 2, of.shape[0] - 1}:
+        unit = np.zeros(of.shape)
+        unit[place, 0] = 1.0
+        assert np.sqrt((of.phi(unit) ** 2).sum()) == pytest.approx(abs(of.norms[place, 0]), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("family", ["alr", "alrj"])
+def test_shared_weights_name_the_same_models(tables, family, share):
+    of, own = parameterise(family, tables, share=share), parameterise(family, tables)
+    for name in ("zero", "one", "anje"):
+        np.testing.assert_array_equal(of.phi(of.weights_of(name)), own.phi(own.weights_of(name)))
+
+
+def test_a_tuple_without_a_seen_cell_has_no_weight():
+    """Every row lacks a level in column 1: its tuple has no cell, and nobody owns a weight for it."""
+    encoded = table(40, (3, 2, 4))
+    encoded.codes[1] = 2
+    tables = counted(encoded, 1)
+    assert parameterise("alr", tables, share="tuple").shape == (2 + 3, 1)
