@@ -1,6 +1,7 @@
-"""Stop tokens: how long work is ended from another thread.
+"""Stop tokens: how long work is ended from another thread, and how far it says it has come.
 
-Work that lasts over 50 ms is done in chunks and calls `check` between them; whoever wants it to end calls `stop`.
+Work that lasts over 50 ms is done in chunks and calls `check` between them; whoever wants it to end calls `stop`. Work
+of seconds calls `report` as well, for whoever shows a bar.
 """
 
 import threading
@@ -9,12 +10,13 @@ from alrviz.errors import Stopped
 
 
 class StopToken:
-    """A flag that is raised once and never lowered."""
+    """A flag that is raised once and never lowered; `share` is how much of the work is done, None while unknown."""
 
-    __slots__ = ("_event",)
+    __slots__ = ("_event", "share")
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self.share: float | None = None
 
     def stop(self) -> None:
         """Ask the work that holds this token to end."""
@@ -30,6 +32,10 @@ class StopToken:
         if self._event.is_set():
             raise Stopped("stopped on request")
 
+    def report(self, share: float) -> None:
+        """Say how much of the work is done, from 0 to 1 in parts of equal time, as far as that is known."""
+        self.share = share
+
 
 class _Never(StopToken):
     """The token of work that nobody stops; shared, so it refuses to be pulled."""
@@ -38,6 +44,9 @@ class _Never(StopToken):
 
     def stop(self) -> None:
         raise TypeError("NEVER is shared by all work that cannot be stopped; make a StopToken of your own")
+
+    def report(self, share: float) -> None:
+        """Nobody watches."""
 
 
 NEVER = _Never()

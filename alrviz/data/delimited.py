@@ -27,6 +27,7 @@ from alrviz.stop import StopToken
 BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
 SAMPLE = 1 << 18  # bytes the detection looks at
 LONGEST_HEADER = 1 << 20
+PARSED = 0.5  # of the time that reading takes: measured 0.63 on words, 0.33 on numbers, whose texts are many
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 
 
@@ -171,14 +172,16 @@ def _parse_blocks(
     )
     batches, rows = [], 0
     try:
+        source = pa.BufferReader(content)
         with pa.csv.open_csv(
-            pa.BufferReader(content),
+            source,
             read_options=reader_options,
             parse_options=parse_options,
             convert_options=convert_options,
         ) as reader:
             for batch in reader:
                 stop.check()
+                stop.report(PARSED * source.tell() / len(content))
                 rows += batch.num_rows
                 check_rows(rows - header, limits)
                 batches.append(batch)

@@ -16,6 +16,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.text import TextColumn, detect_missing
 from alrviz.stop import NEVER, StopToken
 
+INTERPRETED = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
 
 @dataclass(frozen=True)
 class Values:
@@ -53,8 +54,9 @@ def interpret(
     columns = [column.without(tokens) for column in columns]
     decimal, thousands = detect_convention(columns, options, stop)
     parsed = []
-    for column in columns:
+    for done, column in enumerate(columns):
         stop.check()
+        stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
         values, note = _values(column, decimal, thousands, day_first=decimal == "," or options.delimiter == ";")
         parsed.append(values)
         remarks += [note] if note else []
