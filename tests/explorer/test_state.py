@@ -3,9 +3,10 @@
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from alrviz.errors import RecipeError
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.state import FileLink, State, read_link, safe_name, write_link
 from alrviz.fitting.recipe import FAMILIES, Recipe
@@ -30,7 +31,10 @@ def recipes(draw):
             params[name] = draw(st.integers(1, 100))
         else:
             params[name] = draw(st.sampled_from((0.0, 0.1, 1e-6, 0.1 + 0.2, 1.0)))
-    return Recipe(family, seed=0, holdout=draw(st.sampled_from((0.0, 0.25, 1 / 3))), **params)
+    try:
+        return Recipe(family, seed=0, holdout=draw(st.sampled_from((0.0, 0.25, 1 / 3))), **params)
+    except RecipeError:  # values that exclude each other
+        reject()
 
 
 NAMES = st.from_regex(r"[a-z][a-z0-9 _.()-]{0,20}[a-z]", fullmatch=True)
