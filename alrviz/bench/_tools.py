@@ -21,7 +21,7 @@ from alrviz.passes.threads import available_threads
 
 LIBRARIES = ("alrviz", "numpy", "numba", "scipy", "scikit-learn", "vowpalwabbit", "pandas", "panel", "bokeh")
 # A tidy row of a benchmark's figures, by name: plain numbers (seconds, bytes) and words, as `--csv` saves them.
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

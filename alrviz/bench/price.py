@@ -7,25 +7,24 @@ one, which a busy machine changes little.
 """
 
 import argparse
-import gc
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from math import comb
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from alrviz.bench._sets import load_set, made_rows
-from alrviz.bench._tools import Row, show
+from alrviz.bench._child import Peak, in_child
+from alrviz.bench._sets import load_set, made_rows, train_and_held
+from alrviz.bench._tools import Row, mib, show
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.assemble import assemble
 from alrviz.fitting.memory import free_memory
-from alrviz.fitting.prepare import Prepared, split
+from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -33,7 +32,6 @@ from alrviz.passes import warm
 from alrviz.passes.speed import Work, seconds_per_pass
 
 BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
-_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -51,18 +49,12 @@ class Measured:
     alone: float = np.nan
 
 
-def rows_of(folder: Path | None, name: str) -> tuple[Encoded, Encoded | None]:
+def rows_of(folder: Path | None, name: str) -> tuple[Encoded, Encoded]:
     """Return training and held-out rows of a set, or made rows for the name "made"."""
     if name == "made":
         encoded = made_rows(5000, 10, 5, 3)
         return encoded.take(np.arange(3500)), encoded.take(np.arange(3500, 5000))
-    dataset = load_set(folder, name)
-    train, held = split(dataset.y, 0.3, 0)
-    encoder = Encoder().fit(dataset.X.iloc[train], dataset.y[train])
-    return (
-        encoder.encode(dataset.X.iloc[train], dataset.y[train]),
-        encoder.encode(dataset.X.iloc[held], dataset.y[held]),
-    )
+    return train_and_held(load_set(folder, name), Encoder())
 
 
 def copied(encoded: Encoded) -> Encoded:
@@ -84,15 +76,14 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Mea
     alone = pass_seconds(train, recipe, repeats, 1, time.thread_time)
     tuples = comb(train.n_columns, recipe.params["order"])
     priced_alone = seconds_per_pass(Work(train.n_rows, tuples, train.n_classes, priced.cells_seen), 1)
-    gc.collect()
-    resident = peak_resident(reset=True)
+    peak = Peak()
     tracemalloc.start()
-    run = Run.of(copied(train), recipe, copied(held) if held is not None else None)
+    run = Run.of(copied(train), recipe, copied(held))
     del train, held
     for _ in run.steps():
         pass
     traced = tracemalloc.get_traced_memory()[1]
-    growth = peak_resident() - resident
+    growth = peak.growth
     assert priced.seconds_per_pass is not None
     times = (priced.seconds_per_pass, seconds, priced_alone, alone)
     return Measured("", priced.cells_seen, priced.bytes, traced, growth, *times)
@@ -111,19 +102,6 @@ def pass_seconds(
         fit.objective.value_grad(fit.w0)
         taken.append(clock() - begin)
     return median(taken[1:])
-
-
-def peak_resident(reset: bool = False) -> int:
-    """Return the most bytes this process has had in memory (since the last reset), 0 where the system does not tell."""
-    try:
-        if reset:
-            _CLEAR.write_text("5", encoding="ascii")
-        for line in _STATUS.read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,8 +123,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         for order in options.orders:
             limits = {} if options.family == "anje" else {"max_iter": options.iterations, "tol": 0.0}
             recipe = Recipe(options.family, order=order, **limits)
-            with get_context("spawn").Pool(1) as pool:
-                found = pool.apply(measure, (options.data, name, recipe, options.repeats))
+            answer = in_child(measure, options.data, name, recipe, options.repeats)
+            found = answer.value or Measured(answer.refused, 0, 0, 0, 0)
             rows.append((f"{name} n={order}", f"{found.cells:,}", *_cells(found)))
             yield {"set": name, "order": order, **asdict(found)}
             if not found.refused:
@@ -183,14 +161,14 @@ def _factor(a: float, b: float) -> float:
 
 
 def _cells(found: Measured) -> tuple[str, ...]:
-    priced = f"{found.priced_bytes / 2**20:,.1f} MiB"
+    priced = mib(found.priced_bytes)
     if found.refused:
         return priced, "refused", *[""] * 8
     return (
         priced,
-        f"{found.traced_bytes / 2**20:,.1f} MiB",
+        mib(found.traced_bytes),
         f"{found.priced_bytes / found.traced_bytes - 1.0:+.1%}",
-        f"{found.resident_bytes / 2**20:,.1f} MiB",
+        mib(found.resident_bytes),
         *_beside(found.priced_seconds, found.seconds),
         *_beside(found.priced_alone, found.alone),
     )

@@ -1,11 +1,11 @@
 """The benchmarks' command line; what they measure is never asserted here."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from alrviz.bench import __main__ as bench
-from alrviz.bench import _tools, defaults, peers
-from alrviz.bench._sets import made_rows
+from alrviz.bench import _sets, _tools, defaults
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError
 
@@ -32,21 +32,6 @@ def test_mdl_prints_where_it_ran_and_a_row_a_column(capsys):
 
 
 SMALL = ["--repeats", "1"]
-
-
-def test_peers_sets_both_libraries_and_their_objectives_side_by_side(capsys):
-    shape = ["--rows", "400", "--columns", "4", "--levels", "3", "--classes", "3"]
-    assert bench.main(["peers", *SMALL, *shape, "--iterations", "60"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    ours, theirs = (next(line.split() for line in lines if f": {name} " in line) for name in peers.NAMES[:2])
-    assert float(ours[-1]) == pytest.approx(float(theirs[-1]), rel=1e-6), "not the same objective"
-    assert "times faster per iteration" in lines[-1]
-
-
-def test_two_classes_are_one_vector_there_and_two_here():
-    encoded = made_rows(300, 3, 3, 2)
-    mine, other = peers.ours(encoded, 2, 0.5, 100), peers.theirs(encoded, 2, 0.5, 100)
-    assert mine.objective == pytest.approx(other.objective, rel=1e-8)
 
 
 def test_race_prints_a_row_a_racer_and_alpha(capsys):
@@ -119,6 +104,31 @@ def test_the_median_stands_for_a_timing():
 def test_a_table_is_aligned(capsys):
     _tools.show([("a", 1), ("bcd", 22)], header=("name", "n"))
     assert capsys.readouterr().out == "name   n\n----  --\na      1\nbcd   22\n"
+
+
+def test_rows_are_saved_with_the_machine_they_were_measured_on(tmp_path):
+    _tools.save([{"set": "a", "seconds": 0.5}, {"set": "b", "bytes": 12}], tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_text(encoding="utf-8").startswith("# alrviz ")
+    frame = pd.read_csv(tmp_path / "rows.csv", comment="#")
+    assert list(frame.columns) == ["set", "seconds", "bytes"]
+    assert frame.seconds[0] == 0.5
+    assert frame.bytes[1] == 12
+
+
+def test_mdl_keeps_its_figures(tmp_path):
+    path = tmp_path / "mdl.csv"
+    assert bench.main(["mdl", "--rows", "2000", "--repeats", "1", "--csv", str(path)]) == 0
+    assert (pd.read_csv(path, comment="#").seconds > 0).sum() == 10
+
+
+def test_rows_are_repeated_and_some_codes_change():
+    encoded = _sets.made_rows(100, 3, 5, 2)
+    same = _sets.repeated(encoded, 250)
+    assert np.array_equal(same.codes[:, 100:200], encoded.codes)
+    noisy = _sets.repeated(encoded, 10_000, noise=0.1)
+    changed = (noisy.codes != _sets.repeated(encoded, 10_000).codes).mean()
+    assert changed == pytest.approx(0.1 * 4 / 5, abs=0.01)  # one in five is replaced by itself
+    assert np.array_equal(noisy.y[:100], encoded.y)
 
 
 def test_a_data_file_is_found_in_its_folder(tmp_path):

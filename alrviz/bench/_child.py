@@ -1,0 +1,95 @@
+"""Work in a process of its own: its peak memory is its own, and it can be ended when its time is over."""
+
+import gc
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from alrviz.errors import AlrvizError
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a child returned, or None and why it did not."""
+
+    value: Any = None
+    refused: str = ""
+
+
+def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -> Answer:
+    """Call `work(*arguments)` in a fresh process; a child that takes longer than `limit` seconds is ended.
+
+    An `AlrvizError` comes back as `refused`, any other end without an answer too; other errors are raised here.
+    """
+    context = get_context("spawn")  # a fork would inherit this process's memory, and its peak
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_answer, args=(theirs, work, arguments), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        if not ours.poll(limit):
+            return Answer(refused=f"not within {limit:.0f} s")
+        answer = ours.recv()
+    except EOFError:
+        child.join()
+        return Answer(refused=f"the process ended without an answer, code {child.exitcode}")
+    finally:
+        child.terminate()
+        child.join()
+        ours.close()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _answer(connection: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    answer: Answer | Exception
+    try:
+        answer = Answer(work(*arguments))
+    except (AlrvizError, MemoryError) as error:
+        answer = Answer(refused=str(error) or type(error).__name__)
+    except Exception as error:
+        answer = RuntimeError(f"{type(error).__name__} in a child: {error}")
+    connection.send(answer)
+
+
+class Peak:
+    """How much this process's resident memory has grown at its most since this object was made."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        with suppress(OSError):
+            _CLEAR.write_text("5", encoding="ascii")  # forget peaks before this one
+        self._before = _highest()
+
+    @property
+    def growth(self) -> int:
+        """Bytes; 0 where the system does not tell."""
+        return _highest() - self._before
+
+
+def _highest() -> int:
+    try:
+        for line in _STATUS.read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return _highest_elsewhere()
+
+
+def _highest_elsewhere() -> int:
+    """The peak since the process began: what other systems tell."""
+    try:
+        from psutil import Process
+    except ImportError:
+        return 0
+    memory = Process(os.getpid()).memory_info()
+    return int(getattr(memory, "peak_wset", memory.rss))
