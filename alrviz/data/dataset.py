@@ -18,23 +18,12 @@ from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.numbers import force_numbers, listed
 from alrviz.data.options import ReadOptions
+from alrviz.data.shown import Column, column_notes
 from alrviz.data.target import check_labels, class_labels
 from alrviz.errors import TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column as shown: kind, whether it was guessed and why, distinct values and rows without one."""
-
-    name: str
-    kind: str
-    guessed: bool
-    why: str
-    levels: int
-    missing: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +222,7 @@ def _build(
             digests.append(digest_series(parsed, stop))
         columns.append(shown)
         series[column.name] = parsed
-    notes += _column_notes(columns)
+    notes += column_notes(columns)
     if not any(column.kind not in ("target", "ignore") for column in columns):
         notes.append("no column is left to predict from; change a kind from 'ignore'")
     return Dataset(
@@ -283,19 +272,3 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
                 if name == target
                 else f"{name!r} cannot be the target too: {target!r} is"
             )
-
-
-def _column_notes(columns: Sequence[Column]) -> list[str]:
-    guessed = [column for column in columns if column.guessed]
-    groups = (
-        ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
-        ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
-        ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
-        ("of dates and split into year, month and weekday", [c.name for c in guessed if c.why.startswith("dates;")]),
-        ("with one value only", [c.name for c in columns if c.levels == 1 and c.kind not in ("ignore", "target")]),
-    )
-    return [
-        f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} {what}: {listed(names)}"
-        for what, names in groups
-        if names
-    ]

@@ -10,8 +10,8 @@
     whole numbers: at most four of them, or named code, type ...        categorical (codes)
     numbers                                                             numeric
 
-Four is where 80 sets of the literature part: of their columns of two to four whole numbers 9 in 10 are codes, of those
-with five or more 9 in 10 are counts and measurements.
+Four is where they part in 68 sets of the UCI repository whose documentation says what is what (up to 20,000 rows of
+each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five or more 696 are counts and measures.
 """
 
 import re

@@ -31,8 +31,9 @@ class Lane:
 
     name: how sentences call the racer. label: its family's label. frame: one row a step. n_rows: total training weight.
     outcome: the code of its outcome, None while it runs. detail: the outcome's own sentence. objective: equal for
-    racers that minimise the same function. alpha: strength of the penalty. heldout: the log loss of each held-out row
-    (nats) at the last step, and heldout_weights their weights; None where they are not kept.
+    racers that minimise the same function. alpha: strength of the penalty. loss: the other part of the objective, "nll"
+    or another. heldout: the log loss of each held-out row (nats) at the last step, and heldout_weights their weights;
+    None where they are not kept.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Lane:
     detail: str = ""
     objective: Hashable = None
     alpha: float = 0.0
+    loss: str = "nll"
     heldout: np.ndarray | None = field(default=None, repr=False)
     heldout_weights: np.ndarray | None = field(default=None, repr=False)
 
@@ -110,6 +112,11 @@ def falls_to_zero(lanes: Iterable[Lane]) -> bool:
     )
 
 
+def objective_noun(lanes: Iterable[Lane]) -> str:
+    """What the objective of these racers is called: NLL where it is nothing else."""
+    return "NLL" if all(lane.alpha == 0 and lane.loss == "nll" for lane in lanes) else "F"
+
+
 def _first(frame: pd.DataFrame, goal: float) -> dict[str, float] | None:
     below = np.flatnonzero(frame["objective"].to_numpy(float) <= goal)
     if not len(below):
@@ -122,7 +129,7 @@ def milestones(lanes: Sequence[Lane]) -> Milestones:
     """When each racer of one objective first came near the best known value of it."""
     best = min((lane.best for lane in lanes), default=float("inf"))
     to_zero = falls_to_zero(lanes)
-    noun = "NLL" if all(lane.alpha == 0 for lane in lanes) else "F"
+    noun = objective_noun(lanes)
     n_rows = lanes[0].n_rows if lanes else 1.0
     if to_zero:
         goals = tuple(n_rows * level for level in ABSOLUTE)

@@ -20,7 +20,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, paired
+from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, objective_noun, paired
 
 NO_DIFFERENCE = 1.25
 NOTHING_TO_FIT = ("anje", "nb")
@@ -43,20 +43,25 @@ class Verdict:
 def objective_key(recipe: Recipe) -> Hashable:
     """Equal for two recipes that minimise the same function over the same cells on the same rows.
 
-    Without a penalty families of one order share NLL, whatever their metric. A penalty on phi depends on the model it
-    pulls toward; a penalty on w also on the scale between w and phi (for lr without a scale w is phi).
+    Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or bounded: then
+    the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a penalty on w also
+    on the scale between w and phi (for lr without a scale w is phi).
     """
     of = recipe.params
     weights = of.get("class_weight")
     rows = (recipe.discretize, recipe.n_bins, recipe.holdout, recipe.seed, of.get("missing"))
     weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
-    common = (of.get("order"), *rows, weighting)
+    common: tuple[Hashable, ...] = (of.get("order"), *rows, weighting, of.get("objective"))
+    scale = (recipe.family, of.get("scale"), of.get("smoothing"))
+    if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:
+        common = (*common, of.get("share"), of.get("bounds"), *scale)
     if not of.get("alpha"):
         return (*common, 0.0)
-    center = "anje" if of["center"] == 1 and of["order"] == 1 else of["center"]
+    one_is_anje = of["order"] == 1 or of.get("scale") == "theta-gamma"
+    center = "anje" if of["center"] == 1 and one_is_anje else of["center"]
     toward = (center, None if center == 0 else of.get("smoothing"))
     plain = recipe.family == "lr" and of.get("scale") in (None, "none")
-    on = ("phi",) if of["penalty"] == "phi" or plain else ("w", recipe.family, of.get("scale"), of.get("smoothing"))
+    on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
     return (*common, float(of["alpha"]), *toward, *on)
 
 
@@ -106,18 +111,23 @@ def _broken(lanes: Sequence[Lane]) -> Verdict:
     return Verdict("diverged", " ".join(parts))
 
 
+def _level(lanes: Sequence[Lane], lane: Lane) -> str:
+    """The last objective of a lane with its name and unit; it is NLL where no lane has a penalty."""
+    return f"{objective_noun(lanes)} {lane.last:.4f} nats per row"
+
+
 def _so_far(lanes: Sequence[Lane]) -> str:
     """Who is lower so far, as the end of a sentence; empty where it cannot be said."""
     if len(lanes) < 2:
-        return f"; {lanes[0].last:.4f} per row so far"
+        return f"; {_level(lanes, lanes[0])} so far"
     if len(by_objective(lanes)) > 1:
         return "; the objectives differ, so compare held out"
     order = sorted(lanes, key=lambda lane: lane.last)
     low, high = order[0], order[-1]
     if high.last - low.last < 1e-3 * abs(high.last):
-        return f"; nothing between them so far ({low.last:.4f} per row)"
+        return f"; nothing between them so far ({_level(lanes, low)})"
     others = _list(f"{lane.last:.4f} ({lane.name})" for lane in order[1:])
-    return f"; {low.name} is lower so far ({low.last:.4f} per row against {others})"
+    return f"; {low.name} is lower so far ({_level(lanes, low)} against {others})"
 
 
 def _perfect(lanes: Sequence[Lane]) -> Verdict:
@@ -137,7 +147,7 @@ def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
         return Verdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
     if len(lanes) == 1:
         lane = lanes[0]
-        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {lane.last:.4f} per row.")
+        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {_level(lanes, lane)}.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
         return Verdict("none", f"No difference: {_counts(lanes, marks, 0)}; {_counts(lanes, marks, 1, short=True)}.")
@@ -240,7 +250,7 @@ def heldout_words(lanes: Sequence[Lane]) -> str:
         return "No rows are held out to compare them on."
     losses.sort(key=lambda pair: pair[0])
     words = ", ".join(f"{lane.name} {loss:.4f}" for loss, lane in losses)
-    return f"Held-out log loss: {words}{_tie(losses[0][1], losses[-1][1])}."
+    return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
 
 
 def _tie(best: Lane, worst: Lane) -> str:
@@ -249,4 +259,4 @@ def _tie(best: Lane, worst: Lane) -> str:
     gap = paired(worst.heldout, best.heldout, best.heldout_weights)
     if gap.tie:
         return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
-    return f" (difference {gap.mean:.4f} ± {gap.error:.4f})"
+    return f" (difference {gap.mean:.4f}, standard error {gap.error:.4f})"

@@ -60,6 +60,7 @@ class Racer:
             detail="" if outcome is None else outcome.sentence,
             objective=self.key,
             alpha=self.alpha,
+            loss=self.recipe.params.get("objective", "nll"),
             heldout=self.heldout,
         )
 

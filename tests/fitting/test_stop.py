@@ -121,16 +121,21 @@ def stopped_at(run, gate, activity, deaf=False):
     gate.go_on.set()
 
 
-def test_stop_while_encoding(monkeypatch):
-    gate = Gate()
-    fit = prepare_module.Encoder.fit
+@pytest.fixture
+def encoding(monkeypatch):
+    """The gate that every encoding goes through."""
+    gate, fit = Gate(), prepare_module.Encoder.fit
 
     def slow(self, *args, stop, **more):
         gate(stop)
         return fit(self, *args, stop=stop, **more)
 
     monkeypatch.setattr(prepare_module.Encoder, "fit", slow)
-    stopped_at(Run(load_demo("xor"), Recipe("lr")), gate, "encoding")
+    return gate
+
+
+def test_stop_while_encoding(encoding):
+    stopped_at(Run(load_demo("xor"), Recipe("lr")), encoding, "encoding")
 
 
 def test_stop_while_counting(monkeypatch):
@@ -167,20 +172,12 @@ def test_a_step_under_way_is_dropped(monkeypatch):
     assert len(run.trace) == 4
 
 
-def test_waiting_for_another_s_encoding_hears_a_stop(monkeypatch):
+def test_waiting_for_another_s_encoding_hears_a_stop(encoding):
     """Racers share an encoding: who waits for it need not wait to be stopped, and does not end the other's work."""
-    gate = Gate()
-    fit = prepare_module.Encoder.fit
-
-    def slow(self, *args, stop, **more):
-        gate(stop)
-        return fit(self, *args, stop=stop, **more)
-
-    monkeypatch.setattr(prepare_module.Encoder, "fit", slow)
     dataset = load_demo("xor")
     first, second = Run(dataset, Recipe("lr", max_iter=2)), Run(dataset, Recipe("alr", max_iter=2))
     first.start()
-    assert gate.reached.wait(PATIENCE)
+    assert encoding.reached.wait(PATIENCE)
     second.start()
     while not second.activity:
         second.join(0.01)
@@ -188,7 +185,7 @@ def test_waiting_for_another_s_encoding_hears_a_stop(monkeypatch):
     assert second.join(PATIENCE)
     assert_stopped(second)
     assert first.outcome is None
-    gate.go_on.set()
+    encoding.go_on.set()
     assert first.join(PATIENCE)
     assert first.outcome.code == "step limit"
 

@@ -86,13 +86,13 @@ def test_step_limit_lower_so_far():
     told = verdict([lane("lr", np.full(201, 0.45), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
     assert told.code == "step limit"
     assert told.sentence == (
-        "Step limit: no racer has converged; alr is lower so far (0.4000 per row against 0.4500 (lr))."
+        "Step limit: no racer has converged; alr is lower so far (NLL 0.4000 nats per row against 0.4500 (lr))."
     )
 
 
 def test_step_limit_with_nothing_between_them():
     told = verdict([lane("lr", np.full(201, 0.4001), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
-    assert told.sentence == "Step limit: no racer has converged; nothing between them so far (0.4000 per row)."
+    assert told.sentence == "Step limit: no racer has converged; nothing between them so far (NLL 0.4000 nats per row)."
 
 
 def test_converged_above_a_racer_at_its_limit_is_no_win():
@@ -110,9 +110,9 @@ def test_different_objectives_with_a_tie_and_with_a_difference():
     ]
     told = verdict(racers)
     assert told.code == "different"
-    assert "compare held out. Held-out log loss: alr 0.4000, lr 0.4100 (a tie" in told.sentence
+    assert "compare held out. Held-out log loss, nats per row: alr 0.4000, lr 0.4100 (a tie" in told.sentence
     racers[0] = lane("lr", falling(10, 20), objective=1, heldout_loss=0.5, heldout=far)
-    assert "(difference 0.1000 ± 0.0000)" in verdict(racers).sentence
+    assert "(difference 0.1000, standard error 0.0000)" in verdict(racers).sentence
     bare = [lane("lr", falling(10, 20), objective=1), lane("alr", falling(10, 20), objective=2)]
     assert verdict(bare).sentence.endswith("No rows are held out to compare them on.")
 
@@ -127,7 +127,7 @@ def test_perfect_fit_says_that_there_is_no_best_model():
     assert told.code == "perfect"
     assert told.sentence == (
         "Both fit the training rows perfectly: no best model exists, the weights grow without end, and the race only "
-        "tells how fast. Held-out log loss: alr 0.2000, lr 0.3000. Try alpha 0.1."
+        "tells how fast. Held-out log loss, nats per row: alr 0.2000, lr 0.3000. Try alpha 0.1."
     )
     assert verdict([*racers, lane("diagonal", values)]).sentence.startswith("All 3 fit")
 
@@ -175,7 +175,10 @@ def test_more_racers_and_other_labels():
 
 
 def test_one_racer_alone():
-    assert verdict([lane("lr", falling(10, 20))]).sentence == "lr converged after 21 iterations at 0.4000 per row."
+    assert (
+        verdict([lane("lr", falling(10, 20))]).sentence
+        == "lr converged after 21 iterations at NLL 0.4000 nats per row."
+    )
 
 
 def test_objective_keys():
@@ -193,6 +196,25 @@ def test_objective_keys():
     assert objective_key(Recipe("alr", order=1, alpha=1, penalty="phi", center=1)) == objective_key(
         Recipe("lr", order=1, alpha=1, penalty="phi", center="anje")
     )
+
+
+def test_objective_keys_of_shared_weights_and_of_alrj():
+    alr = Recipe("alr", alpha=0, penalty="phi")
+    alrj = alr.replace(scale="theta-gamma")
+    assert objective_key(alr) == objective_key(alrj)
+    for share in ("cell", "tuple", "all"):  # the same phi of all cells cannot be reached by other scales
+        keys = [objective_key(recipe.replace(share=share)) for recipe in (alr, alrj, alr.replace(smoothing=0.5))]
+        assert len({objective_key(alr), *keys}) == 4
+    pulled = [recipe.replace(alpha=1, center=center) for recipe in (alr, alrj) for center in (1, "anje")]
+    assert len(set(map(objective_key, pulled))) == 2  # in alrj 1 is AnJE, in alr it is not
+    on_w = [objective_key(recipe.replace(alpha=1, penalty="w")) for recipe in (alr, alrj)]
+    assert on_w[0] != on_w[1]
+
+
+def test_an_objective_that_is_not_nll_is_called_f():
+    told = verdict([lane("lr", falling(10, 20), alpha=0.1)])
+    assert told.sentence == "lr converged after 21 iterations at F 0.4000 nats per row."
+    assert "best F " in verdict([lane("lr", falling(40, 99), loss="mse"), lane("alr", falling(9, 9))]).sentence
 
 
 def test_paired_difference_against_a_hand_calculation_and_repeated_rows():

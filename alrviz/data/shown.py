@@ -1,0 +1,35 @@
+"""A column as a data set shows it, and the sentences about columns that a reader should know of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alrviz.data.numbers import listed
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as shown: kind, whether it was guessed and why, distinct values and rows without one."""
+
+    name: str
+    kind: str
+    guessed: bool
+    why: str
+    levels: int
+    missing: int
+
+
+def column_notes(columns: Sequence[Column]) -> list[str]:
+    """Return what was guessed or left out, a sentence a group of columns."""
+    guessed = [column for column in columns if column.guessed]
+    groups = (
+        ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
+        ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
+        ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
+        ("of dates and split into year, month and weekday", [c.name for c in guessed if c.why.startswith("dates;")]),
+        ("with one value only", [c.name for c in columns if c.levels == 1 and c.kind not in ("ignore", "target")]),
+    )
+    return [
+        f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} {what}: {listed(names)}"
+        for what, names in groups
+        if names
+    ]
