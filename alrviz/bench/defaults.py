@@ -124,7 +124,10 @@ def measure(dataset: Dataset, recipes: list[Recipe], rows: int) -> pd.DataFrame:
 
 
 def ranked(found: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per setting, the best of each family first: mean and worst ratio, mean rank, mean iterations."""
+    """Return one row per setting, the best of each family first: mean and worst ratio, mean rank, mean iterations.
+
+    `limit` is the share of the setting's fits that ended at the step limit.
+    """
     by_set = found.groupby([*SETTING, "set"], as_index=False)[["log_loss", "iterations", "seconds"]].mean()
     floored = by_set.log_loss.clip(lower=LEAST_LOSS)
     by_set["ratio"] = floored / floored.groupby([by_set.family, by_set.set]).transform("min")
@@ -139,6 +142,8 @@ def ranked(found: pd.DataFrame) -> pd.DataFrame:
         seconds=("seconds", "mean"),
     ).reset_index()
     table["mean"] = np.exp(table["mean"])
+    at_limit = found.assign(limit=found.outcome == "step limit").groupby(SETTING, as_index=False).limit.mean()
+    table = table.merge(at_limit, on=SETTING)
     return table.sort_values(["family", "mean"], kind="stable", ignore_index=True)
 
 
@@ -180,9 +185,10 @@ def report(found: pd.DataFrame) -> None:
     table = ranked(found)
     print()
     show(
-        ((*row[:5], *(f"{x:.3f}" for x in row[5:7]), f"{row[7]:.1f}", f"{row[8]:.0f}", f"{row[9]:.2f} s")
+        ((*row[:5], *(f"{x:.3f}" for x in row[5:7]), f"{row[7]:.1f}", f"{row[8]:.0f}", f"{row[9]:.2f} s",
+          f"{row[10]:.0%}")
          for row in table.itertuples(index=False)),
-        header=(*SETTING, "mean ratio", "worst", "mean rank", "iterations", "seconds"),
+        header=(*SETTING, "mean ratio", "worst", "mean rank", "iterations", "seconds", "at the limit"),
     )  # fmt: skip
     for family, best in table.groupby("family", sort=False):
         top = best.head(5)

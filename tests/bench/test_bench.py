@@ -75,13 +75,14 @@ def test_defaults_ranks_settings_and_writes_rows(tmp_path, capsys):
 def test_a_setting_ranks_by_the_geometric_mean_of_its_ratios():
     rows = [
         {"family": "lr", "alpha": alpha, "penalty": "phi", "center": 0, "start": "zero", "set": name, "log_loss": loss,
-         "iterations": 1, "seconds": 1.0}
+         "iterations": 1, "seconds": 1.0, "outcome": "step limit" if loss == 0.04 else "converged"}
         for alpha, losses in ((0.1, (0.2, 0.001)), (1.0, (0.1, 0.04))) for name, loss in zip("ab", losses, strict=True)
     ]  # fmt: skip
     table = defaults.ranked(pd.DataFrame(rows))
     assert list(table.alpha) == [0.1, 1.0]
     assert list(table["mean"]) == pytest.approx([2**0.5, 4**0.5])
     assert list(table.worst) == pytest.approx([2.0, 4.0])
+    assert list(table.limit) == [0.0, 0.5]
 
 
 def test_missing_data_are_named(tmp_path, capsys):
