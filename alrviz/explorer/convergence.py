@@ -5,6 +5,7 @@ made. What computes (prices, the picture of why) does so on threads and arrives 
 watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
+from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,6 @@ class ConvergencePage:
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
-        self.settings = RacerSettings(self._racer_changed, self._racer_removed, self._shared_changed)
         self.dialogs = Dialogs(session)
         self._build_controls()
         self._show_controls()
@@ -145,6 +145,11 @@ class ConvergencePage:
         self._why.param.watch(lambda _: self._show_why(), "open")
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._about = Folded("What am I looking at?", about)
+
+    @cached_property
+    def settings(self) -> RacerSettings:
+        """The settings of the racer chosen, and of all racers; built when they are first opened."""
+        return RacerSettings(self._racer_changed, self._racer_removed, self._shared_changed)
 
     def drawer(self) -> Any:
         """The settings of the racer chosen, and of all racers."""

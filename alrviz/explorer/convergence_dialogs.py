@@ -8,6 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.explorer.convergence_words import script
+from alrviz.explorer.later import Later
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import write_link
@@ -27,7 +28,7 @@ class Dialogs:
             label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
             sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
         )  # fmt: skip
-        self._script = pmui.Dialog(
+        script_dialog = pmui.Dialog(
             self._code, _copy("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
             show_close_button=True, width_option="md",
         )  # fmt: skip
@@ -36,16 +37,17 @@ class Dialogs:
         self._keep.param.watch(self._kept, "value")
         self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._copy_link = _copy("Copy the link", self._link, _ABSOLUTE)
-        self._share = pmui.Dialog(
+        share_dialog = pmui.Dialog(
             self._text, self._link, self._copy_link, self._keep, title="Share this race", close_on_click=True,
             show_close_button=True, width_option="sm",
         )  # fmt: skip
-        self.panels = (self._script, self._share)
+        self._script, self._share = Later(lambda: script_dialog), Later(lambda: share_dialog)
+        self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
         """Show the script for what is set now."""
         self._code.value = script(self.session, recipes, version)
-        self._script.open = True
+        self._script.open()
 
     def show_share(self) -> None:
         """Show the secret link to the race shown; it exists once a race was started."""
@@ -63,7 +65,7 @@ class Dialogs:
             state = self.session.state.replace(run="", watch=entry.token)
             self._link.value = absolute(write_link(state))
             self._keep.value = entry.keep
-        self._share.open = True
+        self._share.open()
 
     def _kept(self, event: Any) -> None:
         if self.session.entry is not None and not self.session.read_only:

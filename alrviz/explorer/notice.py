@@ -67,7 +67,7 @@ class Notice:
             margin=0,
         )
         self.heard = Heard("", stylesheets=[_HIDDEN], margin=0)
-        self.panel = pn.Column(self._row, sizing_mode="stretch_width", margin=(12, 16, 0, 16), visible=False)
+        self.panel = pn.Column(sizing_mode="stretch_width", margin=(12, 16, 0, 16), visible=False)
         session.param.watch(lambda *_: self.show(), ["loading", "problem", "told", "wanted"])
         self.show()
 
@@ -82,7 +82,10 @@ class Notice:
         else:
             heard = html = self._words()
         self._text.object, self.heard.object = html, heard
-        self.panel.visible = bool(html) and (loading is None or loading.seconds > SOON)
+        visible = bool(html) and (loading is None or loading.seconds > SOON)
+        if visible and not self.panel.objects:
+            self.panel[:] = [self._row]  # on most first screens there is nothing to say
+        self.panel.visible = visible
         self.panel.styles = _BAD if self.session.problem is not None and loading is None else _PLAIN
 
     def _under_way(self, loading: Any) -> tuple[str, str]:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.linear import log_softmax
-
 if TYPE_CHECKING:
     from alrviz.fitting.run import Run
 
 
 def heldout_losses(run: "Run | Any") -> NDArray[np.float64] | None:
     """Return -log p(y | x) of every held-out row (rows,), in nats; None where there is no model or no such row."""
+    from alrviz.models.linear import log_softmax  # numba with it: a page that is opened need not wait for that
+
     model, holdout = run.model, run.holdout
     if model is None or holdout is None:
         return None

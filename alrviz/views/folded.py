@@ -35,13 +35,18 @@ class Folded(Viewer):
             sizing_mode="stretch_width", sx=_SX,
         )  # fmt: skip
         self._title.on_click(lambda _: self.param.update(open=not self.open))
-        self._inside = pn.Column(*content, visible=self.open, sizing_mode="stretch_width", margin=(4, 16, 12, 16))
+        self._content = content  # comes to the page when it is first unfolded: most parts never are
+        self._inside = pn.Column(visible=False, sizing_mode="stretch_width", margin=(4, 16, 12, 16))
         self._panel = pn.Column(
             self._title, self._inside, styles=_PAPER, sizing_mode="stretch_width", margin=(8, 0, 0, 0)
         )
         self.param.watch(lambda _: self._show(), "open")
+        if self.open:
+            self._show()
 
     def _show(self) -> None:
+        if self.open and not self._inside.objects:
+            self._inside[:] = list(self._content)
         self._inside.visible = self.open
         self._title.icon = "expand_less" if self.open else "expand_more"
 

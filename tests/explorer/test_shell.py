@@ -71,8 +71,30 @@ def test_a_page_is_built_on_its_first_visit_and_once(shell):
     shell.session.go("second")
     shell.session.go("first")
     shell.session.go("second")
-    assert second.calls == ["view", "drawer", "shown", "hidden", "shown"]
-    assert shell._area[0] is shell._views["second"]
+    assert second.calls == ["view", "shown", "hidden", "shown"]
+    assert shell.frame._area[0] is shell._views["second"]
+
+
+def test_what_is_not_on_the_first_screen_is_built_when_it_is_opened(shell):
+    frame, page = shell.frame, shell.pages["first"]
+    assert page.calls == ["view", "shown"]
+    shell.open_drawer()
+    assert page.calls == ["view", "shown", "drawer"]
+    assert (frame._drawer.open, frame._drawer[0].object) == (True, "settings")
+    shell.open_drawer(False)
+    assert not frame._drawer.open
+    shell.open_drawer()
+    assert page.calls == ["view", "shown", "drawer"]
+    shell.session.go("second")
+    assert (frame._drawer.open, list(frame._drawer)) == (False, [])  # another page's settings
+    assert list(frame._help.place) == []
+    frame._help.close()
+    frame._help.open()
+    assert [dialog.open for dialog in frame._help.place] == [True]
+    frame._help.close()
+    assert [dialog.open for dialog in frame._help.place] == [False]
+    frame._help.open()
+    assert [dialog.open for dialog in frame._help.place] == [True]
 
 
 def test_the_rail_shows_a_group_only_when_it_has_a_page(shell):
@@ -83,7 +105,7 @@ def test_the_rail_shows_a_group_only_when_it_has_a_page(shell):
     ]
     labels = [button.label for button in shell.root.sidebar[0] if isinstance(button, pmui.Button)]
     assert labels == ["First", "Second"]
-    shell._rail_buttons["second"].clicks += 1
+    shell.frame._rail_buttons["second"].clicks += 1
     assert shell.session.page == "second"
 
 

@@ -1,0 +1,207 @@
+"""The frame around every page: header with the drop strip, navigation rail, drawer, notice, help.
+
+It only places things; what a press means is the session's, or the shell's.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+from panel.util import edit_readonly
+
+from alrviz import __version__
+from alrviz.explorer import look
+from alrviz.explorer.glossary import glossary_html
+from alrviz.explorer.later import Later
+from alrviz.explorer.notice import Notice
+from alrviz.explorer.session import Session
+from alrviz.explorer.upload import DropStrip
+from alrviz.views.clipboard import copy_code
+from alrviz.views.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.explorer.shell import Page
+
+GROUPS = ("See", "Judge", "Understand")
+RAIL = 176  # px
+
+
+class Frame:
+    """The parts around a page, and `root`, the page of panel-material-ui that holds them all.
+
+    Args:
+        session: whose notice and table are shown.
+        pages: by slug, in the rail's order.
+        dropped: called with the name and the bytes of a file that was dropped.
+    """
+
+    def __init__(self, session: Session, pages: "Mapping[str, Page]", dropped: Callable[[str, bytes], None]):
+        self.session, self._dropped = session, dropped
+        self.notice = Notice(session)
+        self._rail_buttons: dict[str, Any] = {}
+        self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
+        self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
+        self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
+        self._help = Later(_help_dialog)
+        self._about = pn.pane.HTML("", stylesheets=[look.PANE_CSS], margin=0, align="center")
+        self.root = self._page(self._rail(list(pages.values())))
+        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending"])
+        self._show_about()
+
+    def show(self, slug: str, view: Any) -> None:
+        """Bring a page's view to the front; its drawer is closed and empty until it is asked for."""
+        # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
+        mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
+        self._area.sizing_mode = self._outer.sizing_mode = mode
+        self._area[:] = [view]
+        self._drawer.param.update(open=False, objects=[])
+        for name, button in self._rail_buttons.items():
+            button.param.update(sx=_RAIL_HERE if name == slug else _RAIL_REST)
+
+    def open_drawer(self, content: Any) -> None:
+        """Show the drawer with this in it, or close it where there is nothing."""
+        if content is None:
+            self._drawer.open = False
+        elif list(self._drawer.objects) == [content]:
+            self._drawer.open = True
+        else:
+            self._drawer.param.update(objects=[content], open=True)
+
+    def _page(self, rail: Any) -> Any:
+        limit = self.session.registry.limits.bytes
+        strip = DropStrip(
+            limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center"
+        )
+        copy = _icon_button("link", "Copy a link to what you see")
+        copy.js_on_click(code=copy_code("window.location.href"))
+        theme = _icon_button("contrast", "Light or dark")
+        theme.js_on_click(code="window.alrvizToggleTheme()")
+        help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])
+        help_button.on_click(lambda _: self._help.open())
+        header = pn.Row(
+            self._about,
+            pn.HSpacer(),
+            strip,
+            copy,
+            theme,
+            help_button,
+            sizing_mode="stretch_width",
+            margin=(0, 0, 0, 20),
+        )
+        page = pmui.Page(
+            title="alrviz",
+            header=[header],
+            sidebar=[rail],
+            main=[self._outer, self._drawer, self._help.place],
+            sidebar_variant="permanent",
+            sidebar_width=RAIL,
+            sidebar_resizable=False,
+            theme_toggle=False,
+            busy_indicator=None,
+            theme_config=look.THEME,
+            sx=look.PAGE_SX,
+            template=look.TEMPLATE,
+            favicon=look.FAVICON,
+            raw_css=[look.RAW_CSS],
+            meta_description="A laboratory for classifiers from naive Bayes to higher-order logistic regression",
+            site_url="?",
+        )
+        # A page follows the busy flag, which every tick of the pump raises and lowers; and at every change of a page
+        # Panel visits all models below it. Measured: 0.1 s a tick, most of what the event loop has. It follows by
+        # another reference here, not by a plain False: that would leave the process' flag holding the page for ever.
+        with edit_readonly(page):
+            page.busy = page.param.loading
+        return page
+
+    def _rail(self, every: "list[Page]") -> Any:
+        parts: list[Any] = []
+        for group in GROUPS:
+            pages = [page for page in every if page.group == group]
+            if not pages:
+                continue
+            parts.append(
+                pn.pane.HTML(f"<h2 class='quiet'>{group}</h2>", stylesheets=[look.PANE_CSS], margin=(18, 0, 4, 18))
+            )
+            parts.extend(self._rail_button(page) for page in pages)
+        return pmui.Column(*parts, sizing_mode="stretch_width", margin=0)
+
+    def _rail_button(self, page: "Page") -> Any:
+        button = pmui.Button(
+            label=page.title,
+            icon=page.icon,
+            icon_size="22px",
+            variant="text",
+            color="default",
+            sizing_mode="stretch_width",
+            margin=(2, 8),
+            sx=_RAIL_REST,
+        )
+        button.on_click(lambda _: self.session.go(page.slug))
+        self._rail_buttons[page.slug] = button
+        return button
+
+    def _show_about(self) -> None:
+        dataset, pending = self.session.dataset, self.session.pending
+        if pending is not None:
+            self._about.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"
+            return
+        if dataset is None:
+            self._about.object = "<span class='quiet'>no table yet</span>"
+            return
+        self._about.object = (
+            f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"
+            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,} rows · "
+            f"{dataset.X.shape[1]:,} columns · {dataset.n_classes:,} classes</span></div>"
+        )
+
+
+def _help_dialog() -> Any:
+    keys = "".join(
+        f"<dt><kbd>{key}</kbd></dt><dd>{what}</dd>"
+        for key, what in (
+            ("space", "run, pause"),
+            ("→", "one step"),
+            ("←", "one step back"),
+            ("s", "stop"),
+            ("?", "this help"),
+        )
+    )
+    html = (
+        f"<h2>Keys</h2><dl>{keys}</dl><br><h2>Words</h2>{glossary_html()}"
+        f"<br><p class='quiet'>alrviz {safe(__version__)}</p>"
+    )
+    close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
+    dialog = pmui.Dialog(
+        pn.pane.HTML(html, stylesheets=[look.PANE_CSS], sizing_mode="stretch_width", margin=0),
+        close,
+        title="Help",
+        close_on_click=True,
+        width_option="md",
+    )
+    close.on_click(lambda _: dialog.param.update(open=False))
+    return dialog
+
+
+def _icon_button(icon: str, label: str, **params: Any) -> Any:
+    return pmui.IconButton(
+        label=label, icon=icon, icon_size="24px", description=label, color="default", margin=0, align="center", **params
+    )
+
+
+_TINT = "color-mix(in srgb, var(--mui-palette-primary-main) {}%, transparent)"
+_RAIL_REST = {
+    "justifyContent": "flex-start",
+    "px": "12px",
+    "py": "8px",
+    "color": "text.primary",
+    "fontSize": "1rem",
+    "&:hover": {"backgroundColor": _TINT.format(8), "color": "text.primary"},
+}
+_RAIL_HERE = {
+    **_RAIL_REST,
+    "color": "primary.main",
+    "fontWeight": 700,
+    "backgroundColor": _TINT.format(14),
+    "&:hover": {"backgroundColor": _TINT.format(20), "color": "primary.main"},
+}
