@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 
 # Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
 FORMAT = 1
+
+
+def _has_probabilities(estimator: "CellClassifier") -> bool:
+    if getattr(estimator, "objective", "nll") == "hinge":
+        raise AttributeError('objective="hinge" gives scores and no probabilities; expected "nll" or "mse" for those')
+    return True
 
 
 # The parameters of a dataclass are its signature: what get_params, clone and grid searches read.
@@ -108,10 +115,12 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class | row), (N, C), columns as in `classes_`."""
         return np.exp(self.predict_log_proba(X))
 
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:
         """Return log p(class | row), (N, C), computed from the scores: it is finite where p rounds to 0."""
         return log_softmax(self._scores(X))

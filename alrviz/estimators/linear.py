@@ -9,14 +9,16 @@ from alrviz.estimators.text import documented
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(CellClassifier):
-    """Base of the classifiers whose weights are fitted: minimise NLL + alpha ||. - center||^2."""
+    """Base of the classifiers whose weights are fitted: minimise the loss of all rows + alpha ||. - center||^2."""
 
     alpha: float = 0.3
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
     share: str = "cell-class"
+    objective: str = "nll"
     solver: str = "auto"
+    bounds: tuple[int, int] | None = None
     class_weight: Any = None
     max_iter: int = 200
     tol: float = 1e-6

@@ -28,10 +28,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "for every class. Class weights are one a class whatever is shared. Where phi = w (lr) a weight that classes "
         "share moves no probability: sharing is meant for weights that multiply log theta.",
     ),
-    "solver": (
-        '"auto", "lbfgs", "cg" or "gd"',
-        'L-BFGS, conjugate gradients or gradient descent, with the exact search along each line; "auto" is "lbfgs".',
+    "objective": (
+        '"nll", "mse" or "hinge"',
+        "The loss of a row: -log p(y|x); the mean over classes of (p_k - 1[k = y])^2, which is not convex; or the sum "
+        "over other classes of max(0, 1 + s_k - s_y)^2 of the scores, which has no `predict_proba`.",
     ),
+    "solver": (
+        '"auto", "lbfgs", "cg", "gd", "tron" or "lbfgsb"',
+        "L-BFGS, conjugate gradients, gradient descent or trust region Newton, with the exact search along each line; "
+        'or SciPy\'s L-BFGS-B. "auto" is "lbfgs", or "lbfgsb" between bounds.',
+    ),
+    "bounds": ("None or (0, 1)", 'Between which every weight stays, class weights included; only "lbfgsb" keeps them.'),
     "max_iter": (
         "int from 0",
         "Steps after which the fit ends with a `ConvergenceWarning`; 0 leaves the start as it is.",
@@ -44,7 +51,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "memory": ("int from 1", "Corrections that L-BFGS keeps."),
     "class_weight": (
         'None, "balanced" or dict',
-        'Factors of the rows of each class in the log loss, by class label (1 for a label left out); "balanced": '
+        'Factors of the rows of each class in the objective, by class label (1 for a label left out); "balanced": '
         "N / (C N_y). Counts and log theta are left alone.",
     ),
     "smoothing": (

@@ -32,6 +32,8 @@ LETTERS = {
     "b": "n_bins",
     "h": "holdout",
     "f": "share",
+    "j": "objective",
+    "e": "bounds",
 }
 # A link must not ask a server for what no page offers.
 _HIGHEST = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000, "alpha": 1e9, "smoothing": 1e3}
@@ -65,6 +67,8 @@ def _write(recipe: Recipe) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "-".join(map(_text, value))
     return "none" if value is None else f"{value:g}" if _is_short(value) else str(value)
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.matrix import chosen_solver
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.models.linear import Unseen
 from alrviz.models.parameterisation import Parameterisation, parameterise
 from alrviz.models.tables import Tables
+from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows
 from alrviz.stop import NEVER, StopToken
 
@@ -59,8 +61,8 @@ def assemble(
 
 
 _NO_STEPS: Mapping[str, Any] = {
-    "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "memory": 1, "max_iter": 0,
-    "tol": 0.0, "share": "cell-class",
+    "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "objective": "nll", "bounds": None,
+    "memory": 1, "max_iter": 0, "tol": 0.0, "share": "cell-class",
 }  # fmt: skip
 _METRICS = {
     "none": "lr", "diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta": "alr", "theta-gamma": "alrj"
@@ -89,6 +91,8 @@ def _assemble(rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], 
         penalty=params["penalty"],
         center=params["center"],
         unseen=_unseen(parameterisation, fallback, params["missing"]) if m_estimate else None,
+        loss=LOSSES[params["objective"]],
+        bounds=params["bounds"],
         stop=stop,
     )
     if params["start"] == "random":
@@ -96,12 +100,12 @@ def _assemble(rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], 
     else:
         w0 = parameterisation.weights_of(start_model)
     return Fit(
-        objective, make_solver(_solver_name(params), params["memory"], objective), w0, params["max_iter"], params["tol"]
+        objective,
+        make_solver(chosen_solver(params), params["memory"], objective, params["tol"]),
+        w0,
+        params["max_iter"],
+        params["tol"],
     )
-
-
-def _solver_name(params: Mapping[str, Any]) -> str:
-    return "lbfgs" if params["solver"] == "auto" else str(params["solver"])
 
 
 def _unseen(parameterisation: Parameterisation, model: object, missing: str) -> Unseen:

@@ -16,6 +16,7 @@ WINDOW = 5
 SEPARATED_NLL = 1e-6
 # Scores recomputed from the weights may differ from those kept by this much, relative to the largest.
 SCORES_AGREE = 1e-9
+_END_OF_PRECISION = "no step lowers F any further within the precision of floating point"
 
 
 class Judge:
@@ -46,7 +47,7 @@ class Judge:
             return Outcome(CONVERGED, f"F fell by less than {self._tol:g} of itself over {WINDOW} steps "
                            "and its slopes are small")  # fmt: skip
         if state.stalled:
-            return Outcome(CONVERGED, "no step lowers F any further within the precision of floating point")
+            return Outcome(CONVERGED, state.note or _END_OF_PRECISION)
         if state.index >= self._max_iter:
             return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} steps were taken and F was still falling")
         return None

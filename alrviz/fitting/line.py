@@ -1,8 +1,13 @@
 """The exact search along a line: Newton's method on the slope, held inside a bracket.
 
-F is convex along the line and each trial gives its value, slope and curvature for one softmax pass, so the root of the
-slope is found in two or three trials. Slopes decide: near the optimum values differ by less than their rounding. Only
-where the slope has turned is the value looked at too, for a slope can be slight far behind the minimum, above F at 0.
+Where F is convex along the line, each trial gives its value, slope and curvature for one pass over scores, so the root
+of the slope is found in two or three trials. Slopes decide: near the optimum values differ by less than their rounding.
+Only where the slope has turned is the value looked at too, for a slope can be slight far behind the minimum, above F at
+0.
+
+Where F is not convex a falling slope may lie beyond a hill. Then a trial must also bring F below a line through F(0),
+F(t) <= F(0) + c t F'(0), or the bracket ends at it: the strong conditions of Wolfe, which a point of the bracket
+always meets (Nocedal and Wright, 3.1).
 """
 
 import math
@@ -12,6 +17,8 @@ from typing import Protocol
 # an iteration and takes up to a fifth more iterations, 0.01 spends a tenth more trials and saves no iteration.
 EXACT = 0.1
 MOST_TRIALS = 30
+# c of Wolfe's first condition.
+SUFFICIENT = 1e-4
 # Separable data pull the minimum out to infinity: a step grows by at most this factor from trial to trial.
 GROWTH = 10.0
 # A value that much above the first one, relatively, may be rounding.
@@ -28,16 +35,18 @@ class Searchable(Protocol):
         """Return value, slope and curvature at t."""
 
 
-def exact_step(line: Searchable, guess: float | None) -> tuple[float, int]:
+def exact_step(line: Searchable, guess: float | None, convex: bool = True) -> tuple[float, int]:
     """Return the step t > 0 at which the slope is at most EXACT of that at 0, and the number of trials.
 
-    `guess` is the first trial; None: Newton's step from 0. F(t) <= F(0); returns t = 0 when no trial was lower.
+    `guess` is the first trial; None: Newton's step from 0, or where F is not bent up there, the step on which the
+    slope alone would bring F to 0. F(t) <= F(0); returns t = 0 when no trial was lower.
     """
     low, high, t, trials = 0.0, math.inf, guess, 0
     if t is None:
         _, slope, curvature = line.at(0.0)
         trials += 1
-        t = -slope / curvature if curvature > 0.0 and slope < 0.0 else 1.0
+        t = -slope / curvature if curvature > 0.0 and slope < 0.0 else -line.value / line.slope or 1.0
+    drop = 0.0 if convex else SUFFICIENT * line.slope
     ceiling = line.value + ROUNDING * abs(line.value)
     while trials < MOST_TRIALS:
         value, slope, curvature = line.at(t)
@@ -45,9 +54,10 @@ def exact_step(line: Searchable, guess: float | None) -> tuple[float, int]:
         if not math.isfinite(value) or not math.isfinite(slope):
             high, t = t, 0.5 * (low + t)
             continue
-        if abs(slope) <= EXACT * abs(line.slope) and (slope <= 0.0 or value <= ceiling):
+        lower = value <= ceiling + t * drop
+        if abs(slope) <= EXACT * abs(line.slope) and (lower or (convex and slope <= 0.0)):
             return t, trials
-        if slope < 0.0:
+        if slope < 0.0 and (lower or convex):
             low = t
         else:
             high = t

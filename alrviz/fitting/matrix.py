@@ -1,16 +1,69 @@
 """Which solver fits which objective: what the one needs and the other offers.
 
     value_grad        F and its gradient at any weights
-    along             F along a line, for a softmax pass a trial
-    hvp               Hessian-vector products, and the Hessian's diagonal (Gauss-Newton's where F is not convex)
+    along             F along a line, for a pass over scores a trial
+    hvp               Hessian-vector products (Gauss-Newton's where F is not convex)
+    hessian_diagonal  the diagonal of the same matrix
+    free              w may be anything: not so between bounds
 
 Nothing is imported here that computes, so that a recipe can ask.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from alrviz.errors import RecipeError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LINE = frozenset({"value_grad", "along", "free"})
+_NEWTON = _LINE | {"hvp", "hessian_diagonal"}
 NEEDS: Mapping[str, frozenset[str]] = {
-    "lbfgs": frozenset({"value_grad", "along"}),
-    "cg": frozenset({"value_grad", "along"}),
-    "gd": frozenset({"value_grad", "along"}),
+    "lbfgs": _LINE,
+    "cg": _LINE,
+    "gd": _LINE,
+    "tron": _NEWTON,
+    "lbfgsb": frozenset({"value_grad"}),
 }
+OFFERS: Mapping[str, frozenset[str]] = {"nll": _NEWTON, "mse": _NEWTON, "hinge": _NEWTON}
+
+
+def offers(objective: str, bounded: bool = False) -> frozenset[str]:
+    """Return what the objective of that name offers."""
+    return OFFERS[objective] - {"free"} if bounded else OFFERS[objective]
+
+
+def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
+    """Return the solvers that fit an objective."""
+    return [solver for solver, needs in NEEDS.items() if needs <= offers(objective, bounded)]
+
+
+def chosen_solver(params: Mapping[str, Any]) -> str:
+    """Return the solver of a recipe's parameters, "none" where nothing is fitted."""
+    solver = str(params.get("solver", "none"))
+    return solver if solver != "auto" else "lbfgs" if params["bounds"] is None else "lbfgsb"
+
+
+def check_solver(solver: str, objective: str, bounded: bool = False) -> None:
+    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer."""
+    lacking = NEEDS[solver] - offers(objective, bounded)
+    if lacking:
+        fit = fitting_solvers(objective, bounded)
+        where = f"objective={objective!r}" + (" between bounds" if bounded else "")
+        raise RecipeError(
+            f"solver={solver!r} needs {', '.join(map(repr, sorted(lacking)))}, which {where} does not offer; expected "
+            f"one of {', '.join(map(repr, ['auto', *fit]))}{nearest(solver, fit)}"
+        )
+
+
+def solver_matrix() -> "pd.DataFrame":
+    """Return which solver fits which objective: one row a solver, True where it fits.
+
+    >>> solver_matrix().loc["lbfgs"].to_dict()
+    {'nll': True, 'mse': True, 'hinge': True, 'bounds': False}
+    """
+    import pandas as pd
+
+    columns = {name: fitting_solvers(name) for name in OFFERS} | {"bounds": fitting_solvers("nll", bounded=True)}
+    return pd.DataFrame({name: [solver in fit for solver in NEEDS] for name, fit in columns.items()}, index=list(NEEDS))

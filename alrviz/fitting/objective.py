@@ -1,10 +1,12 @@
-"""The penalised log loss of a linear family, as solvers see it.
+"""The penalised loss of a linear family, as solvers see it.
 
-    F(w) = NLL(phi) + alpha * sum q (w - center)^2,     phi = scale * w,   q = 1 (penalty on w) or scale^2 (penalty on
-    phi) dNLL/dphi[c, k] = sum over rows in cell c of (p_k - 1[k = y]),   dF/dw = scale * dNLL/dphi + 2 alpha q (w -
-    center)
+    F(w) = loss(phi) + alpha * sum q (w - center)^2,            phi = scale * w[owner]
+    q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi)
+    dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
+    dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
 
-Shapes: w, its gradient and every direction are (S + 1, C): one row per seen cell, the last one for the class weights.
+Shapes: phi is (S + 1, C): one row per seen cell, the last one for the class weights; w, its gradient and every
+direction are so too, unless weights are shared (see models/parameterisation.py).
 Scores are linear in w, so along a direction they are z + t dz: after one forward pass each trial costs N C, not a pass.
 A `Point` is a value: nothing writes into it once it is made.
 """
@@ -14,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from alrviz.models.linear import LinearModel, Unseen, fill_unseen
-from alrviz.models.parameterisation import Parameterisation
+from alrviz.models.parameterisation import LEAST_CURVATURE, Parameterisation, curvature_at_shares
+from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
@@ -46,10 +49,10 @@ class LinearObjective:
         penalty: "phi" or "w".
         center: 0, 1 or "anje".
         unseen: (T, C) phi of cells that no training row has, for scores on other rows; None for 0.
+        loss: what is summed over the rows.
+        bounds: between which every w stays, class weights included; None for anywhere.
         stop: asked between the parts of every pass.
     """
-
-    offers = frozenset({"value_grad", "hvp", "along"})
 
     def __init__(
         self,
@@ -60,15 +63,20 @@ class LinearObjective:
         penalty: str,
         center: object,
         unseen: Unseen | None = None,
+        loss: Loss = NLL,
+        bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,
     ):
         self.rows = rows
+        self.loss = loss
+        self.bounds = bounds
         self.parameterisation = parameterisation
         self.scale = parameterisation.scale
         self.alpha = alpha
         self.center = parameterisation.weights_of(center)
         self.total = float(rows.weights.sum())
-        self._q = 2.0 * alpha * (self.scale**2 if penalty == "phi" else np.ones_like(self.scale)) if alpha else None
+        norms = parameterisation.norms
+        self._q = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
         self._space = parameterisation.tables.space
         self._seen = parameterisation.tables.seen
         self._stop = stop
@@ -88,32 +96,70 @@ class LinearObjective:
         return self._settle(w, z, None, 0.0, z, self.rows.scores())
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
-        """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass."""
-        dz = self._spread(self.scale * direction, change=True)
-        product = self.scale * self._gather(self.rows.curve(point.z, dz, self._stop))
+        """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass.
+
+        Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
+        """
+        of = self.parameterisation
+        dz = self._spread(of.phi(direction), change=True)
+        product = of.pull(self._gather(self.rows.curve(point.z, dz, self._stop, self.loss)))
         return product if self._q is None else product + self._q * direction
+
+    def curvature(self, point: Point) -> Floats:
+        """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
+        return self._gather(self.rows.diagonal(point.z, self._stop, self.loss))
+
+    def metric(self, point: Point) -> Floats | None:
+        """Return s^2 of the step from `point`, shaped as w, where units change from step to step ("adaptive").
+
+            s^2 = 1 / (max(sum over the cell's rows of p_k (1 - p_k), 1e-3 N_cell pi_k (1 - pi_k)) + 2 alpha)
+
+        None in every other parameterisation, where `scale` says all. Half a pass. ([WANBIA-C] IV.B)
+        """
+        of = self.parameterisation
+        if of.family != "adaptive":
+            return None
+        curvature = self.curvature(point)
+        np.maximum(curvature, LEAST_CURVATURE * curvature_at_shares(of.tables), out=curvature)
+        curvature += 2.0 * self.alpha
+        return np.reciprocal(curvature, out=curvature)
+
+    def hessian_diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w, cells of a shared weight taken one by one."""
+        of = self.parameterisation
+        diagonal = of.pull(of.scale * self.curvature(point))
+        return diagonal if self._q is None else diagonal + self._q
 
     def along(self, point: Point, direction: Floats) -> "Line":
         """Return the line through `point` along `direction`: one forward pass."""
-        return Line(self, point, direction, self._spread(self.scale * direction, change=True))
+        return Line(self, point, direction, self._spread(self.parameterisation.phi(direction), change=True))
 
     def trial(self, z: Floats, dz: Floats, t: float) -> tuple[float, float, float]:
-        """Return NLL and its two derivatives along the scores z + t dz: a softmax pass."""
-        return self.rows.trial(z, dz, t, self._stop)
+        """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
+        return self.rows.trial(z, dz, t, self._stop, self.loss)
 
     def criterion(self, point: Point) -> float:
-        """Return max over w of |dF/dw| / (|scale| N), scale 0 left out: what must be small at the optimum."""
-        slope = np.divide(point.gradient, self.scale, out=np.zeros_like(self.scale), where=self.scale != 0)
+        """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
+        norms = self.parameterisation.norms
+        slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
         return float(np.abs(slope).max(initial=0.0)) / self.total
+
+    def _projected(self, point: Point) -> Floats:
+        """The gradient, 0 where F falls only beyond a bound."""
+        if self.bounds is None:
+            return point.gradient
+        low, high = self.bounds
+        outward = ((point.w <= low) & (point.gradient > 0.0)) | ((point.w >= high) & (point.gradient < 0.0))
+        return np.where(outward, 0.0, point.gradient)
 
     def model(self, w: Floats) -> LinearModel:
         """Return the model with weights `w`."""
-        phi = self.scale * w
+        phi = self.parameterisation.phi(w)
         return LinearModel(self._space, self._seen, phi[:-1], phi[-1], self._unseen)
 
     def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
-        return self._spread(self.scale * w, change=False, rows=rows)
+        return self._spread(self.parameterisation.phi(w), change=False, rows=rows)
 
     def penalty(self, w: Floats) -> float:
         """Return alpha * sum q (w - center)^2."""
@@ -140,13 +186,12 @@ class LinearObjective:
         return self._settle(w, point.z, line.dz, t, self.rows.scores(), line.dz)
 
     def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
-        sums = self.rows.settle(z, dz, t, out, residual, self._stop)
-        gradient = self._gather(residual)
-        gradient *= self.scale
+        sums = self.rows.settle(z, dz, t, out, residual, self._stop, self.loss)
+        gradient = self.parameterisation.pull(self._gather(residual))
         if self._q is not None:
             gradient += self._q * (w - self.center)
         penalty = self.penalty(w)
-        return Point(w, out, sums, penalty, sums.nll + penalty, gradient)
+        return Point(w, out, sums, penalty, sums.value + penalty, gradient)
 
     def _spread(self, phi: Floats, change: bool, rows: Rows | None = None) -> Floats:
         """Scores of phi (S + 1, C), or the change of scores that a change of phi makes."""
@@ -187,9 +232,9 @@ class Line:
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""
-        nll, slope, curvature = self.objective.trial(self.start.z, self.dz, t)
+        loss, slope, curvature = self.objective.trial(self.start.z, self.dz, t)
         first, second = self._bend
-        value = nll + self.start.penalty + t * (first + 0.5 * t * second)
+        value = loss + self.start.penalty + t * (first + 0.5 * t * second)
         return value, slope + first + t * second, curvature + second
 
     def move(self, t: float) -> Point:

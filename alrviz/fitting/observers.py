@@ -33,7 +33,7 @@ def training(objective: LinearObjective) -> Observer:
     def observe(state: State) -> dict[str, float]:
         sums = state.point.sums
         scores = per_row(sums, objective.total, objective.n_classes)
-        phi = objective.scale * state.point.w
+        phi = objective.parameterisation.phi(state.point.w)
         return {
             "train_error": scores["error"],
             "train_rmse": scores["rmse"],
@@ -53,7 +53,7 @@ def heldout(objective: LinearObjective, rows: Rows) -> Observer:
         nonlocal spent
         start = time.perf_counter()
         z = objective.scores(state.point.w, rows)
-        scores = per_row(rows.settle(z, None, 0.0, z, None), total, objective.n_classes)
+        scores = per_row(rows.settle(z, None, 0.0, z, None, loss=objective.loss), total, objective.n_classes)
         spent += time.perf_counter() - start
         return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
 

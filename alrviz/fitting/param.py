@@ -22,6 +22,7 @@ class Param:
     def check(self, name: str, value: Any) -> Any:
         """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
         if self.choices:
+            value = tuple(value) if isinstance(value, list) else value  # JSON has no tuples
             for choice in self.choices:
                 if type(choice) is type(value) and choice == value:
                     return choice

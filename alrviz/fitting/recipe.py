@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from alrviz.errors import RecipeError, nearest
-from alrviz.fitting.matrix import NEEDS
+from alrviz.fitting.matrix import NEEDS, OFFERS, chosen_solver
 from alrviz.fitting.param import Param
 from alrviz.fitting.rules import check_together
 
@@ -31,6 +31,8 @@ _TABLES = {
 }
 _FIT = {
     "solver": Param("auto", ("auto", *NEEDS)),
+    "objective": Param("nll", tuple(OFFERS)),
+    "bounds": Param(None, (None, (0, 1))),
     "class_weight": Param(None, (None, "balanced")),
     "share": Param("cell-class", ("cell-class", "cell", "tuple", "all")),
     "max_iter": Param(200, low=0, high=10_000_000, integer=True),
@@ -50,7 +52,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
             **_TABLES,
             **_FIT,
             **_pull(0.3, "phi"),
-            "scale": Param("none", ("none", "diagonal")),
+            "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
             "center": Param(0, (0, "anje")),
             "start": Param("zero", ("zero", "anje", "random")),
         },
@@ -63,6 +65,20 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
             "start": Param("zero", ("zero", "one", "anje", "random")),
         },
         "anje": _TABLES,
+    }
+)
+# What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, with factr
+# = 1e7, and at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
+_PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "start": "zero",
+        "alpha": 0.0,
+        "unseen": "m-estimate",
+        "solver": "lbfgsb",
+        "objective": "nll",
+        "memory": 5,
+        "tol": 1e7 * 2.0**-52,
+        "max_iter": 10_000,
     }
 )
 _LABELS = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta-gamma": "alrj"}
@@ -167,9 +183,8 @@ class Recipe:
 
     @property
     def solver(self) -> str:
-        """The solver that will run; "auto" is lbfgs."""
-        solver = self.params.get("solver", "none")
-        return "lbfgs" if solver == "auto" else solver
+        """The solver that will run; "auto" is lbfgs, or lbfgsb between bounds (a run may choose one of less memory)."""
+        return chosen_solver(self.params)
 
     @property
     def name(self) -> str:
@@ -185,6 +200,11 @@ class Recipe:
     def draws(self) -> bool:
         """Whether the fit itself, beside the split, depends on the seed."""
         return self.params.get("start") == "random"
+
+    @property
+    def paper(self) -> bool:
+        """Whether it is what `paper_mode` makes of it: the fit that the papers ran."""
+        return all(self.params[name] == value for name, value in _PAPER.items() if name in self.params)
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
@@ -233,6 +253,21 @@ class Recipe:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recipe.from_json, (self.to_json(),)
+
+
+def paper_mode(recipe: Recipe) -> Recipe:
+    """Return `recipe` as the papers would have fitted it, family, order, scale and encoding as they are.
+
+    From zero, no penalty, unseen cells by the m-estimate, SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33
+    and 10,000 iterations. The papers plot NLL - N log C where NLL stands here.
+
+    Raises:
+        RecipeError: where that solver cannot fit the recipe (scale="diagonal-adaptive").
+
+    >>> paper_mode(Recipe("alr", order=3)).name
+    'alr n=3 from zero, lbfgsb'
+    """
+    return recipe.replace(**{name: value for name, value in _PAPER.items() if name in recipe.params})
 
 
 def _pairs(weights: Mapping[Any, float]) -> list[tuple[Any, float]]:

@@ -4,15 +4,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.matrix import check_solver
+
+# Solvers that follow a metric which changes from step to step.
+_TAKE_METRIC = ("lbfgs", "gd")
 
 
 def check_together(family: str, params: Mapping[str, Any]) -> None:
     """Raise `RecipeError`, naming what does go together, if no model has these parameters (complete) at once."""
+    if params.get("solver", "auto") != "auto":
+        check_solver(params["solver"], params["objective"], params["bounds"] is not None)
     scale, share = params.get("scale"), params.get("share", "cell-class")
     if scale == "diagonal-adaptive" and params["penalty"] == "w" and params["alpha"] > 0:
         raise RecipeError(
             f"penalty='w' with alpha={params['alpha']:g} changes its meaning at every step of scale="
             "'diagonal-adaptive', whose weights change their units; expected penalty='phi', alpha=0 or scale='diagonal'"
+        )
+    if scale == "diagonal-adaptive" and params["solver"] not in ("auto", *_TAKE_METRIC):
+        listed = ", ".join(map(repr, ("auto", *_TAKE_METRIC)))
+        raise RecipeError(
+            f"solver={params['solver']!r} cannot follow scale='diagonal-adaptive', which changes at every step; "
+            f"expected one of {listed}, or scale='diagonal'"
         )
     if share == "cell-class":
         return

@@ -127,6 +127,7 @@ class Run(Driven):
             raise
         with self._ending:  # what a stop overtook leaves no trace: neither a step nor weights
             if self.trace.closed:
+                state.released()
                 return None
             self._state = state
             self._snapshots.add(state.index, state.point.w)
@@ -231,6 +232,8 @@ class Run(Driven):
             if self.outcome is None:
                 self.trace.close()
                 self.outcome = outcome
+                if self._state is not None:
+                    self._state = self._state.released()
 
     def _next(self) -> tuple[State, Step, Outcome | None]:
         fit = self._fit or self._prepare()

@@ -20,7 +20,7 @@ class Step:
         nll: Sum over the training rows of -log p(y|x), nats; times the row weights where there are any.
         penalty: alpha times the squared distance from the center.
         grad_norm: Euclidean norm of dF/dw.
-        step_size: Length of the step along the solver's direction, in units of that direction.
+        step_size: Length of the step along the solver's direction, in units of that direction; 0 where it is not known.
         extra: Further numbers by name: scores on training and held-out rows, norms.
     """
 

@@ -3,7 +3,7 @@
     rows.forward(layout, table, bias)      scores (N, W) of a table of cells
     rows.scatter(layout, residual, grad)   its transpose
     rows.count(layout)                     weighted counts (cells + T, C)
-    rows.trial / settle / curve            softmax passes over scores
+    rows.trial / settle / curve / diagonal     passes of a loss over scores
 
 Every pass runs over parts that take at most about 20 ms each, asks the stop token between them and shares them over
 threads: rows for scores (a row belongs to one part), tuples for gradients and counts (a cell belongs to one part). So
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import rows as row_kernels
 from alrviz.kernels import scores as score_kernels
+from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
@@ -58,8 +59,12 @@ class Layout:
 
 
 class Sums(NamedTuple):
-    """Sums over rows, times their weights: what a settled point of a fit is judged by."""
+    """Sums over rows, times their weights: the loss that is fitted, and what a settled point is judged by besides.
 
+    NaN: nll and squares of a loss without probabilities.
+    """
+
+    value: float
     nll: float
     wrong: float
     tied: float
@@ -169,16 +174,18 @@ class Rows:
         self._by_tuples(layout, work, stop)
         return counts
 
-    def trial(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER) -> tuple[float, float, float]:
-        """Return NLL, first and second derivative with respect to t at z + t dz."""
+    def trial(
+        self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL
+    ) -> tuple[float, float, float]:
+        """Return the loss, its first and second derivative with respect to t at z + t dz."""
         parts = self._parts(3)
 
         def work(begin: int, end: int) -> None:
-            score_kernels.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
+            loss.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end, *loss.options)
 
         self._by_rows(work, stop)
-        nll, slope, curvature = parts.sum(axis=0)
-        return float(nll), float(slope), float(curvature)
+        value, slope, curvature = parts.sum(axis=0)
+        return float(value), float(slope), float(curvature)
 
     def settle(
         self,
@@ -188,12 +195,13 @@ class Rows:
         out: Floats,
         residual: Floats | None,
         stop: StopToken = NEVER,
+        loss: Loss = NLL,
     ) -> Sums:
         """Write z + t dz to `out` (without dz: `out` is z) and its residuals to `residual`, if given; return the sums.
 
         `residual` may be `dz`.
         """
-        parts = self._parts(4)
+        parts = self._parts(5)
         write = residual is not None
         target = z if residual is None else residual
         way, length = (z, 0.0) if dz is None else (dz, t)
@@ -201,21 +209,32 @@ class Rows:
             out[:] = z
 
         def work(begin: int, end: int) -> None:
-            score_kernels.settle(
-                z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
-            )
+            loss.settle(
+                z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end,
+                *loss.options,
+            )  # fmt: skip
 
         self._by_rows(work, stop)
         return Sums(*map(float, parts.sum(axis=0)))
 
-    def curve(self, z: Floats, dz: Floats, stop: StopToken = NEVER) -> Floats:
-        """Overwrite `dz` with the change of the residuals it makes at z: weight * p * (dz - sum_k p_k dz_k)."""
+    def curve(self, z: Floats, dz: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
+        """Overwrite `dz` with the change of the residuals it makes at z (Gauss-Newton's of a loss not convex)."""
 
         def work(begin: int, end: int) -> None:
-            score_kernels.curve(z, dz, self.weights, self.n_classes, begin, end)
+            loss.curve(z, dz, self.y, self.weights, self.n_classes, begin, end, *loss.options)
 
         self._by_rows(work, stop)
         return dz
+
+    def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
+        """Return the diagonal (N, W) of the matrix of each row that `curve` multiplies by: weight p (1 - p) for nll."""
+        out = self.scores()
+
+        def work(begin: int, end: int) -> None:
+            loss.diagonal(z, out, self.y, self.weights, self.n_classes, begin, end, *loss.options)
+
+        self._by_rows(work, stop)
+        return out
 
     def with_weights(self, weights: Floats) -> "Rows":
         """Return the same rows, sharing their codes, with other weights."""

@@ -110,7 +110,9 @@ WRONG = [
     ({"center": 1}, "center=1 is not known; expected one of 0, 'anje'"),
     ({"start": "one"}, "start='one' is not known; expected one of 'zero', 'anje'"),
     ({"scale": "diag"}, "did you mean 'diagonal'?"),
-    ({"solver": "lbfgsb"}, "did you mean 'lbfgs'?"),
+    ({"solver": "lbfgss"}, "did you mean 'lbfgs'?"),
+    ({"objective": "mae"}, "objective='mae' is not known; expected one of 'nll', 'mse', 'hinge'; did you mean 'mse'?"),
+    ({"bounds": (0, 1), "solver": "tron"}, "expected one of 'auto', 'lbfgsb'"),
     ({"discretize": "mld"}, "did you mean 'mdl'?"),
     ({"missing": "drop"}, "missing='drop' is not known"),
     (

@@ -10,7 +10,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.recipe import FAMILIES, Recipe, check_param, choices, family_params
+from alrviz.fitting.recipe import FAMILIES, Recipe, check_param, choices, family_params, paper_mode
 
 
 def values_of(param):
@@ -101,9 +101,9 @@ def test_a_key_does_not_change_between_versions():
     recipe = Recipe(
         "alr", order=2, alpha=0.5, penalty="phi", center="anje", start="anje", scale="theta", solver="lbfgs",
         smoothing=1.0, missing="level", unseen="neutral", class_weight=None, max_iter=200, tol=1e-6, memory=10,
-        share="cell-class",
+        share="cell-class", objective="nll", bounds=None,
     )  # fmt: skip
-    assert recipe.key("0" * 64) == "76487b33410442a8d71e7df143fb2838b0d60b230585a4554894b6f8366f7fbe"
+    assert recipe.key("0" * 64) == "e6f7b111093598067dc827cbdcf0bdc6ffad35670f22522034c0b693100477f1"
 
 
 def test_class_weights_of_any_labels_survive():
@@ -120,12 +120,40 @@ def test_labels_and_names():
     assert [Recipe(f).label for f in ("lr", "alr", "anje")] == ["lr", "alr", "anje"]
     assert Recipe("lr", scale="diagonal").label == "diagonal"
     assert Recipe("alr", scale="theta-gamma").label == "alrj"
+    assert Recipe("lr", scale="diagonal-adaptive", penalty="w", alpha=0).label == "adaptive"
     assert Recipe("anje", order=1).label == "nb"
     assert Recipe("anje", order=3).name == "anje n=3"
     assert Recipe("alr", order=3, alpha=0, start="one", solver="gd").name == "alr n=3 from one, gd"
     assert Recipe("lr", alpha=0.5).name == "lr n=2 from zero, alpha 0.5 on phi to 0, lbfgs"
     assert Recipe("alr", alpha=0, share="tuple").name == "alr n=2 from zero, share tuple, lbfgs"
     assert (Recipe("lr").solver, Recipe("lr", solver="gd").solver, Recipe("anje").solver) == ("lbfgs", "gd", "none")
+
+
+@pytest.mark.parametrize("family", ["lr", "alr"])
+def test_paper_mode_is_what_the_papers_ran(family):
+    recipe = Recipe(family, order=3, alpha=2, start="anje", share="tuple", discretize="quantile", seed=4) if (
+        family == "alr"
+    ) else Recipe(family, order=3, scale="diagonal", objective="mse", holdout=0.5)  # fmt: skip
+    paper = paper_mode(recipe)
+    expected = {
+        "start": "zero", "alpha": 0, "unseen": "m-estimate", "solver": "lbfgsb", "memory": 5, "max_iter": 10_000,
+        "objective": "nll", "tol": 1e7 * np.finfo(float).eps,
+    }  # fmt: skip
+    for name, value in recipe.params.items():
+        assert paper.params[name] == expected.get(name, value), name
+    assert (paper.seed, paper.discretize, paper.holdout) == (recipe.seed, recipe.discretize, recipe.holdout)
+    assert paper.paper
+    assert paper_mode(paper) == paper
+    assert Recipe.from_json(paper.to_json()).paper
+    for name, value in {"alpha": 1, "memory": 6, "solver": "lbfgs", "unseen": "neutral", "tol": 1e-9}.items():
+        assert not paper.replace(**{name: value}).paper
+
+
+def test_paper_mode_where_nothing_is_fitted_and_where_it_cannot_be():
+    assert not Recipe("anje").paper
+    assert paper_mode(Recipe("anje")) == Recipe("anje", unseen="m-estimate")
+    with pytest.raises(RecipeError, match=r"solver='lbfgsb' .*scale='diagonal-adaptive'"):
+        paper_mode(Recipe("lr", scale="diagonal-adaptive"))
 
 
 def test_a_recipe_cannot_be_changed():
@@ -139,7 +167,7 @@ def test_a_recipe_cannot_be_changed():
 
 BAD = [
     ({"family": "allr"}, "family 'allr' is not known; expected one of 'lr', 'alr', 'anje'; did you mean 'alr'?"),
-    ({"alhpa": 1}, "lr has no parameter 'alhpa'; it has alpha, center.* did you mean 'alpha'?"),
+    ({"alhpa": 1}, "lr has no parameter 'alhpa'; it has alpha, bounds, center.* did you mean 'alpha'?"),
     ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12; the nearest is 1"),
     ({"order": 13}, "order=13 is out of range; .* the nearest is 12"),
     ({"order": 1.5}, "order=1.5 does not fit; expected a whole number from 1 to 12"),
@@ -163,6 +191,14 @@ BAD = [
     ({"start": "rand"}, "start='rand' is not known; .* did you mean 'random'?"),
     ({"scale": "diag"}, "scale='diag' is not known; expected one of 'none', 'diagonal'.*; did you mean 'diagonal'?"),
     ({"family": "alr", "scale": "gamma"}, "scale='gamma' .* expected one of 'theta', 'theta-gamma'"),
+    (
+        {"scale": "diagonal-adaptive", "penalty": "w"},
+        "penalty='w' with alpha=0.3 .* expected penalty='phi', alpha=0 or scale='diagonal'",
+    ),
+    (
+        {"scale": "diagonal-adaptive", "solver": "cg"},
+        "solver='cg' cannot follow .* expected one of 'auto', 'lbfgs', 'gd', or scale='diagonal'",
+    ),
     ({"share": "tuples"}, "share='tuples' is not known; expected one of 'cell-class', .* did you mean 'tuple'?"),
     (
         {"share": "cell", "scale": "diagonal"},

@@ -1,6 +1,5 @@
-"""Solvers: L-BFGS and CG against SciPy's L-BFGS-B, all descend, states are values, scores are refreshed, needs are named."""
+"""Solvers that search along lines, against SciPy's: they descend, states are values, scores are refreshed."""
 
-from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import numpy as np
@@ -8,11 +7,11 @@ import pytest
 from scipy.optimize import minimize
 
 from alrviz.errors import RecipeError
+from alrviz.fitting import matrix
 from alrviz.fitting.objective import dot
 from alrviz.fitting.solvers import (
     LBFGS,
     REFRESH,
-    SOLVERS,
     ConjugateGradients,
     GradientDescent,
     line_search,
@@ -156,7 +155,7 @@ def test_a_start_at_the_optimum_stalls_and_says_so(solver):
 def test_a_direction_that_fails_is_tried_again_as_steepest_descent(monkeypatch):
     objective, w0 = make()
     state = next(islice(states(LBFGS(), objective, w0), 5, None))
-    monkeypatch.setattr(line_search, "two_loop", lambda gradient, pairs: -gradient)  # uphill
+    monkeypatch.setattr(line_search, "two_loop", lambda gradient, pairs, metric: -gradient)  # uphill
     new = LBFGS().advance(objective, state)
     assert not new.stalled
     assert new.point.objective < state.point.objective
@@ -172,14 +171,10 @@ def test_separable_data_never_end_in_nan():
 
 
 def test_a_solver_that_needs_more_than_there_is_names_those_that_fit(monkeypatch):
-    @dataclass(frozen=True)
-    class Newton:
-        needs = frozenset({"value_grad", "inverse"})
-
     objective, _ = make()
-    monkeypatch.setitem(SOLVERS, "newton", lambda memory: Newton())
+    monkeypatch.setitem(matrix.NEEDS, "newton", frozenset({"value_grad", "inverse"}))
     with pytest.raises(
-        RecipeError, match=r"solver='newton' needs inverse, which .* expected one of 'lbfgs', 'cg', 'gd'"
+        RecipeError, match=r"solver='newton' needs 'inverse', which .* expected one of 'auto', 'lbfgs', 'cg', "
     ):
         make_solver("newton", 10, objective)
     assert make_solver("lbfgs", 7, objective) == LBFGS(7)

@@ -2,26 +2,35 @@
 
 from collections.abc import Callable
 
-from alrviz.errors import RecipeError, nearest
+from alrviz.fitting.matrix import check_solver
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
+from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
 from alrviz.fitting.solvers.state import REFRESH, Solver, State
+from alrviz.fitting.solvers.tron import Tron
 
-__all__ = ["LBFGS", "REFRESH", "ConjugateGradients", "GradientDescent", "Solver", "State", "make_solver"]
+__all__ = [
+    "LBFGS",
+    "LBFGSB",
+    "REFRESH",
+    "ConjugateGradients",
+    "GradientDescent",
+    "Solver",
+    "State",
+    "Tron",
+    "make_solver",
+]
 
-SOLVERS: dict[str, Callable[[int], Solver]] = {
-    "lbfgs": LBFGS,
-    "cg": lambda memory: ConjugateGradients(),
-    "gd": lambda memory: GradientDescent(),
+SOLVERS: dict[str, Callable[[int, float], Solver]] = {
+    "lbfgs": lambda memory, tol: LBFGS(memory),
+    "cg": lambda memory, tol: ConjugateGradients(),
+    "gd": lambda memory, tol: GradientDescent(),
+    "tron": lambda memory, tol: Tron(),
+    "lbfgsb": LBFGSB,
 }
 
 
-def make_solver(name: str, memory: int, objective: LinearObjective) -> Solver:
+def make_solver(name: str, memory: int, objective: LinearObjective, tol: float = 0.0) -> Solver:
     """Return the solver of that name; raises `RecipeError`, naming those that fit, if the objective lacks its needs."""
-    solver = SOLVERS[name](memory)
-    lacking = solver.needs - objective.offers
-    if lacking:
-        fit = [other for other, make in SOLVERS.items() if make(memory).needs <= objective.offers]
-        raise RecipeError(f"solver={name!r} needs {', '.join(sorted(lacking))}, which this objective has not; "
-                          f"expected one of {', '.join(map(repr, fit))}{nearest(name, fit)}")  # fmt: skip
-    return solver
+    check_solver(name, objective.loss.name, objective.bounds is not None)
+    return SOLVERS[name](memory, tol)

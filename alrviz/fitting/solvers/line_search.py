@@ -4,6 +4,9 @@
     cg      d = -g + max(0, beta) d_before,   beta = g.(g - g_before) / g_before.g_before          (Polak-Ribiere+)
     lbfgs   d = -H g by the two-loop recursion, H0 = (s.y / y.y) I of the last pair
 
+With a metric D of the step ("adaptive", see `LinearObjective.metric`) gd goes along -D g, and lbfgs starts its loop
+from H0 = (s.y / y.D y) D: the path of weights in units of sqrt(D), where D may change while w and the pairs stay.
+
 A direction along which F does not fall is tried again as steepest descent, and what misled is forgotten.
 """
 
@@ -11,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.matrix import NEEDS
 from alrviz.fitting.objective import LinearObjective, dot
 from alrviz.fitting.solvers.state import State, along, stalled, start
 from alrviz.passes.rows import Floats
@@ -21,22 +23,19 @@ from alrviz.passes.rows import Floats
 class GradientDescent:
     """Steepest descent in w. Carries nothing."""
 
-    needs = NEEDS["gd"]
-
     def init(self, objective: LinearObjective, w0: Floats) -> State:
         """Return the state at the start point."""
         return start(objective, w0)
 
     def advance(self, objective: LinearObjective, state: State) -> State:
         """Return the state one iteration later."""
-        return along(objective, state, -state.point.gradient, None) or stalled(state)
+        state, metric = _with_metric(objective, state)
+        return along(objective, state, -_times(metric, state.point.gradient), None) or stalled(state)
 
 
 @dataclass(frozen=True)
 class ConjugateGradients:
     """Nonlinear conjugate gradients. Carries the last direction and the gradient before it."""
-
-    needs = NEEDS["cg"]
 
     def init(self, objective: LinearObjective, w0: Floats) -> State:
         """Return the state at the start point."""
@@ -68,7 +67,6 @@ class LBFGS:
     """
 
     memory: int = 10
-    needs = NEEDS["lbfgs"]
 
     def init(self, objective: LinearObjective, w0: Floats) -> State:
         """Return the state at the start point."""
@@ -77,12 +75,13 @@ class LBFGS:
     def advance(self, objective: LinearObjective, state: State) -> State:
         """Return the state one iteration later."""
         gradient = state.point.gradient
+        state, metric = _with_metric(objective, state)
         new = None
         if state.carry:
-            new = along(objective, state, -two_loop(gradient, state.carry), 1.0)
+            new = along(objective, state, -two_loop(gradient, state.carry, metric), 1.0)
         pairs = state.carry if new is not None else ()
         if new is None:
-            new = along(objective, state, -gradient, None)
+            new = along(objective, state, -_times(metric, gradient), None)
         if new is None:
             return stalled(state)
         s, y = new.point.w - state.point.w, new.point.gradient - gradient
@@ -92,7 +91,16 @@ class LBFGS:
         return replace(new, carry=pairs)
 
 
-def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...]) -> Floats:
+def _with_metric(objective: LinearObjective, state: State) -> tuple[State, Floats | None]:
+    metric = objective.metric(state.point)
+    return (state, None) if metric is None else (replace(state, passes=state.passes + 0.5), metric)
+
+
+def _times(metric: Floats | None, gradient: Floats) -> Floats:
+    return gradient if metric is None else metric * gradient
+
+
+def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...], metric: Floats | None = None) -> Floats:
     """Return H g, H the inverse Hessian that the pairs approximate (Nocedal and Wright, algorithm 7.4)."""
     q = gradient.copy()
     room = np.empty_like(q)  # for products: a new array of some MB costs more than filling it
@@ -102,7 +110,11 @@ def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...]) 
         q -= np.multiply(y, a, out=room)
         coefficients.append(a)
     _, y, rho = pairs[-1]
-    q *= 1.0 / (rho * dot(y, y))
+    if metric is None:
+        q *= 1.0 / (rho * dot(y, y))
+    else:
+        q *= metric
+        q *= 1.0 / (rho * dot(y, np.multiply(y, metric, out=room)))
     for (s, y, rho), a in zip(pairs, reversed(coefficients), strict=True):
         q += np.multiply(s, a - rho * dot(y, q), out=room)
     return q

@@ -27,7 +27,8 @@ class State:
             evaluation.
         step_size: of the last step.
         carry: what the solver itself needs for the next step; each solver says what.
-        stalled: no step along the last direction lowers F: the end of floating point.
+        stalled: the solver cannot go on: no step lowers F any further within floating point, or `note` says why.
+        note: a sentence for the outcome.
         kind: as in `Step`.
         extra: further numbers for the report.
     """
@@ -39,6 +40,7 @@ class State:
     step_size: float = 0.0
     carry: Any = field(default=None, repr=False)
     stalled: bool = False
+    note: str = ""
     kind: str = "inner"
     extra: Mapping[str, float] = field(default_factory=dict)
 
@@ -52,10 +54,6 @@ class State:
 
 class Solver(Protocol):
     """What a driver needs of a solver."""
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What the objective must offer."""
 
     def init(self, objective: Any, w0: Floats) -> State:
         """Return the state at the start point."""
@@ -72,7 +70,7 @@ def start(objective: LinearObjective, w0: Floats) -> State:
 def along(objective: LinearObjective, state: State, direction: Floats, guess: float | None) -> State | None:
     """Return the state after the search along `direction`, carrying nothing; None if F does not fall."""
     line = objective.along(state.point, direction)
-    t, trials = exact_step(line, guess) if line.slope < 0.0 else (0.0, 0)
+    t, trials = exact_step(line, guess, objective.loss.convex) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return None
     point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0

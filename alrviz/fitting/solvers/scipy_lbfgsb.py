@@ -1,0 +1,158 @@
+"""SciPy's L-BFGS-B in the stream: the papers' solver, the tests' oracle, and the one that keeps bounds on w.
+
+SciPy drives its own loop and cannot be left in the middle of it, so it runs on a thread that works only while somebody
+waits for the next iterate:
+
+    advance  --- go ---->  the loop, up to its callback
+             <-- done ---  one iterate, or how it ended
+
+SciPy ends by its own tests, |F_k - F_k+1| <= max(|F_k|, |F_k+1|, 1) * min(tol, factr * eps) with factr = 1e7, and a
+projected gradient below pgtol = 1e-33 (what the papers ran). Whoever no longer needs the thread closes it (`State.
+released`); a helper that nobody holds is closed too.
+"""
+
+import threading
+import weakref
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import AlrvizError
+from alrviz.fitting.objective import LinearObjective, Point
+from alrviz.fitting.solvers.state import State, start
+from alrviz.passes.rows import Floats
+
+FACTR = 1e7
+PGTOL = 1e-33
+# Iterations and evaluations are limited by the driver.
+_UNLIMITED = 2**31 - 1
+
+
+class _Closed(Exception):
+    """Raised inside SciPy's loop to leave it."""
+
+
+class _Channel:
+    """What both threads see: turns, the latest point, and how the loop ended."""
+
+    def __init__(self, point: Point):
+        self.go, self.done = threading.Semaphore(0), threading.Semaphore(0)
+        self.point = point
+        self.evaluations = 0
+        self.closed = False
+        self.message = ""
+        self.error: BaseException | None = None
+
+    def close(self) -> None:
+        """Let the loop end where it waits."""
+        self.closed = True
+        self.go.release()
+
+    def wait(self) -> None:
+        """Wait for the next turn; raises `_Closed` if there will be none."""
+        self.go.acquire()
+        if self.closed:
+            raise _Closed
+
+
+class Helper:
+    """SciPy's loop on its thread; not a value: it can only go forward.
+
+    Attributes: `index`, the iterate that was handed over last; `thread`.
+    """
+
+    def __init__(self, objective: LinearObjective, point: Point, options: dict[str, Any]):
+        self.index = 0
+        self._channel = _Channel(point)
+        self.thread = threading.Thread(
+            target=_loop, args=(self._channel, objective, options), name="alrviz-lbfgsb", daemon=True
+        )
+        self.close = weakref.finalize(self, self._channel.close)
+        self.thread.start()
+
+    def next(self) -> tuple[Point, int, str]:
+        """Return the next iterate, all evaluations so far, and SciPy's message if it has ended there."""
+        channel = self._channel
+        if not channel.message:
+            channel.go.release()
+            channel.done.acquire()
+        if channel.error is not None:
+            raise channel.error
+        self.index += 1
+        return channel.point, channel.evaluations, channel.message
+
+
+def _loop(channel: _Channel, objective: LinearObjective, options: dict[str, Any]) -> None:
+    from scipy.optimize import minimize
+
+    shape = channel.point.w.shape
+
+    def evaluated(flat: Floats) -> Point:
+        w = flat.reshape(shape)
+        if not np.array_equal(w, channel.point.w):  # SciPy asks for the first point once more
+            channel.point = objective.value_grad(w.copy())
+            channel.evaluations += 1
+        return channel.point
+
+    def value_and_gradient(flat: Floats) -> tuple[float, Floats]:
+        point = evaluated(flat)
+        return point.objective, point.gradient.ravel()
+
+    def hand_over(flat: Floats) -> None:
+        evaluated(flat)
+        channel.done.release()
+        channel.wait()
+
+    try:
+        channel.wait()
+        found = minimize(
+            value_and_gradient, channel.point.w.ravel(), method="L-BFGS-B", jac=True, callback=hand_over, **options
+        )
+        evaluated(found.x)
+        channel.message = str(found.message)
+    except _Closed:
+        return
+    except BaseException as error:  # to be raised where somebody waits, a stop above all
+        channel.error = error
+    channel.done.release()
+
+
+@dataclass(frozen=True)
+class LBFGSB:
+    """SciPy's L-BFGS-B. Carries the helper; only the latest state can be advanced.
+
+    Args:
+        memory: number of corrections.
+        tol: SciPy ends where F falls by less than this share of itself in one step, at most factr * eps = 2.2e-9.
+    """
+
+    memory: int = 5
+    tol: float = 1.0
+
+    def init(self, objective: LinearObjective, w0: Floats) -> State:
+        """Return the state at the start point, moved between the bounds if it is not."""
+        bounds = objective.bounds
+        first = start(objective, w0 if bounds is None else np.clip(w0, *bounds))
+        limits = {
+            "maxcor": self.memory, "ftol": min(self.tol, FACTR * np.finfo(float).eps), "gtol": PGTOL,
+            "maxiter": _UNLIMITED, "maxfun": _UNLIMITED,
+        }  # fmt: skip
+        options = {"options": limits, "bounds": None if bounds is None else [bounds] * first.point.w.size}
+        return replace(first, carry=Helper(objective, first.point, options))
+
+    def advance(self, objective: LinearObjective, state: State) -> State:
+        """Return the state one iteration later."""
+        helper: Helper = state.carry
+        if helper.index != state.index:
+            raise AlrvizError(f"SciPy's L-BFGS-B is at step {helper.index} and cannot go back to step {state.index}")
+        point, spent, message = helper.next()
+        return State(
+            state.index + 1,
+            point,
+            1 + spent,
+            1.0 + spent,
+            carry=helper,
+            stalled=bool(message),
+            note=f"SciPy's L-BFGS-B has ended: {message.lower()}" if message else "",
+        )

@@ -1,0 +1,137 @@
+"""Tron: its step against a dense solve, its optimum against SciPy's Newton, its passes counted one by one."""
+
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from alrviz.errors import Stopped
+from alrviz.fitting.objective import dot
+from alrviz.fitting.solvers import Tron
+from alrviz.fitting.solvers.tron import newton_step
+from alrviz.stop import StopToken
+from tests.fitting.tables import prepared_objective, separable, states, table
+
+METRICS = [("lr", {}), ("alr", {}), ("alr", {"scale": "theta-gamma"}), ("lr", {"scale": "diagonal"})]
+LOSSES = ["nll", "mse", "hinge"]
+
+
+def make(family="lr", params=None, rows=200, **more):
+    encoded = table(rows, (3, 4, 2, 3), 3, weights="fractions")
+    return prepared_objective(encoded, family, **{"order": 2, "alpha": 0.5, **(params or {}), **more})
+
+
+def dense_hessian(objective, point):
+    n = point.w.size
+    columns = [objective.hvp(point, unit.reshape(point.w.shape)).ravel() for unit in np.eye(n)]
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize(("family", "params"), METRICS)
+def test_the_diagonal_is_that_of_the_hessian(family, params):
+    objective, w0 = make(family, params)
+    point = objective.value_grad(w0 + np.random.default_rng(0).normal(size=w0.shape))
+    expected = np.diag(dense_hessian(objective, point))
+    np.testing.assert_allclose(objective.hessian_diagonal(point).ravel(), expected, rtol=1e-10)
+
+
+def test_the_step_is_newton_s_and_ends_at_the_radius():
+    objective, w0 = make()
+    point = objective.value_grad(w0)
+    metric = objective.hessian_diagonal(point)
+    whole, products = newton_step(objective, point, metric, 1e9, 1e-12)
+    expected = np.linalg.solve(dense_hessian(objective, point), -point.gradient.ravel())
+    np.testing.assert_allclose(whole.ravel(), expected, rtol=1e-7, atol=1e-9)
+    length = np.sqrt(dot(metric, whole**2))
+    for share in (0.1, 0.5, 0.9):
+        step, fewer = newton_step(objective, point, metric, share * length, 1e-12)
+        assert np.sqrt(dot(metric, step**2)) == pytest.approx(share * length, rel=1e-9)
+        assert fewer <= products
+        model = dot(point.gradient, step) + 0.5 * dot(step, objective.hvp(point, step))
+        cauchy = -point.gradient / metric
+        cauchy *= min(1.0, share * length / np.sqrt(dot(metric, cauchy**2)))
+        assert model <= dot(point.gradient, cauchy) + 0.5 * dot(cauchy, objective.hvp(point, cauchy))
+
+
+@pytest.mark.parametrize("penalty", ["phi", "w"])
+@pytest.mark.parametrize(("family", "params"), METRICS)
+def test_tron_ends_where_scipy_s_newton_ends_to_the_ninth_digit(family, params, penalty):
+    objective, w0 = make(family, params, penalty=penalty)
+    shape = w0.shape
+    reference = minimize(
+        lambda flat: objective.value_grad(flat.reshape(shape)).objective,
+        w0.ravel(),
+        jac=lambda flat: objective.value_grad(flat.reshape(shape)).gradient.ravel(),
+        hessp=lambda flat, d: objective.hvp(objective.value_grad(flat.reshape(shape)), d.reshape(shape)).ravel(),
+        method="trust-ncg",
+        options={"gtol": 1e-7 * objective.total},
+    )
+    fitted = states(Tron(), objective, w0)
+    last = next(
+        s for s in islice(fitted, 30) if dot(s.point.gradient, s.point.gradient) ** 0.5 < 1e-9 * objective.total
+    )
+    assert last.point.objective == pytest.approx(reference.fun, rel=1e-10)
+    assert last.point.objective <= reference.fun * (1 + 1e-13)
+
+
+def test_the_units_of_the_weights_make_no_difference():
+    """The preconditioner undoes them: with the penalty on phi every family takes the same steps in phi."""
+    paths = []
+    for family, params in METRICS:
+        objective, w0 = make(family, params, penalty="phi", alpha=1.0)
+        paths.append([(s.point.objective, s.passes) for s in islice(states(Tron(), objective, w0), 5)])
+    for path in paths[1:]:
+        np.testing.assert_allclose(path, paths[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_step_descends_and_every_pass_is_counted(loss, alpha, monkeypatch):
+    objective, w0 = make("alr", objective=loss, alpha=alpha)
+    calls = []
+    for name in ("_spread", "_gather"):
+        method = getattr(objective, name)
+        monkeypatch.setattr(objective, name, lambda *a, _of=method, **k: calls.append(1) or _of(*a, **k))
+    fitted = []
+    for state in islice(states(Tron(), objective, w0), 12):
+        fitted.append(state)
+        assert state.passes == len(calls) / 2
+    assert all(b.point.objective <= a.point.objective * (1 + 1e-12) for a, b in pairwise(fitted))
+    assert fitted[-1].point.objective < 0.9 * fitted[0].point.objective
+    assert [state.index for state in fitted] == list(range(12))
+
+
+def test_separable_data_never_end_in_nan():
+    for family, params in METRICS:
+        objective, w0 = prepared_objective(separable(), family, order=2, alpha=0.0, **params)
+        *_, last = islice(states(Tron(), objective, w0), 40)
+        assert np.isfinite(last.point.w).all()
+        assert 0 <= last.point.objective < 1e-6
+
+
+def test_a_start_at_the_optimum_stalls():
+    encoded = table(2, (2, 2), 2)
+    encoded.codes[:] = 0
+    objective, w0 = prepared_objective(encoded, "lr", order=1, alpha=0.0)
+    first, second = islice(states(Tron(), objective, w0), 2)
+    assert second.stalled
+    assert second.point is first.point
+
+
+def test_a_pulled_token_ends_the_inner_loop(monkeypatch):
+    objective, w0 = make()
+    objective._stop = token = StopToken()
+    state = next(islice(states(Tron(), objective, w0), 2, None))
+    products, hvp = [], objective.hvp
+
+    def pulling(*args):
+        products.append(1)
+        if len(products) == 2:
+            token.stop()
+        return hvp(*args)
+
+    monkeypatch.setattr(objective, "hvp", pulling)
+    with pytest.raises(Stopped):
+        Tron().advance(objective, state)
+    assert len(products) == 2
