@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.bench import __main__ as bench
-from alrviz.bench import _sets, _tools, defaults
+from alrviz.bench import _sets, _tools, defaults, families
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError
 
@@ -83,6 +83,41 @@ def test_a_setting_ranks_by_the_geometric_mean_of_its_ratios():
     assert list(table["mean"]) == pytest.approx([2**0.5, 4**0.5])
     assert list(table.worst) == pytest.approx([2.0, 4.0])
     assert list(table.limit) == [0.0, 0.5]
+
+
+def test_families_race_on_sets_and_zipf_columns_and_orders_of_poker_hands(tmp_path, capsys):
+    frame = load_demo("tic-tac-toe", 120).frame
+    frame = frame.rename(columns={frame.columns[-1]: "class"})
+    for name in ("car", families.POKER):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    few = ["--sets", "car", "--orders", "1", "--rows", "100", "--max-iter", "3", "--seeds", "1"]
+    out = tmp_path / "rows.csv"
+    assert bench.main(["families", "--data", str(tmp_path), *few, "--csv", str(out)]) == 0
+    rows = pd.read_csv(out, comment="#")
+    racers = len(families.RACERS)
+    assert rows.groupby("part").size().to_dict() == {"real": 2 * racers, "zipf": 3 * racers, "poker": 3 * 2}
+    assert (rows[rows.part != "poker"].iterations_1 <= 3).all()
+    assert "car n=1 alpha=0, 100 rows" in capsys.readouterr().out
+    assert bench.main(["families", "--parts", "zipf", *few]) == 0
+    assert bench.main(["families", *few]) == 2
+    assert "expected --data DIR, or --parts zipf" in capsys.readouterr().err
+
+
+def test_a_racer_that_never_came_near_counts_with_what_it_spent_and_is_never_first(capsys):
+    found = pd.DataFrame(
+        [
+            {"set": name, "racer": racer, "order": 1, "alpha": 0.0, "iterations_0": spent, "iterations_1": spent,
+             "met_0": met, "met_1": met}
+            for name in "ab" for racer, spent, met in [("lr", 40, True), ("alr", 10, True), ("alrj", 9, False)]
+        ]
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(families, "RACERS", dict.fromkeys(["lr", "alr", "alrj"]))
+        families.summary(found, "lr")
+    lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["alr"] == ["0.25", "2", "0.25", "2", "2"]
+    assert lines["alrj"] == ["0.23", "0", "0.23", "0", "0"]
+    assert lines["lr"] == ["1.00", "0", "1.00", "0", "2"]
 
 
 def test_missing_data_are_named(tmp_path, capsys):

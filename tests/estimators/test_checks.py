@@ -16,6 +16,7 @@ ESTIMATORS = [
     LRClassifier(),
     LRClassifier(order=1),
     LRClassifier(scale="diagonal"),
+    LRClassifier(scale="diagonal-adaptive", solver="gd", order=1),
     ALRClassifier(penalty="w", alpha=1.0),
     ALRClassifier(penalty="w", alpha=0.1, center="anje", start="anje", order=1),
     ALRClassifier(scale="theta-gamma", start="random", order=1),

@@ -18,6 +18,7 @@ families = st.sampled_from(
         ("alr", {"share": "tuple", "start": "anje"}),
         ("alr", {"scale": "theta-gamma", "share": "all"}),
         ("lr", {"scale": "diagonal", "start": "anje"}),
+        ("lr", {"scale": "diagonal-adaptive", "penalty": "phi"}),
     ]
 )
 settings_of = st.fixed_dictionaries(
@@ -59,7 +60,7 @@ def changed(encoded, **more):
 @given(tables, families, settings_of, st.randoms())
 def test_the_order_of_rows_does_not_matter(encoded, family, params, random):
     order = np.array(random.sample(range(encoded.n_rows), encoded.n_rows))
-    same_fit(encoded, encoded.take(order), family[0], family[1] | params)
+    same_fit(encoded, encoded.take(order), family[0], params | family[1])
 
 
 @few
@@ -68,7 +69,7 @@ def test_the_order_of_columns_does_not_matter(encoded, family, params, random):
     order = np.array(random.sample(range(encoded.n_columns), encoded.n_columns))
     names = tuple(encoded.names[j] for j in order)
     other = changed(encoded, codes=encoded.codes[order], levels=encoded.levels[order], names=names)
-    same_fit(encoded, other, family[0], family[1] | params)
+    same_fit(encoded, other, family[0], params | family[1])
 
 
 @few
@@ -77,7 +78,7 @@ def test_the_order_of_levels_does_not_matter(encoded, family, params, random):
     codes = encoded.codes.copy()
     for j, top in enumerate(encoded.levels):
         codes[j] = np.array([*random.sample(range(int(top)), int(top)), top])[encoded.codes[j]]  # "no level" stays
-    same_fit(encoded, changed(encoded, codes=codes), family[0], family[1] | params)
+    same_fit(encoded, changed(encoded, codes=codes), family[0], params | family[1])
 
 
 @few
@@ -85,7 +86,7 @@ def test_the_order_of_levels_does_not_matter(encoded, family, params, random):
 def test_the_order_of_classes_does_not_matter(encoded, family, params, random):
     order = np.array(random.sample(range(encoded.n_classes), encoded.n_classes))
     other = changed(encoded, y=order[encoded.y].astype(np.int32))
-    a, b = (run_of(e, family[0], max_iter=2, tol=0.0, **family[1], **params) for e in (encoded, other))
+    a, b = (run_of(e, family[0], max_iter=2, tol=0.0, **(params | family[1])) for e in (encoded, other))
     drain(a), drain(b)
     assert b.trace[0].objective == pytest.approx(a.trace[0].objective, rel=1e-11)
     assert b.trace[-1].objective == pytest.approx(a.trace[-1].objective, rel=1e-6, abs=1e-9)
@@ -97,7 +98,7 @@ def test_a_row_twice_is_a_row_of_weight_two(encoded, family, params):
     rng = np.random.default_rng(encoded.n_rows)
     times = rng.integers(1, 4, encoded.n_rows)
     weighted = changed(encoded, weights=encoded.weights * times)
-    same_fit(weighted, encoded.take(np.repeat(np.arange(encoded.n_rows), times)), family[0], family[1] | params)
+    same_fit(weighted, encoded.take(np.repeat(np.arange(encoded.n_rows), times)), family[0], params | family[1])
 
 
 @few
@@ -107,7 +108,7 @@ def test_a_row_of_weight_zero_is_absent(encoded, family, params):
     weights[encoded.n_classes :: 3] = 0.0  # every class keeps a row
     present = encoded.take(weights > 0)
     # the levels are the training rows' own: one that only absent rows have is a level that nobody has
-    same_fit(changed(encoded, weights=weights), present, family[0], family[1] | params)
+    same_fit(changed(encoded, weights=weights), present, family[0], params | family[1])
 
 
 @few

@@ -29,6 +29,7 @@ RACERS = {
     "alrj": ("alr", {"scale": "theta-gamma"}),
     "alrj from one": ("alr", {"scale": "theta-gamma", "start": "one"}),
     "diagonal": ("lr", {"scale": "diagonal"}),
+    "adaptive": ("lr", {"scale": "diagonal-adaptive"}),
     "diagonal from anje": ("lr", {"scale": "diagonal", "start": "anje"}),
 }
 MOST_STEPS = 60_000
