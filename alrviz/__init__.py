@@ -15,6 +15,7 @@ _HOME = {
     "demo_names": "alrviz.data.demos",
     "load_demo": "alrviz.data.demos",
     "Recipe": "alrviz.fitting.recipe",
+    "paper_mode": "alrviz.fitting.recipe",
     "Run": "alrviz.fitting.run",
     "race": "alrviz.studies.race",
     "ALRClassifier": "alrviz.estimators",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.matrix import check_solver
+from alrviz.fitting.matrix import check_solver, chosen_solver
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
@@ -12,22 +12,39 @@ _TAKE_METRIC = ("lbfgs", "gd")
 
 def check_together(family: str, params: Mapping[str, Any]) -> None:
     """Raise `RecipeError`, naming what does go together, if no model has these parameters (complete) at once."""
-    if params.get("solver", "auto") != "auto":
+    if "solver" not in params:  # nothing is fitted
+        return
+    if params["solver"] != "auto":
         check_solver(params["solver"], params["objective"], params["bounds"] is not None)
-    scale, share = params.get("scale"), params.get("share", "cell-class")
-    if scale == "diagonal-adaptive" and params["penalty"] == "w" and params["alpha"] > 0:
+    if params["scale"] == "diagonal-adaptive":
+        _check_adaptive(params)
+    if params["share"] != "cell-class":
+        _check_shared(family, params)
+    if params["bounds"] is not None and family == "lr" and params["start"] == "anje":
+        raise RecipeError(
+            f"start='anje' has logarithms for weights in lr, which are below bounds={params['bounds']!r}; expected "
+            "start='zero', bounds=None, or family 'alr'"
+        )
+
+
+def _check_adaptive(params: Mapping[str, Any]) -> None:
+    if params["penalty"] == "w" and params["alpha"] > 0:
         raise RecipeError(
             f"penalty='w' with alpha={params['alpha']:g} changes its meaning at every step of scale="
             "'diagonal-adaptive', whose weights change their units; expected penalty='phi', alpha=0 or scale='diagonal'"
         )
-    if scale == "diagonal-adaptive" and params["solver"] not in ("auto", *_TAKE_METRIC):
+    solver = chosen_solver(params)
+    if solver not in _TAKE_METRIC:
         listed = ", ".join(map(repr, ("auto", *_TAKE_METRIC)))
+        free = " without bounds" if params["bounds"] is not None else ""
         raise RecipeError(
-            f"solver={params['solver']!r} cannot follow scale='diagonal-adaptive', which changes at every step; "
-            f"expected one of {listed}, or scale='diagonal'"
+            f"solver={solver!r} cannot follow scale='diagonal-adaptive', which changes at every step; expected one of "
+            f"{listed}{free}, or scale='diagonal'"
         )
-    if share == "cell-class":
-        return
+
+
+def _check_shared(family: str, params: Mapping[str, Any]) -> None:
+    scale, share = params["scale"], params["share"]
     if scale in ("diagonal", "diagonal-adaptive"):
         raise RecipeError(
             f"share={share!r} with scale={scale!r} is no model: that scale is made for one weight per cell and class; "

@@ -7,9 +7,9 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.compact import read_recipes, write_recipes
+from alrviz.explorer.compact import LETTERS, read_recipes, write_recipes
 from alrviz.explorer.state import FileLink, State, read_link, safe_name, write_link
-from alrviz.fitting.recipe import FAMILIES, Recipe
+from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
 
 KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
 SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
@@ -124,6 +124,14 @@ def test_a_link_is_short_and_has_nothing_to_escape():
     link = write_link(State(recipes=racers))
     assert link == "?racers=alr_a0~lr_a0_kdiagonal"
     assert read_recipes(write_recipes(racers)) == racers
+
+
+def test_every_parameter_of_a_recipe_has_a_letter_but_the_seed():
+    names = {name for params in FAMILIES.values() for name in params} | set(ENCODING)
+    assert set(LETTERS.values()) == names - {"seed"}
+    bounded = Recipe("alr", alpha=0.0, bounds=(0, 1), objective="mse")
+    assert write_recipes((bounded,)) == "alr_a0_jmse_e0-1"
+    assert read_recipes("alr_a0_jmse_e0-1") == (bounded,)
 
 
 def test_weights_by_class_stay_out_of_a_link():

@@ -199,6 +199,10 @@ BAD = [
         {"scale": "diagonal-adaptive", "solver": "cg"},
         "solver='cg' cannot follow .* expected one of 'auto', 'lbfgs', 'gd', or scale='diagonal'",
     ),
+    (
+        {"scale": "diagonal-adaptive", "bounds": (0, 1)},
+        "solver='lbfgsb' cannot follow .* 'gd' without bounds, or scale='diagonal'",
+    ),
     ({"share": "tuples"}, "share='tuples' is not known; expected one of 'cell-class', .* did you mean 'tuple'?"),
     (
         {"share": "cell", "scale": "diagonal"},
@@ -207,6 +211,10 @@ BAD = [
     (
         {"share": "all", "start": "anje"},
         "start='anje' needs .* share='all' has fewer; expected share='cell-class', start='zero', or family 'alr'",
+    ),
+    (
+        {"bounds": [0, 1], "start": "anje"},
+        r"start='anje' has .* below bounds=\(0, 1\); expected start='zero', bounds=None, or family 'alr'",
     ),
     (
         {"share": "tuple", "center": "anje"},
