@@ -13,7 +13,8 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.matrix import chosen_solver
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers import Solver, make_solver
-from alrviz.models.linear import Unseen
+from alrviz.models.cover import Cover
+from alrviz.models.index import Unseen
 from alrviz.models.parameterisation import Parameterisation, parameterise
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
@@ -39,6 +40,7 @@ class Fit:
 
 def assemble(
     rows: Rows,
+    cover: Cover,
     tables: Tables,
     family: str,
     params: Mapping[str, Any],
@@ -47,7 +49,8 @@ def assemble(
     *,
     seed: int = 0,
 ) -> Fit:
-    """Return the fit that `family` with `params` (complete, as a recipe holds them) makes of `tables` and `rows`.
+    """Return the fit that `family` with `params` (complete, as a recipe holds them) makes of `tables` and the `rows` of
+    `cover`.
 
     `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn.
 
@@ -55,9 +58,9 @@ def assemble(
         RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
     """
     if family == "anje":
-        return _assemble(rows, tables, "lr", {**_NO_STEPS, **params}, seed, stop)
+        return _assemble(rows, cover, tables, "lr", {**_NO_STEPS, **params}, seed, stop)
     weighted = class_weighted(rows, params["class_weight"], classes)
-    return _assemble(weighted, tables, _METRICS[params["scale"]], params, seed, stop)
+    return _assemble(weighted, cover, tables, _METRICS[params["scale"]], params, seed, stop)
 
 
 _NO_STEPS: Mapping[str, Any] = {
@@ -72,7 +75,9 @@ _MODELS: Mapping[str, object] = {"zero": 0, "one": 1, "anje": "anje", "random": 
 _SPREAD = 0.1
 
 
-def _assemble(rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken) -> Fit:
+def _assemble(
+    rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken
+) -> Fit:
     alpha, on_phi = params["alpha"], params["penalty"] == "phi"
     start_model = _MODELS[params["start"]]
     fallback = params["center"] if alpha > 0 else start_model
@@ -86,6 +91,7 @@ def _assemble(rows: Rows, tables: Tables, name: str, params: Mapping[str, Any], 
     parameterisation = parameterise(name, tables, alpha if on_phi else 0.0, params["share"])
     objective = LinearObjective(
         rows,
+        cover,
         parameterisation,
         alpha=alpha,
         penalty=params["penalty"],

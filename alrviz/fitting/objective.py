@@ -15,10 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alrviz.models.linear import LinearModel, Unseen, fill_unseen
+from alrviz.models.cover import Cover
+from alrviz.models.index import Unseen, cell_table
+from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import LEAST_CURVATURE, Parameterisation, curvature_at_shares
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.rows import Floats, Rows, Sums
+from alrviz.passes.room import Floats, empty, zeros
+from alrviz.passes.rows import Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
 
@@ -44,6 +47,7 @@ class LinearObjective:
 
     Args:
         rows: training rows; their weights count rows in NLL (class weights already multiplied in).
+        cover: how they look up the cells.
         parameterisation: scale, and the tables it stands on.
         alpha: weight of the penalty, at least 0.
         penalty: "phi" or "w".
@@ -57,6 +61,7 @@ class LinearObjective:
     def __init__(
         self,
         rows: Rows,
+        cover: Cover,
         parameterisation: Parameterisation,
         *,
         alpha: float,
@@ -81,9 +86,11 @@ class LinearObjective:
         self._seen = parameterisation.tables.seen
         self._stop = stop
         self._unseen = unseen
-        self._table = rows.table(self._space.layout)
-        fill_unseen(self._table, self._space, unseen)  # training rows never touch these, so they are written once
-        self._grad_table = rows.table(self._space.layout)
+        self._cover = cover
+        # room for phi and for the gradient in turn, cell by cell and joint value by joint value
+        self._outside = cell_table(2 * self._space.n_tuples, self._space.n_tuples, rows.padded, unseen)
+        self._cells = zeros(cover.index.n_rows, rows.padded)
+        self._table = empty(cover.blocks.n_joint, rows.padded)
 
     @property
     def n_classes(self) -> int:
@@ -195,23 +202,26 @@ class LinearObjective:
 
     def _spread(self, phi: Floats, change: bool, rows: Rows | None = None) -> Floats:
         """Scores of phi (S + 1, C), or the change of scores that a change of phi makes."""
-        layout = self._space.layout
         rows = self.rows if rows is None else rows
-        self._table[self._seen, : self.n_classes] = phi[:-1]
+        blocks, outside = self._cover.blocks, len(self._outside)
+        self._cells[:outside] = 0.0 if change else self._outside
+        self._cells[outside:, : self.n_classes] = phi[:-1]
+        blocks.expand(self._cells, self._table, rows.n_jobs, self._stop)
         forward = rows.forward_change if change else rows.forward
-        return forward(layout, self._table, phi[-1], stop=self._stop)
+        return forward(blocks, self._table, phi[-1], stop=self._stop)
 
     def _gather(self, residual: Floats) -> Floats:
         """Sums of residuals (N, W) by cell and over all rows, (S + 1, C).
 
-        Every row has one cell of the first tuple, or its place for rows without one: their sum is that over all rows.
+        Every row has one joint value in the first block: their sum is that over all rows.
         """
-        self._grad_table[:] = 0.0
-        self.rows.scatter(self._space.layout, residual, self._grad_table, self._stop)
+        blocks = self._cover.blocks
+        self.rows.scatter(blocks, residual, self._table, self._stop)
+        self._cells[:] = 0.0
+        blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self._stop)
         out = np.empty_like(self.scale)
-        out[:-1] = self._grad_table[self._seen, : self.n_classes]
-        first = self._grad_table[: self._space.cards[0], : self.n_classes].sum(axis=0)
-        out[-1] = first + self._grad_table[self._space.n_cells, : self.n_classes]
+        out[:-1] = self._cells[len(self._outside) :, : self.n_classes]
+        out[-1] = self._table[: blocks.first[1], : self.n_classes].sum(axis=0)
         return out
 
 

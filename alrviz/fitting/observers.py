@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers import State
-from alrviz.models.linear import LinearModel
+from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Rows, Sums
@@ -60,13 +60,13 @@ def heldout(objective: LinearObjective, rows: Rows) -> Observer:
     return observe
 
 
-def baselines(tables: Tables, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
+def baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
     """Return the log losses per row that a curve is compared with: class shares, and AnJE where smoothing allows it."""
     stop.check()
     total = float(rows.weights.sum())
     found = {"class_shares": -float((tables.log_pi[rows.y] * rows.weights).sum()) / total}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
-        z = LinearModel(tables.space, tables.seen, phi[:-1], phi[-1]).forward(rows, stop)
+        z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
         found["anje"] = rows.settle(z, None, 0.0, z, None, stop).nll / total
     return found

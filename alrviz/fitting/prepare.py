@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,9 +19,13 @@ from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.errors import TableError
 from alrviz.fitting.recipe import Recipe
+from alrviz.models.cover import Cover, cover_rows
+from alrviz.models.plan import Plan, plan_cover
+from alrviz.models.repeats import merge_repeats
 from alrviz.models.space import CellSpace
 from alrviz.models.tables import Tables, count_tables
 from alrviz.passes.rows import Rows
+from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -30,38 +35,92 @@ if TYPE_CHECKING:
 KEPT = 4
 
 
-class Prepared:
-    """Training and held-out rows of one encoding, and the tables counted on them.
+@dataclass(frozen=True, eq=False)
+class Covered:
+    """Training and held-out rows in the terms of the cover of one order.
 
     Attributes:
+        cover: blocks, and the cells that training rows have.
+        rows, heldout: what passes run over; held-out rows None without any.
+    """
+
+    cover: Cover
+    rows: Rows
+    heldout: Rows | None
+
+
+class Prepared:
+    """Training and held-out rows of one encoding, and the covers and tables made of them.
+
+    Args:
         encoder: fitted on the training rows; None where the caller encoded.
         encoded, holdout: training rows, and held-out rows or None.
-        rows, heldout_rows: the same for the passes.
+        n_jobs: threads; None for all.
+        merge: whether rows that repeat are merged where more than a fifth do.
     """
 
     def __init__(
-        self, encoded: Encoded, holdout: Encoded | None, encoder: Encoder | None = None, n_jobs: int | None = None
+        self,
+        encoded: Encoded,
+        holdout: Encoded | None,
+        encoder: Encoder | None = None,
+        n_jobs: int | None = None,
+        merge: bool = True,
     ):
         self.encoder = encoder
         self.encoded = encoded
         self.holdout = holdout
-        self.rows = _rows(encoded, n_jobs)
-        self.heldout_rows = None if holdout is None else _rows(holdout, n_jobs)
+        self.n_jobs = resolve_jobs(n_jobs)
+        self._merge = merge
+        self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
+        self._covered: OrderedDict[int, Covered] = OrderedDict()
+        self._plans: OrderedDict[int, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+
+    def plan(self, order: int, stop: StopToken = NEVER) -> Plan:
+        """Return the plan of a cover of order n, from memory if it was asked for before."""
+        with _turn(self._lock, stop):
+            codes, rows = self._rows(stop)[0]
+            space = CellSpace(self.encoded.levels, order)
+            return _remember(self._plans, order, lambda: plan_cover(codes, space, rows.n_rows, stop))
+
+    def covered(self, order: int, stop: StopToken = NEVER) -> Covered:
+        """Return the rows covered for order n, from memory if they were asked for before."""
+        with _turn(self._lock, stop):
+            return _remember(self._covered, order, lambda: self._cover(order, stop))
 
     def tables(self, order: int, smoothing: float, stop: StopToken = NEVER) -> Tables:
         """Return the counts of order n, from memory if they were asked for before."""
         with _turn(self._lock, stop):
-            return _remember(
-                self._tables,
-                (order, smoothing),
-                lambda: count_tables(self.rows, CellSpace(self.encoded.levels, order), smoothing, stop),
-            )
+            return _remember(self._tables, (order, smoothing), lambda: self._count(order, smoothing, stop))
 
+    def _count(self, order: int, smoothing: float, stop: StopToken) -> Tables:
+        covered = self.covered(order, stop)
+        return count_tables(covered.rows, covered.cover, smoothing, stop)
 
-def _rows(encoded: Encoded, n_jobs: int | None) -> Rows:
-    return Rows(encoded.codes, encoded.y, encoded.weights, encoded.levels, encoded.n_classes, n_jobs)
+    def _cover(self, order: int, stop: StopToken) -> Covered:
+        parts = self._rows(stop)
+        live = parts[0][1].weights > 0
+        space = CellSpace(self.encoded.levels, order)
+        cover, keys = cover_rows(self.plan(order, stop), space, [codes for codes, _ in parts], live, self.n_jobs, stop)
+        rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
+        return Covered(cover, rows[0], rows[1] if len(rows) > 1 else None)
+
+    def _rows(self, stop: StopToken) -> list[tuple[NDArray[np.unsignedinteger], Rows]]:
+        """Codes and rows of the training set and, if there is one, the held-out set, repeats merged."""
+        if not self._merged:
+            sets = [self.encoded] if self.holdout is None else [self.encoded, self.holdout]
+            wide = any(part.codes.dtype.itemsize > 2 for part in sets)
+            found = []
+            for part in sets:
+                codes = part.codes.astype(np.uint32 if wide else np.uint16)
+                of = (codes, part.y, part.weights)
+                if self._merge:
+                    of = merge_repeats(*of, part.levels, part.n_classes, stop)
+                found.append((of[0], Rows(of[1], of[2], part.n_classes, n_jobs=self.n_jobs)))
+            self._merged = found
+        return self._merged
 
 
 class _Shelf:
@@ -150,7 +209,7 @@ def _remember(shelf: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any])
 
 
 @contextmanager
-def _turn(lock: threading.Lock, stop: StopToken) -> Iterator[None]:
+def _turn(lock: Any, stop: StopToken) -> Iterator[None]:
     """Wait for `lock`, but not past a stop."""
     while not lock.acquire(timeout=0.02):
         stop.check()

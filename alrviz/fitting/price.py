@@ -1,13 +1,14 @@
 """What a fit costs, before it is run: parameters, bytes, seconds per pass, and whether it is refused.
 
-From the shape of a table alone every cell counts as seen: an upper bound. With the table at hand the number of cells
-that occur is found by looking at (a sample of) the tuples, and the bytes follow from it.
+From the shape of a table alone every cell counts as seen, and every tuple as a block: an upper bound. With the table at
+hand the number of cells that occur is found by looking at (a sample of) the tuples, and the cover is planned.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +17,9 @@ from alrviz.errors import MemoryLimitError
 from alrviz.fitting.memory import free_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.snapshots import LIMIT
-from alrviz.models.space import MOST_CELLS, check_order, count_cells, count_parameters
-from alrviz.passes.rows import lanes_of
+from alrviz.models.plan import Plan, plan_cover
+from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
+from alrviz.passes.room import lanes_of
 from alrviz.passes.speed import Work, seconds_per_pass
 from alrviz.stop import NEVER, StopToken
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # Tuples looked at to find the share of cells that occur; beyond them the share is taken as the same.
 SAMPLE = 256
+# Tuples up to which the cover is planned for a price alone: about a second. Beyond, each counts as a block.
+PLANNED = 30_000
 # Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and
 # gradients of two points, direction and its products, log theta, counts; and where no step is taken.
 _VECTORS = 14
@@ -60,6 +64,7 @@ def price(
     recipe: Recipe,
     *,
     cells_seen: int | None = None,
+    plan: Plan | None = None,
     n_heldout: int = 0,
     max_memory: int | None = None,
     timed: bool = True,
@@ -75,9 +80,10 @@ def price(
     cells = count_cells(levels, order)
     n_tuples = comb(len(levels), order)
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
-    size = _bytes(len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, recipe)
+    tables = _Tables(n_tuples, seen, seen) if plan is None else _Tables(len(plan.blocks), plan.joint, plan.links)
+    size = _bytes(len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, tables, recipe)
     allowed = free_memory() // 2 if max_memory is None else max_memory
-    seconds = seconds_per_pass(Work(n_rows, n_tuples, n_classes, seen)) if timed and cells <= MOST_CELLS else None
+    seconds = seconds_per_pass(Work(n_rows, n_classes, seen, *tables)) if timed and cells <= MOST_CELLS else None
     return Price(
         count_parameters(levels, order, n_classes), seen, size, seconds, allowed, _refusal(order, cells, size, allowed)
     )
@@ -90,16 +96,27 @@ def price_of(
     max_memory: int | None = None,
     stop: StopToken = NEVER,
     timed: bool = False,
+    planned: Callable[[], Plan] | None = None,
 ) -> Price:
-    """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated."""
+    """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated.
+
+    `planned` gives the plan of the cover where the caller keeps one.
+    """
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
     if count_cells(encoded.levels, order) > MOST_CELLS:  # too many to look for
         return price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
     check_order(encoded.n_columns, order)
+    least = price(*shape, cells_seen=0, n_heldout=heldout, max_memory=max_memory, timed=False)
+    if least.refused:  # the list of tuples alone is too long
+        return least
     seen = estimate_seen(encoded, order, stop)
-    return price(*shape, cells_seen=seen, n_heldout=heldout, max_memory=max_memory, timed=timed)
+    plan = None
+    if comb(encoded.n_columns, order) <= PLANNED:
+        codes = encoded.codes
+        plan = planned() if planned else plan_cover(codes, CellSpace(encoded.levels, order), stop=stop)
+    return price(*shape, cells_seen=seen, plan=plan, n_heldout=heldout, max_memory=max_memory, timed=timed)
 
 
 def require_memory(price: Price) -> None:
@@ -142,6 +159,14 @@ def _occurring(encoded: "Encoded", columns: np.ndarray) -> int:
     return int(occurs.sum())
 
 
+class _Tables(NamedTuple):
+    """Blocks, and the joint values and links of all of them."""
+
+    blocks: int
+    joint: float
+    links: float
+
+
 def _bytes(
     a: int,
     order: int,
@@ -151,24 +176,26 @@ def _bytes(
     n_tuples: int,
     cells: int,
     seen: int,
+    tables: _Tables,
     recipe: Recipe,
 ) -> int:
     padded = lanes_of(n_classes)[1]
     rows = n_rows + n_heldout
-    codes = rows * (a * 3 + 12)
+    codes = rows * (a * 3 + 24)
+    keys = 2 * rows * tables.blocks
     steps = int(recipe.params.get("max_iter", 0))
     # of the point before, of this one, and of the line between them or, once that is gone, of the held-out rows
     scores = 8 * padded * ((2 if steps else 1) * n_rows + max(n_rows, n_heldout))
-    space = n_tuples * (order * 12 + 16)
-    dense = cells + n_tuples
-    table = 8 * dense * padded
-    counting = 8 * dense * n_classes
+    space = n_tuples * (order * 12 + 40) + 4 * min(cells, 16 * seen + 64 * n_tuples) + 8 * seen
+    links = 4 * tables.links
+    cell_table = 8 * padded * (2 * n_tuples + seen)
+    table = 8 * padded * tables.joint
     vector = 8 * (seen + 1) * n_classes
     memory = min(int(recipe.params["memory"]), steps) if recipe.solver == "lbfgs" else 0
     snapshots = min(max(LIMIT, 3 * vector // 2), (steps + 1) * vector // 2)  # the first, one more, the last: always
     vectors = (_VECTORS if steps else _VECTORS_AT_REST) + 2 * memory
-    fitting = scores + 2 * table + vectors * vector + snapshots
-    return int(codes + space + max(counting + 3 * vector, fitting))
+    fitting = scores + table + cell_table + vectors * vector + snapshots
+    return int(codes + keys + space + links + max(table + cell_table + 3 * vector, keys * (n_heldout > 0), fitting))
 
 
 def _refusal(order: int, cells: int, size: int, allowed: int) -> str:

@@ -28,6 +28,7 @@ from alrviz.fitting.trace import Trace
 from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
+from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats
 from alrviz.passes.warm import warm_for
 from alrviz.stop import StopToken
@@ -274,28 +275,41 @@ class Run(Driven):
             self._prepared = prepare(self.dataset, recipe, self._n_jobs, stop)  # type: ignore[arg-type]
         prepared = self._prepared
         require_learnable(prepared.encoded)
+        order = recipe.params["order"]
         self.activity = "pricing"
-        self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop)
+        self.price = price_of(
+            prepared.encoded,
+            recipe,
+            prepared.holdout,
+            self._max_memory,
+            stop,
+            planned=lambda: prepared.plan(order, stop),
+        )
         require_memory(self.price)
         self.activity = "compiling"
-        self.compile_seconds = warm_for(prepared.rows)
+        loss = LOSSES[recipe.params.get("objective", "nll")]
+        self.compile_seconds = warm_for(prepared.encoded.n_classes, loss=loss)
         stop.check()
         self.activity = "counting cells"
-        self._tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"], stop)
+        covered = prepared.covered(order, stop)
+        self.compile_seconds += warm_for(prepared.encoded.n_classes, covered.rows.wide, loss)
+        self._tables = prepared.tables(order, recipe.params["smoothing"], stop)
         classes = prepared.encoded.classes
-        weighted = class_weighted(prepared.rows, recipe.params.get("class_weight"), classes)
+        weighted = class_weighted(covered.rows, recipe.params.get("class_weight"), classes)
         # before the objective: both hold a table of all cells
-        for prefix, rows in (("", weighted), ("heldout_", prepared.heldout_rows)):
+        for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
             if rows is not None:
-                found = observers.baselines(self._tables, rows, stop)
+                found = observers.baselines(self._tables, covered.cover, rows, stop)
                 self.trace.baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
-        fit = assemble(prepared.rows, self._tables, recipe.family, recipe.params, classes, stop, seed=recipe.seed)
+        fit = assemble(
+            covered.rows, covered.cover, self._tables, recipe.family, recipe.params, classes, stop, seed=recipe.seed
+        )
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
         self._observers = [observers.training(fit.objective)]
         self.trace.rows = fit.objective.total
-        if prepared.heldout_rows is not None:
-            self._observers.append(observers.heldout(fit.objective, prepared.heldout_rows))
-            self.trace.heldout_rows = float(prepared.heldout_rows.weights.sum())
+        if covered.heldout is not None:
+            self._observers.append(observers.heldout(fit.objective, covered.heldout))
+            self.trace.heldout_rows = float(covered.heldout.weights.sum())
         self.activity = "fitting"
         self._fit = fit
         return fit

@@ -1,17 +1,20 @@
-"""Row passes: every row looks up one cell per tuple.
+"""Row passes over super-tables: every row looks up one joint value per block.
 
-    forward:  z[i, :]          = bias + sum over tuples t of table[cell_t(i), :]
-    scatter:  grad[cell_t(i), :] += residual[i, :]
-    count:    counts[cell_t(i), y_i] += weight_i
+    expand:       table[first_b + j, :]  = sum over the block's tuples t of cells[link[j, t], :]
+    forward:      z[i, :]                = bias + sum over blocks b of table[first_b + key_b(i), :]
+    scatter:      grad[first_b + j, :]   = sum of residual[i, :] over the rows with key_b(i) = j
+    marginalise:  cells[link[j, t], :]  += grad[first_b + j, :]
 
 Conventions
-    codes     (a, N) uint16 or uint32; a code >= levels[column] is no level: the row gets row `unseen + t` of the table
-    columns   (T, n) int32, the columns of each tuple;  strides (T, n) int64;  first (T,) int64, each tuple's first cell
-    gaps      (a,) bool, whether a column has such codes at all (spares the test elsewhere)
-    table     (cells + T, W) float64, C order, classes contiguous; W is a multiple of len(width) and pads are 0
+    keys      (B, N) uint16 or uint32, the joint value of each row in each block;  first (B + 1,) int64, where a block's
+              rows begin in the stacked table
+    links     int32, block after block, (joint values x tuples) each;  at (B + 1,) int64, where a block's links begin
+    cells     (cells, W), table (joint values, W) float64, C order, classes contiguous; W is a multiple of len(width)
+              and pads are 0
     width     a tuple of zeros; its length is the number of lanes moved by one vector instruction
-A pass works on rows begin..end and tuples t0..t1 only, so that the caller can split it between threads and stop it.
-Scores are the same bits however it is split: a row adds its tuples in their order, a cell adds its rows in theirs.
+A pass works on a range of rows, blocks, joint values or tuples only, so that the caller can split it between threads
+and stop it. The bits are the same however it is split: a row adds its blocks in their order, a joint value its tuples,
+a joint value adds its rows in theirs, a cell its joint values.
 """
 
 import llvmlite.ir as ir
@@ -21,10 +24,13 @@ from numba.extending import intrinsic
 
 from alrviz.kernels import kernel
 
-# Rows looked up together: their scores (64 KiB at 16 lanes) stay in the cache while all tuples are added.
+# Rows looked up together: their scores (32 KiB at 8 lanes) stay in the cache while all blocks are added.
 CHUNK = 512
-# Tuples taken together: a row of scores, or of residuals, is loaded once for all of them.
+# Blocks taken together: a row of scores, or of residuals, is loaded once for all of them.
 GROUP = 4
+# Links taken together: half a cache line of them.
+LINKED = 8
+_MANY, _ONE = (0,) * LINKED, (0,)
 
 
 def _lane_pointer(context, builder, array_type, array, offset, lanes):
@@ -70,97 +76,170 @@ def add_to(typingctx, target, ats, source, start, width):
     return types.void(target, types.UniTuple(types.intp, len(ats)), source, types.intp, width), codegen
 
 
-@kernel
-def _locate(codes, columns, strides, levels, gaps, first, unseen, t, start, cell, astray):
-    """Write the cell of tuple t for the rows from `start` on into `cell` (int32, one per row)."""
-    m = len(cell)
-    any_gap = False
-    for r in range(m):
-        cell[r] = first[t]
-    for j in range(columns.shape[1]):
-        column = columns[t, j]
-        stride = np.int32(strides[t, j])
-        code = codes[column, start : start + m]
-        for r in range(m):
-            cell[r] += np.int32(code[r]) * stride
-        if gaps[column]:
-            if not any_gap:
-                astray[:m] = False
-            any_gap = True
-            top = np.int32(levels[column])
-            for r in range(m):
-                astray[r] |= np.int32(code[r]) >= top
-    if any_gap:
-        home = np.int32(unseen + t)
-        for r in range(m):
-            if astray[r]:
-                cell[r] = home
+def _linked(context, builder, sig, args, source, lanes, many):
+    """Pointers to the rows of array `source` that `many` links from args[2] on name (see `add_linked`)."""
+    links = context.make_array(sig.args[1])(context, builder, value=args[1]).data
+    word = ir.IntType(64)
+    pointers = []
+    for i in range(many):
+        place = builder.add(args[2], ir.Constant(word, i))
+        row = builder.sext(builder.load(builder.gep(links, [place])), word)
+        offset = builder.add(builder.mul(row, args[3]), args[4])
+        pointers.append(_lane_pointer(context, builder, sig.args[source], args[source], offset, lanes))
+    return pointers
+
+
+@intrinsic
+def add_linked(typingctx, target, links, link, classes, q, at, source, count, width):
+    """target.flat[at : at + L] += the sum of source[links[link + i], q : q + L] for i < len(count).
+
+    The links are read by pointer, for numba tests every index for being negative, and summed as a tree: a chain of
+    additions to one row waits for each (2.5 ns a link with both, 0.8 with neither).
+    """
+    lanes = len(width)
+
+    def codegen(context, builder, sig, args):
+        rows = [builder.load(p, align=8) for p in _linked(context, builder, sig, args, 6, lanes, len(count))]
+        while len(rows) > 1:
+            rows = [builder.fadd(*rows[i : i + 2]) if i + 1 < len(rows) else rows[i] for i in range(0, len(rows), 2)]
+        to = _lane_pointer(context, builder, sig.args[0], args[0], args[5], lanes)
+        builder.store(builder.fadd(builder.load(to, align=8), rows[0]), to, align=8)
+        return context.get_dummy_value()
+
+    index = types.intp
+    return types.void(target, links, index, index, index, index, source, count, width), codegen
+
+
+@intrinsic
+def add_to_linked(typingctx, target, links, link, classes, q, start, source, count, width):
+    """target[links[link + i], q : q + L] += source.flat[start : start + L] for i < len(count), one after another."""
+    lanes = len(width)
+
+    def codegen(context, builder, sig, args):
+        row = builder.load(_lane_pointer(context, builder, sig.args[6], args[6], args[5], lanes), align=8)
+        for to in _linked(context, builder, sig, args, 0, lanes, len(count)):
+            builder.store(builder.fadd(builder.load(to, align=8), row), to, align=8)
+        return context.get_dummy_value()
+
+    index = types.intp
+    return types.void(target, links, index, index, index, index, source, count, width), codegen
 
 
 @kernel
-def forward(codes, columns, strides, levels, gaps, first, unseen, table, bias, z, begin, end, t0, t1, width):
-    """Scores of rows begin..end; the bias is written before tuple 0, so ranges of tuples must be added in order."""
+def forward(keys, first, table, bias, z, begin, end, b0, b1, width):
+    """Scores of rows begin..end; the bias is written before block 0, so ranges of blocks must be added in order."""
     lanes = len(width)
     classes = table.shape[1]
-    cell = np.empty((GROUP, CHUNK), np.int32)
-    astray = np.empty(CHUNK, np.bool_)
     for start in range(begin, end, CHUNK):
         m = min(CHUNK, end - start)
-        if t0 == 0:
+        if b0 == 0:
             for i in range(start, start + m):
                 for k in range(classes):
                     z[i, k] = bias[k]
-        for t in range(t0, t1, GROUP):
-            group = min(GROUP, t1 - t)
-            for g in range(group):
-                _locate(codes, columns, strides, levels, gaps, first, unseen, t + g, start, cell[g, :m], astray)
-            for q in range(0, classes, lanes):
-                at = start * classes + q
-                if group == GROUP:
-                    for r in range(m):
-                        a, b = cell[0, r] * classes + q, cell[1, r] * classes + q
-                        c, d = cell[2, r] * classes + q, cell[3, r] * classes + q
-                        add_from(z, at + r * classes, table, (a, b, c, d), width)
-                else:
-                    for g in range(group):
-                        for r in range(m):
-                            add_from(z, at + r * classes, table, (cell[g, r] * classes + q,), width)
+        for q in range(0, classes, lanes):
+            at = start * classes + q
+            b = b0
+            while b + GROUP <= b1:
+                k0, k1 = keys[b, start : start + m], keys[b + 1, start : start + m]
+                k2, k3 = keys[b + 2, start : start + m], keys[b + 3, start : start + m]
+                f0, f1 = first[b] * classes + q, first[b + 1] * classes + q
+                f2, f3 = first[b + 2] * classes + q, first[b + 3] * classes + q
+                for r in range(m):
+                    starts = (
+                        f0 + np.int64(k0[r]) * classes, f1 + np.int64(k1[r]) * classes,
+                        f2 + np.int64(k2[r]) * classes, f3 + np.int64(k3[r]) * classes,
+                    )  # fmt: skip
+                    add_from(z, at + r * classes, table, starts, width)
+                b += GROUP
+            while b < b1:
+                k0, f0 = keys[b, start : start + m], first[b] * classes + q
+                for r in range(m):
+                    add_from(z, at + r * classes, table, (f0 + np.int64(k0[r]) * classes,), width)
+                b += 1
 
 
 @kernel
-def scatter(codes, columns, strides, levels, gaps, first, unseen, residual, grad, begin, end, t0, t1, width):
-    """Add the residuals of rows begin..end to the cells of tuples t0..t1; ranges of rows must be added in order."""
+def scatter(keys, first, residual, grad, begin, end, b0, b1, width):
+    """Sum the residuals of rows begin..end by joint value, in blocks b0..b1; ranges of rows in order, from row 0."""
     lanes = len(width)
     classes = grad.shape[1]
-    cell = np.empty((GROUP, CHUNK), np.int32)
-    astray = np.empty(CHUNK, np.bool_)
+    if begin == 0:
+        grad[first[b0] : first[b1]] = 0.0
     for start in range(begin, end, CHUNK):
         m = min(CHUNK, end - start)
-        for t in range(t0, t1, GROUP):
-            group = min(GROUP, t1 - t)
-            for g in range(group):
-                _locate(codes, columns, strides, levels, gaps, first, unseen, t + g, start, cell[g, :m], astray)
-            for q in range(0, classes, lanes):
-                at = start * classes + q
-                if group == GROUP:
-                    for r in range(m):
-                        a, b = cell[0, r] * classes + q, cell[1, r] * classes + q
-                        c, d = cell[2, r] * classes + q, cell[3, r] * classes + q
-                        add_to(grad, (a, b, c, d), residual, at + r * classes, width)
-                else:
-                    for g in range(group):
-                        for r in range(m):
-                            add_to(grad, (cell[g, r] * classes + q,), residual, at + r * classes, width)
+        for q in range(0, classes, lanes):
+            at = start * classes + q
+            b = b0
+            while b + GROUP <= b1:
+                k0, k1 = keys[b, start : start + m], keys[b + 1, start : start + m]
+                k2, k3 = keys[b + 2, start : start + m], keys[b + 3, start : start + m]
+                f0, f1 = first[b] * classes + q, first[b + 1] * classes + q
+                f2, f3 = first[b + 2] * classes + q, first[b + 3] * classes + q
+                for r in range(m):
+                    ats = (
+                        f0 + np.int64(k0[r]) * classes, f1 + np.int64(k1[r]) * classes,
+                        f2 + np.int64(k2[r]) * classes, f3 + np.int64(k3[r]) * classes,
+                    )  # fmt: skip
+                    add_to(grad, ats, residual, at + r * classes, width)
+                b += GROUP
+            while b < b1:
+                k0, f0 = keys[b, start : start + m], first[b] * classes + q
+                for r in range(m):
+                    add_to(grad, (f0 + np.int64(k0[r]) * classes,), residual, at + r * classes, width)
+                b += 1
 
 
 @kernel
-def count(codes, columns, strides, levels, gaps, first, unseen, y, weights, counts, begin, end, t0, t1):
-    """Add the row weights to counts[cell, class] (cells + T, C)."""
-    cell = np.empty(CHUNK, np.int32)
-    astray = np.empty(CHUNK, np.bool_)
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
-        for t in range(t0, t1):
-            _locate(codes, columns, strides, levels, gaps, first, unseen, t, start, cell[:m], astray)
-            for r in range(m):
-                counts[cell[r], y[start + r]] += weights[start + r]
+def count(keys, first, y, weights, counts, begin, end, b0, b1):
+    """Add the row weights to counts[joint value, class] of blocks b0..b1."""
+    for b in range(b0, b1):
+        for i in range(begin, end):
+            counts[first[b] + np.int64(keys[b, i]), y[i]] += weights[i]
+
+
+@kernel
+def expand(links, at, first, cells, table, block, begin, end, width):
+    """Write rows begin..end of the stacked table, the first of them in `block`."""
+    lanes = len(width)
+    classes = table.shape[1]
+    b = block
+    for row in range(begin, end):
+        while row >= first[b + 1]:
+            b += 1
+        tuples = (at[b + 1] - at[b]) // (first[b + 1] - first[b])
+        link = at[b] + (row - first[b]) * tuples
+        for q in range(0, classes, lanes):
+            to = row * classes + q
+            for k in range(lanes):
+                table[row, q + k] = 0.0
+            t = 0
+            while t + LINKED <= tuples:
+                add_linked(table, links, link + t, classes, q, to, cells, _MANY, width)
+                t += LINKED
+            while t < tuples:
+                add_linked(table, links, link + t, classes, q, to, cells, _ONE, width)
+                t += 1
+
+
+@kernel
+def marginalise(links, at, first, grad, cells, spans, begin, end, width):
+    """Add the blocks' joint values to the cells of tuples; `spans` (U, 3) are a block and a range of its tuples each,
+    of which begin..end are taken.
+    """
+    lanes = len(width)
+    classes = grad.shape[1]
+    for u in range(begin, end):
+        b, t0, t1 = spans[u, 0], spans[u, 1], spans[u, 2]
+        tuples = (at[b + 1] - at[b]) // max(1, first[b + 1] - first[b])
+        link = at[b]
+        for row in range(first[b], first[b + 1]):
+            for q in range(0, classes, lanes):
+                start = row * classes + q
+                t = t0
+                while t + LINKED <= t1:
+                    add_to_linked(cells, links, link + t, classes, q, start, grad, _MANY, width)
+                    t += LINKED
+                while t < t1:
+                    add_to_linked(cells, links, link + t, classes, q, start, grad, _ONE, width)
+                    t += 1
+            link += tuples

@@ -1,16 +1,10 @@
-"""Softmax passes: from scores to losses, residuals and the derivatives along a line.
+"""Softmax passes of the log loss: from scores to losses, residuals and the derivatives along a line.
 
-    p(k | i) = exp(z[i, k]) / sum_j exp(z[i, j])        r_k = p_k - 1[k = y_i]        mean = sum_k p_k dz_k
+    p(k | i) = exp(z[i, k]) / sum_j exp(z[i, j])        nll_i = -log p(y_i | i)
+    along z + t dz:   d nll_i / dt   = sum_k p_k dz_k - dz_y
+                      d2 nll_i / dt2 = sum_k p_k dz_k^2 - (sum_k p_k dz_k)^2
 
-                          nll                           mse (`squared`)
-    loss of a row         -log p(y_i | i)               (1/C) sum_k r_k^2
-    residual              r_k                           (2/C) p_k (r_k - sum_j p_j r_j)
-    along z + t dz        mean - dz_y                   (2/C) sum_k r_k p'_k,            p'_k = p_k (dz_k - mean)
-    twice                 sum_k p_k dz_k^2 - mean^2     (2/C) sum_k (p'_k^2 + r_k p''_k)
-    Hessian times dz      p'_k                          (2/C) p_k (p'_k - sum_j p_j p'_j)     (Gauss-Newton's)
-    its diagonal          p_k (1 - p_k)                 (2/C) p_k^2 ((1 - p_k)^2 + sum_j p_j^2 - p_k^2)
-
-The residual is the derivative of the loss with respect to the score. mse is not convex, its Gauss-Newton matrix is.
+The other losses (squares.py, hinge.py) have the same four kernels, by plain loops: they are not raced for speed.
 
 Conventions: z, dz, residual are (N, W) with the first C lanes in use (pads of a residual are 0); y (N,) int32; weights
 (N,). Sums are kept per CHUNK rows in `parts`, row begin // CHUNK on, and added up by the caller in that order: the
@@ -108,30 +102,8 @@ def _softmax(s, m, top, total):
 
 
 @kernel
-def _squares_along(s, d, m, y, start, weights, first, second, total):
-    """Loss, slope and curvature of mse; s holds exp(scores), first and second their sums times d and d^2."""
-    value = slope = curvature = 0.0
-    for r in range(m):
-        total[r] = 1.0 / total[r]
-        first[r] *= total[r]
-        second[r] = second[r] * total[r] - first[r] * first[r]
-    for k in range(s.shape[0]):
-        for r in range(m):
-            p = s[k, r] * total[r]
-            residual = p - (y[start + r] == k)
-            apart = d[k, r] - first[r]
-            change = p * apart
-            w = weights[start + r]
-            value += w * residual * residual
-            slope += w * residual * change
-            curvature += w * (change * change + residual * (change * apart - p * second[r]))
-    share = 1.0 / s.shape[0]
-    return value * share, 2.0 * share * slope, 2.0 * share * curvature
-
-
-@kernel
-def trial(z, dz, t, y, weights, n_classes, parts, begin, end, squared):
-    """parts[chunk] = (loss, slope, curvature) of the rows at z + t dz."""
+def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
+    """parts[chunk] = (nll, slope, curvature) of the rows at z + t dz."""
     s = np.empty((n_classes, STRIDE))
     d = np.empty((n_classes, STRIDE))
     own = np.empty(CHUNK)
@@ -152,10 +124,6 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end, squared):
                 u = s[k, r] * d[k, r]
                 first[r] += u
                 second[r] += u * d[k, r]
-        part = start // CHUNK
-        if squared:
-            parts[part] = _squares_along(s, d, m, y, start, weights, first, second, total)
-            continue
         nll = slope = curvature = 0.0
         for r in range(m):
             w = weights[start + r]
@@ -163,6 +131,7 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end, squared):
             nll += w * (np.log(total[r]) + (top[r] - own[r]))
             slope += w * (mean - d[y[start + r], r])
             curvature += w * (second[r] / total[r] - mean * mean)
+        part = start // CHUNK
         parts[part, 0], parts[part, 1], parts[part, 2] = nll, slope, curvature
 
 
@@ -178,23 +147,9 @@ def _rank(s, m, own, y, start, ahead, level):
 
 
 @kernel
-def _squares_residual(s, m, y, start, mean):
-    """s holds r_k = p_k - 1[k = y]: on return the residuals of mse."""
-    mean[:m] = 0.0
-    for k in range(s.shape[0]):
-        for r in range(m):
-            mean[r] += (s[k, r] + (y[start + r] == k)) * s[k, r]
-    twice = 2.0 / s.shape[0]
-    for k in range(s.shape[0]):
-        for r in range(m):
-            change = twice * (s[k, r] + (y[start + r] == k)) * (s[k, r] - mean[r])
-            s[k, r] = change if np.abs(change) > FLUSH else 0.0
-
-
-@kernel
-def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end, squared):
-    """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, nll, wrong, not led, squares); the residual if
-    `write`.
+def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
+    """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, nll, wrong, not led, squares); the
+    residual if `write`.
 
     wrong: weight of rows whose first largest score is another class's; not led: whose own score is not alone at the
     top;
@@ -233,8 +188,6 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
         for r in range(m):
             squares += weights[start + r] * square[r]
         if write:
-            if squared:
-                _squares_residual(s, m, y, start, total)
             for r in range(m):
                 i = start + r
                 for k in range(n_classes):
@@ -242,63 +195,47 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
                 for k in range(n_classes, lanes):
                     residual[i, k] = 0.0
         part = start // CHUNK
-        parts[part, 0] = squares / n_classes if squared else nll
-        parts[part, 1], parts[part, 2], parts[part, 3], parts[part, 4] = nll, wrong, tied, squares
+        parts[part, 0], parts[part, 1] = nll, nll
+        parts[part, 2], parts[part, 3], parts[part, 4] = wrong, tied, squares
 
 
 @kernel
-def _probabilities(s, z, n_classes, start, m, top, total):
-    """s (C, STRIDE) = p of rows start .. start + m."""
-    for r in range(m):
-        for k in range(n_classes):
-            s[k, r] = z[start + r, k]
-    _softmax(s, m, top, total)
-    for k in range(n_classes):
-        for r in range(m):
-            s[k, r] /= total[r]
-
-
-@kernel
-def curve(z, dz, y, weights, n_classes, begin, end, squared):
-    """dz becomes weight times the Hessian of a row's loss times dz: the change of the residuals."""
+def curve(z, dz, y, weights, n_classes, begin, end):
+    """dz becomes weight * p * (dz - sum_k p_k dz_k): the change of the residuals, for Hessian-vector products."""
     s = np.empty((n_classes, STRIDE))
     top, total, mean = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     for start in range(begin, end, CHUNK):
         m = min(CHUNK, end - start)
-        _probabilities(s, z, n_classes, start, m, top, total)
-        for _ in range(2 if squared else 1):  # twice: the Jacobian of p, which is symmetric, and its transpose
-            mean[:m] = 0.0
-            for r in range(m):
-                for k in range(n_classes):
-                    mean[r] += s[k, r] * dz[start + r, k]
-            for r in range(m):
-                for k in range(n_classes):
-                    dz[start + r, k] = s[k, r] * (dz[start + r, k] - mean[r])
-        factor = 2.0 / n_classes if squared else 1.0
         for r in range(m):
             for k in range(n_classes):
-                dz[start + r, k] *= factor * weights[start + r]
+                s[k, r] = z[start + r, k]
+        _softmax(s, m, top, total)
+        mean[:m] = 0.0
+        for r in range(m):
+            for k in range(n_classes):
+                s[k, r] /= total[r]
+                mean[r] += s[k, r] * dz[start + r, k]
+        for r in range(m):
+            i = start + r
+            for k in range(n_classes):
+                dz[i, k] = weights[i] * s[k, r] * (dz[i, k] - mean[r])
 
 
 @kernel
-def diagonal(z, out, y, weights, n_classes, begin, end, squared):
-    """out = weight times the diagonal of the matrix that `curve` multiplies by; pads are 0."""
+def diagonal(z, out, y, weights, n_classes, begin, end):
+    """out = weight * p * (1 - p), the diagonal of the matrix that `curve` multiplies by; pads are 0."""
     s = np.empty((n_classes, STRIDE))
-    top, total, squares = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    top, total = np.empty(CHUNK), np.empty(CHUNK)
     for start in range(begin, end, CHUNK):
         m = min(CHUNK, end - start)
-        _probabilities(s, z, n_classes, start, m, top, total)
-        squares[:m] = 0.0
-        for k in range(n_classes):
-            for r in range(m):
-                squares[r] += s[k, r] * s[k, r]
+        for r in range(m):
+            for k in range(n_classes):
+                s[k, r] = z[start + r, k]
+        _softmax(s, m, top, total)
         for r in range(m):
             i = start + r
-            out[i, n_classes:] = 0.0
             for k in range(n_classes):
-                p = s[k, r]
-                q = 1.0 - p
-                if squared:
-                    out[i, k] = weights[i] * 2.0 / n_classes * p * p * (q * q + squares[r] - p * p)
-                else:
-                    out[i, k] = weights[i] * p * q
+                p = s[k, r] / total[r]
+                out[i, k] = weights[i] * p * (1.0 - p)
+            for k in range(n_classes, out.shape[1]):
+                out[i, k] = 0.0

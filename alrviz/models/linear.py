@@ -11,20 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.models.index import CellIndex, Unseen, cell_table
+from alrviz.models.joint import join
+from alrviz.models.plan import plan_cover
 from alrviz.models.space import CellSpace
-from alrviz.passes.rows import Floats, Rows
+from alrviz.passes.room import Floats, empty, lanes_of, zeros
+from alrviz.passes.rows import Rows
+from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
-
-@dataclass(frozen=True, eq=False)
-class Unseen:
-    """phi (T, C) of the cells of a tuple that no training row has.
-
-    `known_only`: a row without a level in one of the columns (a skipped missing value) still gets 0.
-    """
-
-    phi: Floats
-    known_only: bool = False
+# Look-ups of rows in tuples from which a cover of the new rows is made: planning it takes as long.
+_MANY = 20_000_000
 
 
 @dataclass(eq=False)
@@ -50,53 +47,46 @@ class LinearModel:
         """C."""
         return len(self.bias)
 
-    def rows(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None) -> Rows:
-        """Return new rows of codes (a, N) in the form the passes take, of class 0 and weight 1."""
-        n = codes.shape[1]
-        return Rows(codes, np.zeros(n, np.int32), np.ones(n), self.space.levels, self.n_classes, n_jobs)
-
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
-        """Return the class scores (N, C) of codes (a, N)."""
-        return self.forward(self.rows(codes, n_jobs), stop)[:, : self.n_classes]
-
-    def forward(self, rows: Rows, stop: StopToken = NEVER) -> Floats:
-        """Return the padded scores (N, W) of prepared rows."""
-        return rows.forward(self.space.layout, self._table(rows), self.bias, stop=stop)
+        """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
+        codes = np.require(codes, np.uint32 if codes.dtype.itemsize > 2 else np.uint16, ["C", "W"])
+        jobs = resolve_jobs(n_jobs)
+        if codes.shape[1] * self.space.n_tuples < _MANY:
+            index, cells = self._lookup()
+            return index.score(codes, cells, np.ascontiguousarray(self.bias), jobs, stop)
+        return self._covered(codes, jobs, stop)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
-        rows = self.rows(codes, 1)
-        table = self._table(rows)[:, : self.n_classes]
-        space = self.space
-        out = np.empty((codes.shape[1], space.n_tuples, self.n_classes))
-        for t, columns in enumerate(space.tuples):
-            code = codes[columns].astype(np.int64)
-            cell = space.first[t] + space.strides[t] @ code
-            astray = (code >= space.levels[columns][:, None]).any(axis=0)
-            out[:, t] = table[np.where(astray, space.n_cells + t, cell)]
-        return out
+        codes = np.require(codes, np.uint32 if codes.dtype.itemsize > 2 else np.uint16, ["C", "W"])
+        index, cells = self._lookup()
+        return cells[index.locate(codes, 0, codes.shape[1])]
 
-    def _table(self, rows: Rows) -> Floats:
-        """The dense table, kept until the model is pickled: filling it costs more than scoring a few rows."""
-        cached = self.__dict__.get("_cached_table")
+    def _covered(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> Floats:
+        """The scores by a cover of the new rows' own."""
+        index, cells = self._lookup()
+        blocks = plan_cover(codes, self.space, stop=stop).blocks
+        joined = join(blocks, codes, self.space.levels, jobs, stop)
+        tables = index.links(codes, blocks, joined.shown, jobs, stop)
+        n, padded = codes.shape[1], lanes_of(self.n_classes)[1]
+        padded_cells = zeros(len(cells), padded)
+        padded_cells[:, : self.n_classes] = cells
+        table = tables.expand(padded_cells, empty(tables.n_joint, padded), jobs, stop)
+        rows = Rows(np.zeros(n, np.int32), np.ones(n), self.n_classes, joined.keys, jobs)
+        return rows.forward(tables, table, self.bias, stop=stop)[:, : self.n_classes]
+
+    def _lookup(self) -> tuple[CellIndex, Floats]:
+        """The index of the seen cells and the cell table (2T + S, C), kept until the model is pickled."""
+        cached = self.__dict__.get("_cached")
         if cached is None:
-            cached = rows.table(self.space.layout)
-            fill_unseen(cached, self.space, self.unseen)
-            cached[self.seen, : self.n_classes] = self.phi
-            self.__dict__["_cached_table"] = cached
-        return cached
+            index = CellIndex.of_seen(self.space, self.seen)
+            cells = cell_table(index.n_rows, self.space.n_tuples, self.n_classes, self.unseen)
+            cells[2 * self.space.n_tuples :] = self.phi
+            cached = self.__dict__["_cached"] = index, cells
+        return cached  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_cached_table"}
-
-
-def fill_unseen(table: Floats, space: CellSpace, unseen: Unseen | None) -> None:
-    """Write phi of unseen cells to a zero table; the seen ones are written over them later."""
-    if unseen is not None:
-        classes = unseen.phi.shape[1]
-        table[: space.n_cells, :classes] = np.repeat(unseen.phi, space.cards, axis=0)
-        if not unseen.known_only:
-            table[space.n_cells :, :classes] = unseen.phi
+        return {key: value for key, value in self.__dict__.items() if key != "_cached"}
 
 
 def log_softmax(scores: Floats) -> Floats:

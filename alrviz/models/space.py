@@ -9,7 +9,6 @@ tuple, tuples in lexicographic order, the last column of a tuple fastest:
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from math import comb
 
@@ -17,11 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.passes.rows import Layout
 
-# Kernels number cells in 32 bits, and behind them one row more a tuple, of which there are never more than cells; a
-# table of so many rows would take 16 GiB at the least.
-MOST_CELLS = 2**30
+# Cells are numbered in 64 bits. Only those that occur are ever stored, so that this is no limit of memory.
+MOST_CELLS = 2**62
 
 
 def count_cells(levels: ArrayLike, order: int) -> int:
@@ -110,11 +107,6 @@ class CellSpace:
     def gamma(self) -> float:
         """AnJE's exponent 1 / C(a - 1, n - 1): each column is then counted once in all."""
         return 1.0 / comb(len(self.levels) - 1, self.order - 1)
-
-    @cached_property
-    def layout(self) -> Layout:
-        """The space as the kernels take it."""
-        return Layout(self.tuples, self.strides, self.levels, self.first, self.n_cells)
 
     def n_parameters(self, n_classes: int) -> int:
         """Number of parameters: one per cell and class, one per class."""

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
+from alrviz.models.cover import Cover
 from alrviz.models.space import CellSpace
-from alrviz.passes.rows import Floats, Rows
+from alrviz.passes.room import Floats, zeros
+from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
 
@@ -92,28 +94,19 @@ class Tables:
             )
 
 
-def count_tables(rows: Rows, space: CellSpace, smoothing: float, stop: StopToken = NEVER) -> Tables:
-    """Count the cells of `rows` and keep those that occur."""
-    dense = rows.count(space.layout, stop)
-    cells = dense[: space.n_cells]
-    seen = np.flatnonzero(cells.sum(axis=1) > 0)
-    class_counts = np.bincount(rows.y, rows.weights, minlength=rows.n_classes).astype(np.float64)
+def count_tables(rows: Rows, cover: Cover, smoothing: float, stop: StopToken = NEVER) -> Tables:
+    """Count the seen cells of `cover` on its training rows: by joint value, then by cell."""
+    space, classes = cover.index.space, rows.n_classes
+    joint = rows.count(cover.blocks, stop)
+    cells = cover.blocks.marginalise(joint, zeros(cover.index.n_rows, rows.padded), rows.n_jobs, stop)
+    absent = cells[space.n_tuples : 2 * space.n_tuples, :classes]
+    class_counts = np.bincount(rows.y, rows.weights, minlength=classes).astype(np.float64)
     return Tables(
         space=space,
-        seen=seen,
-        counts=cells[seen],
+        seen=cover.index.seen,
+        counts=cells[2 * space.n_tuples :, :classes].copy(),
         class_counts=class_counts,
-        tuple_counts=class_counts - dense[space.n_cells :],
-        cards=_seen_levels(rows, space)[space.tuples].prod(axis=1).astype(float),
+        tuple_counts=class_counts - absent,
+        cards=cover.levels_seen[space.tuples].prod(axis=1).astype(float),
         smoothing=smoothing,
     )
-
-
-def _seen_levels(rows: Rows, space: CellSpace) -> NDArray[np.int64]:
-    """(a,) number of levels that rows of positive weight have, at least 1."""
-    present = rows.weights > 0
-    levels = []
-    for codes, top in zip(rows.codes, space.levels, strict=True):
-        occurs = np.bincount(codes[present], minlength=top + 1)[:top] > 0
-        levels.append(max(1, int(occurs.sum())))
-    return np.array(levels)

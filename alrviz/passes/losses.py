@@ -4,14 +4,14 @@
     mse     (1/C) sum_k (p_k - 1[k = y])^2              not convex
     hinge   sum over k != y of max(0, 1 + z_k - z_y)^2  convex; has no probabilities
 
-Formulas and shapes are those of the kernels. Only a loss that is used is compiled; nll and mse are one kernel.
+Formulas and shapes are those of the kernels; only those of a loss that is used are compiled.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from alrviz.kernels import hinge, scores
+from alrviz.kernels import hinge, scores, squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,6 @@ class Loss:
     Attributes:
         name: "nll", "mse" or "hinge".
         trial, settle, curve, diagonal: the kernels.
-        options: what they take besides, last.
         convex: whether it is convex in the scores.
         has_probabilities: whether scores stand for probabilities.
     """
@@ -31,13 +30,11 @@ class Loss:
     settle: Callable[..., Any]
     curve: Callable[..., Any]
     diagonal: Callable[..., Any]
-    options: tuple[bool, ...] = ()
     convex: bool = True
     has_probabilities: bool = True
 
 
-_SOFTMAX = (scores.trial, scores.settle, scores.curve, scores.diagonal)
-NLL = Loss("nll", *_SOFTMAX, options=(False,))
-MSE = Loss("mse", *_SOFTMAX, options=(True,), convex=False)
+NLL = Loss("nll", scores.trial, scores.settle, scores.curve, scores.diagonal)
+MSE = Loss("mse", squares.trial, squares.settle, squares.curve, squares.diagonal, convex=False)
 HINGE = Loss("hinge", hinge.trial, hinge.settle, hinge.curve, hinge.diagonal, has_probabilities=False)
 LOSSES: Mapping[str, Loss] = {loss.name: loss for loss in (NLL, MSE, HINGE)}

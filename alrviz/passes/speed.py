@@ -13,15 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alrviz.passes.rows import Layout, Rows, lanes_of
+from alrviz.passes.blocks import Blocks
+from alrviz.passes.room import lanes_of, zeros
+from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs
 from alrviz.passes.warm import warm_for
 
-# ns: locating a cell, and moving one lane of it, forward and scatter together; a row and one class of it in a softmax.
-_LOCATE, _LANE, _ROW, _CLASS = 1.9, 0.21, 27.0, 6.0
-# ns to bring one weight of one cell to the table and its gradient back; less where all of them fit the cache, but then
-# they are few.
-_CELL = 50.0
+# ns: looking up a joint value, and moving one lane of it, forward and scatter together; adding a cell to a joint value
+# and back, and one lane of it; a row and one class of it in a softmax; one number of phi and of its gradient.
+_LOOKUP, _LANE = 0.9, 0.27
+_LINK, _LINK_LANE = 0.9, 0.17
+_ROW, _CLASS = 27.0, 6.0
+_CELL = 6.0
 # Seconds of the small pass on the reference machine.
 _SMALL_PASS = 0.70e-3
 
@@ -31,19 +34,22 @@ _factor: float | None = None
 
 @dataclass(frozen=True)
 class Work:
-    """What one NLL and gradient is made of."""
+    """What one NLL and gradient is made of; blocks, joint values and links as in models/plan.py."""
 
     n_rows: int
-    n_tuples: int
     n_classes: int
-    n_cells: int
+    n_cells: float
+    n_blocks: int
+    n_joint: float
+    n_links: float
 
     def reference_seconds(self) -> float:
         """Seconds on one thread of the reference machine."""
         padded = lanes_of(self.n_classes)[1]
-        lookups = self.n_rows * self.n_tuples * (_LOCATE + _LANE * padded)
+        lookups = self.n_rows * self.n_blocks * (_LOOKUP + _LANE * padded)
+        links = (self.n_links + self.n_joint) * (_LINK + _LINK_LANE * padded)
         softmax = self.n_rows * (_ROW + self.n_classes * _CLASS)
-        return 1e-9 * (lookups + softmax + self.n_cells * self.n_classes * _CELL)
+        return 1e-9 * (lookups + links + softmax + self.n_cells * self.n_classes * _CELL)
 
 
 def machine_factor() -> float:
@@ -65,18 +71,17 @@ def seconds_per_pass(work: Work, n_jobs: int | None = None) -> float:
 
 
 def _measure() -> float:
-    n, a, card = 8192, 12, 12
-    codes = np.tile(np.arange(card, dtype=np.uint16), n * a // card).reshape(a, n)
-    levels = np.full(a, card, np.int64)
-    rows = Rows(codes, np.zeros(n, np.int32), np.ones(n), levels, 8, 1)
-    warm_for(rows)
-    columns = np.arange(a, dtype=np.int32)[:, None]
-    layout = Layout(columns, np.ones((a, 1), np.int64), levels, np.arange(a) * card, a * card)
-    table, bias, times = rows.table(layout), np.zeros(8), []
+    n, b, joint = 8192, 12, 12
+    keys = np.tile(np.arange(joint, dtype=np.uint16), n * b // joint).reshape(b, n)
+    rows = Rows(np.zeros(n, np.int32), np.ones(n), 8, keys, 1)
+    warm_for(8)
+    first = np.arange(b + 1) * joint
+    blocks = Blocks(first, first, np.arange(b * joint, dtype=np.int32), b * joint)
+    table, bias, times = zeros(b * joint, rows.padded), np.zeros(8), []
     for _ in range(5):
         start = time.perf_counter()
-        z = rows.forward(layout, table, bias)
+        z = rows.forward(blocks, table, bias)
         rows.settle(z, None, 0.0, z, z)
-        rows.scatter(layout, z, table)
+        rows.scatter(blocks, z, table)
         times.append(time.perf_counter() - start)
     return min(times) / _SMALL_PASS

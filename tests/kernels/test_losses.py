@@ -13,10 +13,7 @@ CLASSES = (2, 3, 5, 9, 17)
 
 def make(n_rows, n_classes, seed=0, size=1.5):
     rng = np.random.default_rng(seed)
-    rows = Rows(
-        np.zeros((1, n_rows), np.uint16), rng.integers(0, n_classes, n_rows), rng.uniform(0.1, 3.0, n_rows),
-        np.array([1]), n_classes, 1,
-    )  # fmt: skip
+    rows = Rows(rng.integers(0, n_classes, n_rows), rng.uniform(0.1, 3.0, n_rows), n_classes, n_jobs=1)
     z, dz = rows.scores(), rows.scores()
     z[:], dz[:] = -np.inf, 0.0
     z[:, :n_classes] = size * rng.normal(size=(n_rows, n_classes))

@@ -16,10 +16,7 @@ CLASSES = (2, 3, 4, 5, 8, 9, 16, 17, 26)
 def make(n_rows, n_classes, seed=0, size=3.0):
     """Rows without columns' meaning, scores with -inf pads and a direction with 0 pads."""
     rng = np.random.default_rng(seed)
-    rows = Rows(
-        np.zeros((1, n_rows), np.uint16), rng.integers(0, n_classes, n_rows), rng.uniform(0.1, 3.0, n_rows),
-        np.array([1]), n_classes, 1,
-    )  # fmt: skip
+    rows = Rows(rng.integers(0, n_classes, n_rows), rng.uniform(0.1, 3.0, n_rows), n_classes, n_jobs=1)
     z, dz = rows.scores(), rows.scores()
     z[:], dz[:] = -inf, 0.0
     z[:, :n_classes] = size * rng.normal(size=(n_rows, n_classes))

@@ -1,0 +1,88 @@
+"""The index of seen cells: from the codes of a row to its row in the cell table, in O(1).
+
+    cell table   row t: cells of tuple t that were never seen;  row T + t: rows without a level in tuple t;
+                 row 2T + s: seen cell s
+    where[t]     (T,) int64, where tuple t's slots begin;  mask[t] (T,) int64: -1 where every possible cell has a slot,
+                 else the number of slots - 1, a power of two less one, and a cell is found by its hash
+    slots        int32, number of the seen cell or -1;  held int64, the cell (within its tuple) in each hashed slot,
+                 behind where[t] - shift[t]
+Most tuples have few possible cells and get a slot for each. Where levels are many (two columns of 10^5 have 10^10) only
+the cells that occur are held.
+"""
+
+import numpy as np
+
+from alrviz.kernels import kernel
+
+_GOLDEN = np.uint64(11400714819323198485)  # 2^64 over the golden ratio, odd
+
+
+@kernel
+def fill_index(local, begin, where, mask, shift, slots, held):
+    """Enter the seen cells `local` (S,), those of tuple t from begin[t] to begin[t + 1], into empty slots."""
+    for t in range(len(where)):
+        for s in range(begin[t], begin[t + 1]):
+            if mask[t] < 0:
+                slots[where[t] + local[s]] = s
+            else:
+                m = np.uint64(mask[t])
+                h = (np.uint64(local[s]) * _GOLDEN >> np.uint64(20)) & m
+                while slots[where[t] + np.int64(h)] >= 0:
+                    h = (h + np.uint64(1)) & m
+                slots[where[t] + np.int64(h)] = s
+                held[where[t] - shift[t] + np.int64(h)] = local[s]
+
+
+@kernel
+def _row_of(codes, row, t, columns, strides, levels, where, mask, shift, slots, held):
+    """Return the row of the cell table that row `row` of the codes has in tuple t."""
+    local = 0
+    for j in range(columns.shape[1]):
+        code = np.int64(codes[columns[t, j], row])
+        if code >= levels[columns[t, j]]:
+            return np.int64(len(where) + t)
+        local += code * strides[t, j]
+    if mask[t] < 0:
+        s = slots[where[t] + local]
+        return np.int64(2 * len(where) + s) if s >= 0 else np.int64(t)
+    m = np.uint64(mask[t])
+    h = (np.uint64(local) * _GOLDEN >> np.uint64(20)) & m
+    while True:
+        s = slots[where[t] + np.int64(h)]
+        if s < 0:
+            return np.int64(t)
+        if held[where[t] - shift[t] + np.int64(h)] == local:
+            return np.int64(2 * len(where) + s)
+        h = (h + np.uint64(1)) & m
+
+
+@kernel
+def locate(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, out):
+    """Write to out (end - begin, T) uint32 the rows of the cell table that rows begin..end of the codes add up."""
+    for i in range(begin, end):
+        for t in range(len(where)):
+            out[i - begin, t] = _row_of(codes, i, t, columns, strides, levels, where, mask, shift, slots, held)
+
+
+@kernel
+def score(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, cells, bias, z):
+    """Write to z (N, C) the scores of rows begin..end: `bias` plus one row of `cells` (2T + S, C) for each tuple."""
+    for i in range(begin, end):
+        z[i] = bias
+        for t in range(len(where)):
+            row = _row_of(codes, i, t, columns, strides, levels, where, mask, shift, slots, held)
+            for k in range(z.shape[1]):
+                z[i, k] += cells[row, k]
+
+
+@kernel
+def link(codes, shown, tuples, columns, strides, levels, where, mask, shift, slots, held, links):
+    """Write to links (len(shown) x len(tuples)) the row of the cell table of each joint value and tuple of a block.
+
+    `shown` are rows of the codes, one for each joint value.
+    """
+    k = 0
+    for v in range(len(shown)):
+        for t in tuples:
+            links[k] = _row_of(codes, shown[v], t, columns, strides, levels, where, mask, shift, slots, held)
+            k += 1

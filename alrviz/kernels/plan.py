@@ -1,0 +1,199 @@
+"""Growing one block of a cover (models/plan.py has the idea).
+
+Tuples are numbered lexicographically, T - 1 - sum over i of weight[c_i, i] with weight[c, i] = C(a - 1 - c, n - i): the
+number of a tuple is a sum over its columns that depends on the place of each only, so that adding a column to n - 1
+others for every possible column costs n steps each.
+"""
+
+import numpy as np
+
+from alrviz.kernels import kernel
+
+
+@kernel
+def _sort(columns, m):
+    for i in range(1, m):
+        value, p = columns[i], i - 1
+        while p >= 0 and columns[p] > value:
+            columns[p + 1] = columns[p]
+            p -= 1
+        columns[p + 1] = value
+
+
+@kernel
+def _next(chosen, k, n):
+    """Step to the next k of n in lexicographic order; False after the last."""
+    i = k - 1
+    while i >= 0 and chosen[i] == n - k + i:
+        i -= 1
+    if i < 0:
+        return False
+    chosen[i] += 1
+    for q in range(i + 1, k):
+        chosen[q] = chosen[q - 1] + 1
+    return True
+
+
+@kernel
+def _gain(block, size, k, fixed, inside, open_, weight, gains):
+    """gains[j] += open tuples made of column j, k columns of the block and, if it is not -1, `fixed`; j outside."""
+    a, n = weight.shape
+    last = len(open_) - 1
+    chosen = np.arange(k)
+    others = np.empty(n, np.int64)
+    while True:
+        m = 0
+        if fixed >= 0:
+            others[0] = fixed
+            m = 1
+        for i in range(k):
+            others[m] = block[chosen[i]]
+            m += 1
+        _sort(others, m)
+        for j in range(a):
+            if inside[j]:
+                continue
+            number, place = last, 0
+            for i in range(m):
+                if others[i] < j:
+                    number -= weight[others[i], i]
+                    place = i + 1
+                else:
+                    number -= weight[others[i], i + 1]
+            gains[j] += open_[number - weight[j, place]]
+        if not _next(chosen, k, size):
+            return
+
+
+@kernel
+def _distinct(key, code, top, stamp, mark, most, half):
+    """Return how many pairs (key, code) occur, and how many in the first `half` rows; stops above `most`."""
+    width = np.int64(top) + 1
+    found = early = 0
+    for r in range(len(key)):
+        v = key[r] * width + min(np.int64(code[r]), np.int64(top))
+        if stamp[v] != mark:
+            stamp[v] = mark
+            found += 1
+            if found > most:
+                return found, early
+        if r == half:
+            early = found
+    return found, early
+
+
+@kernel
+def _in_all(found, early, doublings):
+    """Return how many joint values all rows should have, of which a sample shows `found` and half of it `early`.
+
+    The number grows by found / early with each doubling of the rows, as a power of them; a little less each time.
+    """
+    more = found / max(early, 1) - 1.0
+    total = float(found)
+    while doublings > 0.0:
+        more *= 0.9
+        total *= 1.0 + more * min(doublings, 1.0)
+        doublings -= 1.0
+    return total
+
+
+@kernel
+def _join(key, size, code, top, slot):
+    """Number the pairs (key, code) by first occurrence; `slot` is -1 everywhere before and after."""
+    found = 0
+    width = np.int64(top) + 1
+    for r in range(len(key)):
+        v = key[r] * width + min(np.int64(code[r]), np.int64(top))
+        if slot[v] < 0:
+            slot[v] = found
+            found += 1
+        key[r] = slot[v]
+    slot[: size * width] = -1
+    return found
+
+
+@kernel
+def grow(codes, tops, seed, open_, weight, most, worth, doublings, costs, tried, key, slot, stamp, mark):
+    """Return (columns, their number, joint values expected in all rows, tuples, mark) of a block around `seed`.
+
+    codes (a, m): a sample of rows;  open_ (T,) uint8: tuples that no block has yet;  most: joint values of the sample;
+    worth: what covering a tuple is worth, and costs = (of a joint value, of a link), in the same unit;
+    doublings: of the sample that make all rows;  tried: candidates looked at for each column taken.
+    """
+    a, n = weight.shape
+    half = codes.shape[1] // 2
+    block, inside, gains = np.empty(a, np.int64), np.zeros(a, np.bool_), np.zeros(a, np.int64)
+    key[:] = 0
+    size = 1
+    for i in range(n):
+        c = seed[i]
+        block[i] = c
+        inside[c] = True
+        if size * (np.int64(tops[c]) + 1) > len(slot):
+            for q in range(i, n):
+                block[q] = seed[q]
+            return block, n, codes.shape[1] * 2.0**doublings, 1, mark
+        size = _join(key, size, codes[c], tops[c], slot)
+    values, tuples, total = size, 1, n
+    if values > most or n == a:
+        return block, n, float(values), 1, mark
+    early = 0
+    for r in range(half):
+        early = max(early, key[r] + 1)
+    expected = _in_all(values, early, doublings)
+    _gain(block, total, n - 1, -1, inside, open_, weight, gains)
+    while total < a:
+        best, best_merit, best_expected = -1, 0.0, 0.0
+        looked = inside.copy()
+        for _ in range(tried):
+            c = -1
+            for j in range(a):
+                if looked[j] or gains[j] == 0:
+                    continue
+                if c < 0 or gains[j] > gains[c] or (gains[j] == gains[c] and tops[j] < tops[c]):
+                    c = j
+            if c < 0:
+                break
+            looked[c] = True
+            if values * (np.int64(tops[c]) + 1) > len(slot):
+                continue
+            mark += 1
+            found, early = _distinct(key, codes[c], tops[c], stamp, mark, most, half)
+            if found > most:
+                continue
+            after = _in_all(found, early, doublings)
+            price = costs[0] * (after - expected) + costs[1] * (after * (tuples + gains[c]) - expected * tuples)
+            if price >= gains[c] * worth:
+                continue
+            merit = gains[c] / max(price, 1.0)
+            if best < 0 or merit > best_merit:
+                best, best_merit, best_expected = c, merit, after
+        if best < 0:
+            break
+        values = _join(key, values, codes[best], tops[best], slot)
+        expected = best_expected
+        tuples += gains[best]
+        inside[best] = True
+        if n >= 2:
+            _gain(block, total, n - 2, best, inside, open_, weight, gains)
+        block[total] = best
+        total += 1
+    return block, total, expected, tuples, mark
+
+
+@kernel
+def close(block, open_, weight, taken):
+    """Mark the open tuples of the ascending columns `block` as covered; their numbers go to `taken`. Returns how many."""
+    n = weight.shape[1]
+    chosen = np.arange(n)
+    found = 0
+    while True:
+        number = len(open_) - 1
+        for i in range(n):
+            number -= weight[block[chosen[i]], i]
+        if open_[number]:
+            open_[number] = 0
+            taken[found] = number
+            found += 1
+        if not _next(chosen, n, len(block)):
+            return found

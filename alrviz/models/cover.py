@@ -1,0 +1,91 @@
+"""A cover made: what a plan becomes on rows.
+
+    rows --join--> keys, one a block, and one row that shows each joint value
+    joint values of training rows --> seen cells --> index
+    joint values x index --> links: the rows of the cell table that add up to a joint value
+
+Rows that are only watched (held out) join the joint values, never the seen cells.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
+from alrviz.models.joint import Codes, join
+from alrviz.models.plan import Plan
+from alrviz.models.space import CellSpace
+from alrviz.passes.blocks import Blocks
+from alrviz.passes.room import Floats, empty
+from alrviz.passes.rows import Rows
+from alrviz.stop import NEVER, StopToken
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """A plan carried out on rows.
+
+    Attributes:
+        plan: the blocks.
+        index: the seen cells.
+        blocks: what ties joint values to the cell table.
+        levels_seen: (a,) levels that training rows of positive weight have, at least 1 of each column.
+    """
+
+    plan: Plan
+    index: CellIndex
+    blocks: Blocks
+    levels_seen: NDArray[np.int64]
+
+    def scores(
+        self, rows: Rows, phi: Floats, bias: Floats, unseen: Unseen | None = None, stop: StopToken = NEVER
+    ) -> Floats:
+        """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and b (C,)."""
+        cells = cell_table(self.index.n_rows, self.index.space.n_tuples, rows.padded, unseen)
+        cells[2 * self.index.space.n_tuples :, : rows.n_classes] = phi
+        table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded), rows.n_jobs, stop)
+        return rows.forward(self.blocks, table, bias, stop=stop)
+
+
+def cover_rows(
+    plan: Plan,
+    space: CellSpace,
+    codes: Sequence[Codes],
+    live: NDArray[np.bool_],
+    n_jobs: int = 1,
+    stop: StopToken = NEVER,
+) -> tuple[Cover, list[Codes]]:
+    """Carry out `plan` on training rows, the first of `codes`, and on rows that are only watched, the others.
+
+    `live` are the training rows of positive weight: only they make cells seen. Returns the cover and the keys of each.
+    """
+    together = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
+    joined = join(plan.blocks, together, space.levels, n_jobs, stop)
+    lived = [_lived(key, shown, live) for key, shown in zip(joined.keys, joined.shown, strict=True)]
+    index = index_cells(space, plan.blocks, together, lived, n_jobs, stop)
+    blocks = index.links(together, plan.blocks, joined.shown, n_jobs, stop)
+    edges = np.cumsum([0] + [part.shape[1] for part in codes])
+    keys = [joined.keys] if len(codes) == 1 else [
+        np.ascontiguousarray(joined.keys[:, low:high]) for low, high in pairwise(edges)
+    ]  # fmt: skip
+    return Cover(plan, index, blocks, _levels_seen(codes[0], live, space.levels)), keys
+
+
+def _levels_seen(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    seen = []
+    for column, top in zip(codes, levels, strict=True):
+        occurs = np.bincount(column if live.all() else column[live], minlength=top)[:top] > 0
+        seen.append(max(1, int(occurs.sum())))
+    return np.array(seen)
+
+
+def _lived(key: Codes, shown: NDArray[np.int64], live: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Those of the rows `shown` whose joint value some live row has."""
+    if live.all():
+        return shown[shown < len(live)]
+    lives = np.zeros(len(shown), bool)
+    lives[key[: len(live)][live]] = True
+    return shown[lives]

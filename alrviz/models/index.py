@@ -1,0 +1,186 @@
+"""The index of seen cells: from codes to the rows of the cell table, in O(1) a tuple.
+
+    cell table (2T + S, W):  row t for cells of tuple t that no training row has, T + t for rows without a level in it,
+    then the S seen cells
+
+Only cells that occur are stored, so that 10^5 levels a column cost no more than the rows that have them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import cells as cell_kernels
+from alrviz.kernels import joint as joint_kernels
+from alrviz.models.joint import Codes
+from alrviz.models.plan import Block
+from alrviz.models.space import CellSpace
+from alrviz.passes.blocks import Blocks
+from alrviz.passes.room import Floats, zeros
+from alrviz.passes.threads import share
+from alrviz.stop import NEVER, StopToken
+
+# A tuple's cells are marked in a table of so many bytes while they are few, and sorted beyond.
+_STAMPS = 2**22
+# A tuple whose possible cells are at most so many times its seen ones has a slot for each: what hashing would take.
+_DENSE = 16
+# Look-ups of the plain path in one call of a kernel: about 10 ms.
+_LOOKUPS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CellIndex:
+    """Where a row's cells lie in the cell table: see kernels/cells.py.
+
+    Attributes:
+        space: The cell space.
+        begin: (T + 1,) int64, where each tuple's seen cells begin.
+        local: (S,) int64, the seen cells, each counted within its tuple, ascending.
+    """
+
+    space: CellSpace
+    begin: NDArray[np.int64]
+    local: NDArray[np.int64]
+    where: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    held: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, space: CellSpace, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex":
+        """Index the seen cells `local`, those of tuple t from begin[t] to begin[t + 1]."""
+        number = np.diff(begin)
+        dense = space.cards <= _DENSE * number + 64
+        room = 2 ** np.ceil(np.log2(np.maximum(2 * number, 2))).astype(np.int64)
+        size = np.where(dense, space.cards, room)
+        where = np.concatenate([[0], np.cumsum(size)])
+        hashed = np.concatenate([[0], np.cumsum(np.where(dense, 0, room))])
+        index = cls(
+            space, begin, local, where[:-1].copy(), np.where(dense, -1, room - 1), where[:-1] - hashed[:-1],
+            np.full(where[-1], -1, np.int32), np.empty(hashed[-1], np.int64),
+        )  # fmt: skip
+        cell_kernels.fill_index(local, begin, index.where, index.mask, index.shift, index.slots, index.held)
+        return index
+
+    @classmethod
+    def of_seen(cls, space: CellSpace, seen: NDArray[np.int64]) -> "CellIndex":
+        """Index the cells numbered `seen` in the cell space, ascending."""
+        begin = np.searchsorted(seen, np.append(space.first, space.n_cells))
+        return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the cell table, 2T + S."""
+        return 2 * self.space.n_tuples + len(self.local)
+
+    @property
+    def seen(self) -> NDArray[np.int64]:
+        """(S,) the seen cells as the cell space numbers them, ascending."""
+        return self.local + np.repeat(self.space.first, np.diff(self.begin))
+
+    def locate(self, codes: Codes, begin: int, end: int) -> NDArray[np.uint32]:
+        """Return (end - begin, T): the rows of the cell table that rows begin..end of the codes add up."""
+        out = np.empty((end - begin, self.space.n_tuples), np.uint32)
+        cell_kernels.locate(codes, begin, end, *self._where(), out)
+        return out
+
+    def score(self, codes: Codes, cells: Floats, bias: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
+        """Return the scores (N, C) of codes (a, N): the plain path, tuple by tuple, for `cells` (2T + S, C)."""
+        n = codes.shape[1]
+        z = np.empty((n, len(bias)))
+        chunk = max(16, _LOOKUPS // max(1, self.space.n_tuples))
+        where = self._where()
+
+        def part(k: int) -> None:
+            stop.check()
+            cell_kernels.score(codes, k * chunk, min(n, (k + 1) * chunk), *where, cells, bias, z)
+
+        share(part, -(-n // chunk), n_jobs)
+        return z
+
+    def links(
+        self,
+        codes: Codes,
+        blocks: Sequence[Block],
+        shown: Sequence[NDArray[np.int64]],
+        n_jobs: int = 1,
+        stop: StopToken = NEVER,
+    ) -> Blocks:
+        """Return what ties the joint values of `blocks` to the cell table; `shown` are rows of the codes."""
+        sizes = np.array([len(rows) for rows in shown], np.int64)
+        tuples = np.array([len(block.tuples) for block in blocks], np.int64)
+        first, at = (np.concatenate([[0], np.cumsum(size)]) for size in (sizes, sizes * tuples))
+        links = np.empty(at[-1], np.int32)
+
+        def one(b: int) -> None:
+            stop.check()
+            cell_kernels.link(codes, shown[b], blocks[b].tuples, *self._where(), links[at[b] : at[b + 1]])
+
+        share(one, len(blocks), n_jobs)
+        return Blocks(first, at, links, self.n_rows)
+
+    def _where(self) -> tuple[Any, ...]:
+        space = self.space
+        return (
+            space.tuples, space.strides, space.levels, self.where, self.mask, self.shift, self.slots, self.held
+        )  # fmt: skip
+
+
+def index_cells(
+    space: CellSpace,
+    blocks: Sequence[Block],
+    codes: Codes,
+    shown: Sequence[NDArray[np.int64]],
+    n_jobs: int = 1,
+    stop: StopToken = NEVER,
+) -> CellIndex:
+    """Return the index of the cells that the rows `shown` (of each block, all its joint values) lie in."""
+    found: list[Any] = [None] * len(blocks)
+
+    def one(b: int) -> None:
+        stop.check()
+        tuples, rows = blocks[b].tuples, shown[b]
+        room = np.minimum(space.cards[tuples], len(rows)).sum()
+        stamp = np.zeros(min(_STAMPS, 8 * len(rows) + 64), np.uint8)
+        counts, out = np.empty(len(tuples), np.int64), np.empty(room, np.int64)
+        joint_kernels.distinct_cells(
+            codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, stamp, counts, out
+        )
+        found[b] = counts, out[: counts.sum()].copy()
+
+    share(one, len(blocks), n_jobs)
+    number = np.empty(space.n_tuples, np.int64)
+    for block, (counts, _) in zip(blocks, found, strict=True):
+        number[block.tuples] = counts
+    begin = np.concatenate([[0], np.cumsum(number)])
+    local = np.empty(begin[-1], np.int64)
+    for block, (counts, cells) in zip(blocks, found, strict=True):
+        target = np.repeat(begin[block.tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
+        local[target] = cells
+    return CellIndex.of(space, begin, local)
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """phi (T, C) of the cells of a tuple that no training row has.
+
+    `known_only`: a row without a level in one of the columns (a skipped missing value) still gets 0.
+    """
+
+    phi: Floats
+    known_only: bool = False
+
+
+def cell_table(n_rows: int, n_tuples: int, padded: int, unseen: Unseen | None) -> Floats:
+    """Return a cell table (2T + S, W) with what unseen cells add, and 0 for the seen ones."""
+    table = zeros(n_rows, padded)
+    if unseen is not None:
+        classes = unseen.phi.shape[1]
+        table[:n_tuples, :classes] = unseen.phi
+        if not unseen.known_only:
+            table[n_tuples : 2 * n_tuples, :classes] = unseen.phi
+    return table
