@@ -58,6 +58,7 @@ class Opening(param.Parameterized):
         self._before = Source()  # of `dataset`, while another table is pending
         self._claim: Claim | None = None
         self.on_wake: Callable[[], None] = lambda: None
+        self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
 
     @property
     def upload(self) -> Upload | None:
@@ -89,6 +90,7 @@ class Opening(param.Parameterized):
             return
         if name == FIRST_DEMO and rows is None:
             rows = FIRST_ROWS
+        self.asked = (name, rows)
         seed, changed = self.seed, dict(kinds or {})
 
         def work(stop: StopToken) -> "Dataset":

@@ -14,7 +14,7 @@ MOST_RACERS = 6
 # themselves.
 STEPS = 1000
 ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-FIRST_ALPHA = 0.1  # where a question needs a pull and none was chosen
+PULL = 0.1  # alpha where a question needs a pull and none was chosen
 
 Racers = tuple[tuple[str, dict[str, Any]], ...]
 
@@ -100,7 +100,7 @@ def recipes_of(
     """The racers of a question; orders above the number of columns are left out."""
     asked = QUESTIONS.get(question) or QUESTIONS[FIRST]
     order = min(order, columns)
-    alpha = alpha or (FIRST_ALPHA if asked.pulls else 0.0)
+    alpha = alpha or (PULL if asked.pulls else 0.0)
     common: dict[str, Any] = {"alpha": alpha, "penalty": "phi", "max_iter": STEPS, "start": "zero", "solver": "lbfgs"}
     found = [
         Recipe(family, seed=seed, **{**common, "order": order, **params}) for family, params in asked.racers(order)

@@ -31,6 +31,9 @@ HEARD = """
 label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 """
 
+# Buttons of a group whose words are to be read from afar.
+WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
+
 
 def safe(text: object, longest: int = 300) -> str:
     """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import panel as pn
 import panel_material_ui as pmui
 
 ECHO = 3.0  # seconds in which a slider's value that was set here and comes back is not the reader's
@@ -47,7 +48,7 @@ class Transport:
         )
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own
-        self.panel = pmui.Row(
+        self.panel = pn.Row(
             self.run, self.back, self.step, self.stop, self.slider, sizing_mode="stretch_width", margin=0
         )
 

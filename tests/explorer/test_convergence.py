@@ -41,7 +41,7 @@ def until(page, condition, seconds=60):
 
 def ended(page):
     race = page.race_view.race
-    return not getattr(race, "recorded", False) and race.ended and not page.race_view.running
+    return not getattr(race, "recorded", False) and race.ended and not page.race_view.player.playing
 
 
 def test_first_screen_is_recorded_and_then_live():
@@ -54,8 +54,8 @@ def test_first_screen_is_recorded_and_then_live():
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
     assert "faster by" in view.sentence.object
-    assert view.race.runs[0].trace[-1].index == int(view._watched.at(view._watched.racers[0], "index"))
-    assert "parameters" in page._price.object
+    assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
+    assert "parameters" in page.pricing.pane.object
     assert page.session.entry.owner == page.session.owner
 
 
@@ -82,17 +82,17 @@ def test_controls_choose_racers_and_mark_the_picture_as_outdated():
     page = open_page("?data=monks-1&q=start")
     until(page, lambda: page.race_view.race is not None and ended(page))
     assert not page.race_view.outdated
-    page._order.value = 1
+    page.controls.order.value = 1
     assert [recipe.params["order"] for recipe in page.recipes] == [1] * 4
     assert page.race_view.outdated
     assert "outdated" in page.race_view.status.object
-    page._order.value = 2
+    page.controls.order.value = 2
     assert not page.race_view.outdated
-    page._question.value = "pull"
-    assert page.alpha > 0
-    assert 0.0 not in page._alpha.options.values()
-    page._question.value = "orders"
-    assert not page._order.visible
+    page.controls.question.value = "pull"
+    assert page.choice.alpha > 0
+    assert 0.0 not in page.controls.alpha.options.values()
+    page.controls.question.value = "orders"
+    assert not page.controls.order.visible
     link = read_link(page.session.link)
     assert link.question == "orders"
     assert link.recipes == page.recipes
@@ -107,7 +107,7 @@ def test_a_racers_settings_hide_what_has_no_effect():
     assert not fields["center"].visible
     assert set(fields["scale"].options.values()) == {"theta", "theta-gamma"}
     fields["alpha"].value = 0.5
-    assert page.question == OWN
+    assert page.choice.question == OWN
     assert page.recipes[1].params["alpha"] == 0.5
     assert fields["center"].visible
     assert set(fields["center"].options.values()) == {0, 1, "anje"}
@@ -179,9 +179,9 @@ def test_recipe_code_makes_the_recipe():
 def test_why_is_drawn_when_it_is_unfolded():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.dataset is not None)
-    page._why.open = True
-    until(page, lambda: page._why_pane.object is not None)
-    assert {"lr", "alr", "diagonal"} <= {r.name for r in page._why_pane.object.renderers}
+    page.why.part.open = True
+    until(page, lambda: page.why.picture.object is not None)
+    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.why.picture.object.renderers}
 
 
 def test_texts_are_html_without_leftovers():
@@ -217,21 +217,21 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     before = page.session.entry
     assert before.threads == available_threads()
     before.keep = True
-    page._order.value = 1
+    page.controls.order.value = 1
     page.race_view.press_run()
     assert page.session.entry is before
-    assert "pricing" in page._price.object
+    assert "pricing" in page.pricing.pane.object
     until(page, lambda: page.session.entry is not before and ended(page))
     assert page.session.entry.bytes > 0
     made = page.session.entry
     refused = [("alr", Price(10, 10, 10, 0.1, 5, "it needs more memory"))]
-    monkeypatch.setattr("alrviz.explorer.convergence.priced", lambda *_: refused)
-    page._order.value = 2
-    assert not page.refused
+    monkeypatch.setattr("alrviz.explorer.pricing.priced", lambda *_: refused)
+    page.controls.order.value = 2
+    assert not page.pricing.refused
     page.race_view.press_run()
-    until(page, lambda: page.session.problem is not None if page._priced else False)
+    until(page, lambda: page.session.problem is not None if page.pricing.known else False)
     assert str(page.session.problem) == "alr is refused: it needs more memory"
     assert page.session.entry is made
     monkeypatch.undo()
-    page._order.value = 1
-    assert not page.refused
+    page.controls.order.value = 1
+    assert not page.pricing.refused

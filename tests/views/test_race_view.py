@@ -43,7 +43,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     race.end()
     pump(view, 60)
     assert len(drawn(view)) == 40
-    assert not view.running
+    assert not view.player.playing
     assert "faster by" in view.sentence.object
     assert "<td>" in view.side.object
     np.testing.assert_allclose(drawn(view)[-1], race.runs[0].trace[-1].nll / 10)
@@ -65,7 +65,7 @@ def test_a_race_over_in_a_blink_is_shown_little_by_little_and_racers_stay_level(
     assert (steps >= 0).all()
     assert max(steps) <= 10
     assert min(steps[steps > 0]) >= min(LEAST, 1)
-    assert view.running
+    assert view.player.playing
 
 
 def test_stop_shows_what_there_is_and_nothing_after():
@@ -77,7 +77,7 @@ def test_stop_shows_what_there_is_and_nothing_after():
     view.press_stop()
     assert race.calls[-1] == "stop"
     assert "Stopped by you" in view.sentence.object
-    assert view._phase_words() == "stopped"
+    assert view.player.word == "stopped"
     before = len(drawn(view))
     assert before == 50
     race.take(5)
@@ -97,7 +97,7 @@ def test_stop_of_a_race_that_has_ended_but_is_still_shown_shows_all_of_it():
     assert not view.transport.stop.disabled
     view.press_stop()
     assert len(drawn(view)) == 100
-    assert view._phase_words() == "stopped"
+    assert view.player.word == "stopped"
     assert view.transport.stop.disabled
 
 
@@ -138,7 +138,7 @@ def test_scrubbing_a_race_that_runs_pauses_it():
     view.transport.slider.value = 3
     assert race.calls[-1] == "pause"
     assert len(drawn(view)) == 4
-    assert not view.running
+    assert not view.player.playing
 
 
 def test_points_are_streamed_not_sent_again():
@@ -177,8 +177,8 @@ def test_measure_and_axis_are_one_click_apart():
 
 def test_gap_is_hidden_when_objectives_differ():
     same, other = view_of(ByHand()), view_of(ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", order=2, alpha=0)))
-    assert "gap" in same._measures.options.values()
-    assert "gap" not in other._measures.options.values()
+    assert "gap" in same._measures.select.options.values()
+    assert "gap" not in other._measures.select.options.values()
     other = RaceView(ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0)), wake=lambda: None, measure="gap")
     assert other.measure == "nll"
 
@@ -197,7 +197,7 @@ def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
     assert view.measure == "nll"
     assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
     assert type(view.picture.pane.object.y_scale).__name__ == "LogScale"
-    assert "gap" not in view._measures.options.values()
+    assert "gap" not in view._measures.select.options.values()
     view.outdated = True
     view.press_stop()
     view.press_run()
@@ -225,7 +225,7 @@ def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
     view.press_run()
     race.take(6)
     pump(view, 8)
-    assert not view._watched.to_zero
+    assert not view.player.shown.to_zero
     race.end("separated")
     pump(view, 8)
     assert view.measure == "nll"
@@ -235,12 +235,12 @@ def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
 
 def scored_by(scores, monkeypatch):
     """A view at the end of its race, between two slow looks, whose held-out rows have just been scored by `scores`."""
-    monkeypatch.setattr("alrviz.views.race_view.heldout_losses", scores)
+    monkeypatch.setattr("alrviz.views.judging.heldout_losses", scores)
     race = ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
     race.take(30)
     race.end()
     view = view_of(race)
-    view._judged.join()
+    view._judging.thread.join()
     view._ticks = 0
     return view
 
@@ -331,7 +331,7 @@ def test_csv_has_its_origin_and_the_steps():
     race = ByHand()
     race.take(4)
     race.end()
-    text = view_of(race)._csv_file().getvalue().decode()
+    text = view_of(race)._csv()
     assert '# data hash: "0000' in text
     assert text.count("# recipe ") == 2
     frame = pd.read_csv(io.StringIO(text), comment="#")

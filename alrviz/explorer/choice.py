@@ -1,0 +1,63 @@
+"""Which racers are set, and the question, order and alpha they come from. Pure data: nothing here shows or runs."""
+
+from alrviz.explorer.questions import FIRST, OWN, PULL, QUESTIONS, recipes_of
+from alrviz.fitting.recipe import Recipe
+
+
+class Choice:
+    """The racers of a page.
+
+    Args:
+        question: slug of a question, or `OWN`; anything else is the first.
+        recipes: racers that were found; without any they are the question's.
+        seed: of their split, where they are the question's.
+    """
+
+    def __init__(self, question: str, recipes: tuple[Recipe, ...] = (), seed: int = 0):
+        self.question = question if question in (*QUESTIONS, OWN) else FIRST
+        self.order, self.alpha = 2, PULL if self._pulls else 0.0
+        self.recipes = recipes
+        if recipes:
+            self._read()
+        else:
+            self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed)
+
+    @property
+    def _pulls(self) -> bool:
+        return self.question in QUESTIONS and QUESTIONS[self.question].pulls
+
+    def _read(self) -> None:
+        """Set order, alpha and question to what the racers have."""
+        params = self.recipes[0].params
+        self.order = int(params.get("order", 2))
+        self.alpha = float(params.get("alpha", 0.0))
+        seed = self.recipes[0].seed
+        for slug in dict.fromkeys((self.question, *QUESTIONS)):
+            if slug != OWN and self.recipes == recipes_of(slug, order=self.order, alpha=self.alpha, seed=seed):
+                self.question = slug
+                return
+        self.question = OWN
+
+    @property
+    def is_first(self) -> bool:
+        """Whether these are the racers of the first screen."""
+        return self.recipes == recipes_of(FIRST, seed=self.recipes[0].seed)
+
+    def ask(self, columns: int, seed: int) -> None:
+        """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
+        self.order = min(self.order, columns)
+        if self.question == OWN:
+            changed = (recipe.replace(order=self.order, alpha=self.alpha) for recipe in self.recipes)
+            self.recipes = tuple(dict.fromkeys(changed))
+            return
+        if self._pulls and not self.alpha:
+            self.alpha = PULL
+        self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns)
+
+    def own(self, *recipes: Recipe) -> None:
+        """Set racers that the reader has put together."""
+        self.question, self.recipes = OWN, recipes
+
+    def reseed(self, seed: int) -> None:
+        """Give all racers this seed."""
+        self.recipes = tuple(r if r.seed == seed else r.replace(seed=seed) for r in self.recipes)

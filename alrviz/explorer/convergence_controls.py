@@ -1,0 +1,80 @@
+"""The controls above the picture: question, data, order, alpha, and the examples to try.
+
+They show what they are told and tell what was chosen; which racers follow from it is the page's business.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.explorer.glossary import explain
+from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
+from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
+
+_PILL = {"borderRadius": "16px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
+
+
+class Controls:
+    """The row of controls.
+
+    Args:
+        changed: called with "question", "data", "order" or "alpha" and what was chosen.
+        tried: called with the example that was chosen.
+    """
+
+    def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
+        self._changed = changed
+        self._setting = False
+        self.question = _select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 232)
+        self.data = _select("Data", {}, 176)
+        self.order = pmui.RadioButtonGroup(
+            options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
+            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self.alpha = _select("alpha", {f"{a:g}": a for a in ALPHAS}, 104, description=explain("alpha"))
+        for name in ("question", "data", "order", "alpha"):
+            getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
+        try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
+        self.panel = pn.Row(
+            self.question, self.data, self.order, self.alpha, pn.HSpacer(), try_it,
+            *(_pill(example, tried) for example in EXAMPLES), sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+        )  # fmt: skip
+
+    def _tell(self, name: str, value: Any) -> None:
+        if not self._setting:
+            self._changed(name, value)
+
+    def show(self, question: str, order: int, alpha: float, data: str, tables: Mapping[str, str]) -> None:
+        """Show what is set; `tables` are the data menu's entries. What has no effect on the question is hidden."""
+        asked = QUESTIONS.get(question)
+        self._setting = True
+        try:
+            own = {"My own racers": OWN} if question == OWN else {}
+            self.question.options = {of.words: slug for slug, of in QUESTIONS.items()} | own
+            self.question.value = question
+            self.question.description = asked.why if asked is not None else "Racers as you set them"
+            self.data.options = dict(tables)
+            self.data.value = data
+            self.order.visible = asked is None or asked.orders
+            self.order.value = order if order in (1, 2, 3) else None
+            alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
+            self.alpha.options = {f"{a:g}": a for a in alphas}
+            self.alpha.value = alpha
+        finally:
+            self._setting = False
+
+
+def _select(label: str, options: Any, width: int, **params: Any) -> Any:
+    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 12, 0, 0), **params)
+
+
+def _pill(example: Example, tried: Callable[[Example], None]) -> Any:
+    chip = pmui.Button(
+        label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
+        size="small", color="default", margin=(0, 0, 0, 6), sx=_PILL,
+    )  # fmt: skip
+    chip.on_click(lambda _: tried(example))
+    return chip

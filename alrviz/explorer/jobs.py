@@ -1,0 +1,51 @@
+"""The work of a page on threads: of every kind one at a time, the latest asked for."""
+
+from collections.abc import Callable
+from typing import Any
+
+from alrviz.explorer.loading import Loading
+from alrviz.explorer.session import Session
+from alrviz.stop import StopToken
+
+
+class Jobs:
+    """What a page waits for; its `pump` polls, its `close` closes.
+
+    Args:
+        session: told of errors that nobody else takes, and woken when something begins.
+    """
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._jobs: dict[str, Loading[Any]] = {}
+
+    def start(
+        self,
+        kind: str,
+        work: Callable[[StopToken], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`."""
+        self.cancel(kind)
+        self._jobs[kind] = Loading(work, kind, done, failed or self.failed)
+        self._session.wake()
+
+    def failed(self, error: Exception) -> None:
+        """Tell the visitor."""
+        self._session.problem = error
+
+    def cancel(self, kind: str) -> None:
+        """End the work of this kind, if there is any: nothing is handed over."""
+        if kind in self._jobs:
+            self._jobs.pop(kind).cancel()
+
+    def poll(self) -> bool:
+        """Hand over what has finished; returns whether there is more to wait for."""
+        waiting = [job.poll() for job in list(self._jobs.values())]
+        return any(waiting)
+
+    def close(self) -> None:
+        """End all of it."""
+        for kind in list(self._jobs):
+            self.cancel(kind)

@@ -1,0 +1,93 @@
+"""What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+
+from alrviz.explorer.convergence_words import price_html
+from alrviz.explorer.jobs import Jobs
+from alrviz.explorer.look import PANE_CSS
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+from alrviz.studies.names import short_names
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.fitting.price import Price
+
+_TYPICAL = 300  # iterations an estimate of the whole race counts on
+
+
+class Pricing:
+    """The price line of a page.
+
+    Args:
+        jobs: runs the work.
+        arrived: called when the price of what was asked last is known.
+        given_up: called when it cannot be known.
+    """
+
+    def __init__(self, jobs: Jobs, arrived: Callable[[], None], given_up: Callable[[], None]):
+        self._jobs, self._arrived, self._given_up = jobs, arrived, given_up
+        self._asked: Any = None
+        self.found: list[tuple[str, Price]] = []
+        self.refused = ""  # why a racer cannot be paid for
+        self.pane = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 8))
+
+    @property
+    def known(self) -> bool:
+        """Whether the price of what was asked last is known."""
+        return bool(self.found)
+
+    @property
+    def bytes(self) -> int:
+        """What all racers take together."""
+        return sum(price.bytes for _, price in self.found)
+
+    @property
+    def seconds(self) -> float:
+        """What a typical race of them takes."""
+        return _TYPICAL * sum(price.seconds_per_pass or 0.0 for _, price in self.found)
+
+    def ask(self, dataset: "Dataset", recipes: tuple[Recipe, ...]) -> bool:
+        """Price the racers on this table; returns whether that was not asked already."""
+        if self._asked == (dataset.hash, recipes):
+            return False
+        self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
+        self.say("pricing …")
+        self._jobs.start("price", lambda stop: priced(dataset, recipes, stop), self._take, self._fail)
+        return True
+
+    def say(self, words: str) -> None:
+        """Show words of our own in place of the price."""
+        self.pane.object = f"<span class='quiet'>{words}</span>"
+
+    def _take(self, found: "list[tuple[str, Price]]") -> None:
+        self.found = found
+        self.pane.object, _ = price_html(found)
+        self.refused = next((f"{name} is refused: {price.refused}" for name, price in found if price.refused), "")
+        self._arrived()
+
+    def _fail(self, error: Exception) -> None:
+        self.pane.object, self._asked = "", None  # Run asks again
+        self._given_up()
+        self._jobs.failed(error)
+
+
+def priced(dataset: "Dataset", recipes: tuple[Recipe, ...], stop: StopToken) -> "list[tuple[str, Price]]":
+    """Price every racer on its own encoding, and compile what the race will need."""
+    from alrviz.fitting.prepare import prepare
+    from alrviz.fitting.price import price_of
+    from alrviz.passes.warm import warm_for
+
+    found = []
+    for name, recipe in zip(short_names(recipes), recipes, strict=True):
+        prepared = prepare(dataset, recipe, stop=stop)
+        plan = partial(prepared.plan, recipe.params["order"], stop)
+        price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, planned=plan)
+        found.append((name, price))
+        stop.check()
+        warm_for(prepared.encoded.n_classes)
+    return found

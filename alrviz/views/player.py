@@ -1,0 +1,257 @@
+"""Which race is shown and how far: what Run, Step, Back, Stop and the slider do to it, and what a tick of time does.
+
+Nothing here touches Panel. `shown` is what the picture draws; `coming` is a race that was started and takes its place
+as soon as it has points, so that the old picture stays until there is another. While `playing`, the place shown follows
+the race, and goes on after the race itself has ended, until all of it was shown.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from alrviz.views.style import safe
+from alrviz.views.watched import Watched
+
+
+class Player:
+    """The place of a reader in a race.
+
+    Args:
+        again: makes the race to run next when Run or Step finds none to go on with; returns None where there is none,
+            or none yet: `press_again` repeats the press then.
+    """
+
+    def __init__(self, again: Callable[[], Any]):
+        self._again = again
+        self.shown: Watched | None = None
+        self.coming: Watched | None = None
+        self.playing = False
+        self.outdated = False  # whether settings have changed since the race shown was made
+        self._stepping = -1  # the iteration to show once it was computed
+        self._halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
+        self._settling = False  # whether a race that was paused here may still end its present step
+        self._unmet: Callable[[], None] | None = None
+
+    # -- which race ---------------------------------------------------------------------------------------------------
+
+    @property
+    def watched(self) -> Watched | None:
+        """The race that the buttons move."""
+        return self.coming or self.shown
+
+    @property
+    def race(self) -> Any:
+        """The same, as `alrviz.race` made it."""
+        return None if self.watched is None else self.watched.race
+
+    @property
+    def read_only(self) -> bool:
+        """Whether another visitor owns it."""
+        return bool(getattr(self.race, "read_only", False))
+
+    def take_up(self, race: Any, *, fresh: bool = False) -> bool:
+        """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
+        watched = Watched(race)
+        self.coming, self._stepping, self._halted, self._settling, self.outdated = None, -1, False, False, False
+        if fresh and self.shown is not None:
+            self.coming = watched
+            return False
+        watched.pull()
+        watched.move(watched.last)
+        self.playing = not race.ended and (race.phase in ("preparing", "running") or waits(race))
+        self.shown = watched
+        return True
+
+    # -- buttons ------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run or pause; where there is no race to go on with, a fresh one is started."""
+        self._halted = False
+        race = self.race
+        if self.playing:
+            self._pause()
+        elif race is None or self.outdated or self._finished:
+            if (fresh := self._fresh(self.run)) is not None:
+                self.playing = True
+                fresh.start()
+        else:
+            self.playing = True
+            if not race.ended:
+                race.start() if race.phase == "waiting" else race.resume()
+
+    def step(self) -> None:
+        """Show one iteration more; if it does not exist yet, have it computed."""
+        self._halted = False
+        if (self.race is None or self.outdated) and self._fresh(self.step) is None:
+            return
+        watched = self.watched
+        assert watched is not None
+        self._pause()
+        watched.pull()
+        if watched.head < watched.last:
+            watched.move(watched.head + 1)
+        elif not watched.race.ended:
+            self._stepping, self._settling = watched.last + 1, True
+            watched.race.step()
+
+    def scrub(self, iteration: int) -> None:
+        """Show the race as it was at an iteration; a race that runs is paused."""
+        self._halted = False
+        if self.shown is None:
+            return
+        self._pause()
+        self.shown.move(iteration)
+
+    def stop(self) -> None:
+        """Stop: what was computed is shown, and no later point appears; what Run waited for is given up."""
+        watched, waited = self.watched, self._unmet is not None
+        self._unmet = None
+        if watched is None:
+            return
+        self._halted = waited or (self.playing and watched.race.ended)
+        self.playing, self._stepping = False, -1
+        watched.race.stop()
+        watched.pull()
+        watched.move(watched.last)
+        self.shown, self.coming = watched, None
+
+    def press_again(self) -> None:
+        """Repeat the press that found no race yet."""
+        press, self._unmet = self._unmet, None
+        if press is not None:
+            press()
+
+    def give_up(self) -> None:
+        """Forget the press that found no race yet."""
+        self._unmet = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a press found no race yet and may be repeated."""
+        return self._unmet is not None
+
+    def _fresh(self, press: Callable[[], None]) -> Any:
+        self._unmet = press
+        fresh = self._again()
+        if fresh is not None:
+            self._unmet = None
+            self.take_up(fresh, fresh=True)
+        return fresh
+
+    def _pause(self) -> None:
+        if self.playing and not self.race.ended:
+            self._settling = True
+            self.race.pause()
+        self.playing = False
+
+    @property
+    def _finished(self) -> bool:
+        return (
+            self.coming is None and self.shown is not None and self.shown.shown and self.shown.head >= self.shown.last
+        )
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+
+    def arrived(self) -> bool:
+        """Whether the race that was coming has points (or has ended without any) and is shown from now on."""
+        coming = self.coming
+        if coming is None:
+            return False
+        coming.pull()
+        if not ((coming.begun and coming.last >= 0) or coming.race.ended):
+            return False
+        self.shown, self.coming = coming, None
+        return True
+
+    def advance(self) -> bool:
+        """One tick: read what is new and follow it; returns whether the picture has to be drawn again."""
+        watched = self.shown
+        if watched is None:
+            return False
+        new = watched.pull()
+        if self.coming is not None:
+            return bool(new)
+        self._follow_others(watched, new)
+        moved = False
+        if self.playing:
+            moved = watched.follow()
+        elif 0 <= self._stepping <= watched.last:
+            watched.move(self._stepping)
+            moved, self._stepping = True, -1
+        if self.playing and watched.shown:
+            watched.pull()  # its outcome may have come after the look above, and nothing looks again
+            self.playing = False
+            moved = True
+        return moved or bool(new)
+
+    def _follow_others(self, watched: Watched, new: int) -> None:
+        """A race that another page of its owner resumed, or that its owner runs, is followed here too."""
+        if watched.race.phase == "paused":
+            self._settling = False
+        at_end = watched.head >= watched.last - new
+        if new and not self._settling and (self.read_only or (watched.race.phase == "running" and at_end)):
+            self.playing = True
+
+    @property
+    def alive(self) -> bool:
+        """Whether a tick may bring something; a race that rests may be resumed in another page of its owner."""
+        return self.race is not None and (self.coming is not None or self.playing or not self.race.ended)
+
+    # -- words and buttons that may be pressed ------------------------------------------------------------------------
+
+    @property
+    def word(self) -> str:
+        """What the race is doing, as HTML of a word or two."""
+        race = self.race
+        if race is None:
+            return ""
+        if self.coming is not None:
+            return f"{self._old}{_activity(race) or 'getting ready &hellip;'}"
+        if self.outdated:
+            return f"{'stopped; ' if self._halted else ''}<b class='bad'>outdated: press Run</b>"
+        if self.read_only:
+            return "read-only link"
+        if recorded(race):
+            return "<b>recorded earlier</b>"
+        if race.ended and not self.playing:
+            stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
+            return "stopped" if stopped or self._halted else "ended"
+        if race.phase in ("waiting", "preparing"):
+            return _activity(race)
+        return "running" if self.playing else "paused"
+
+    @property
+    def _old(self) -> str:
+        """What is still drawn while another race comes."""
+        assert self.shown is not None
+        return "<b>recorded earlier</b> &middot; " if recorded(self.shown.race) else "earlier race &middot; "
+
+    @property
+    def buttons(self) -> dict[str, Any]:
+        """What `Transport.show` needs to know; a race that is coming has no iteration yet, whatever is still drawn."""
+        race, watched = self.race, self.watched
+        if race is None or watched is None:
+            return {"running": False, "head": 0, "last": 0, "may_run": True, "may_step": True, "may_stop": self.waits}
+        fixed = self.read_only
+        under_way = not race.ended and (race.phase != "waiting" or waits(race))
+        return {
+            "running": self.playing and not fixed,
+            "head": watched.head,
+            "last": watched.last if self.playing or race.ended else max(watched.seen, watched.last),
+            "may_run": not fixed,
+            "may_step": not fixed and (not race.ended or watched.head < watched.last or self.outdated),
+            "may_stop": not fixed and (self.playing or under_way or self.waits),
+        }
+
+
+def waits(race: Any) -> bool:
+    """Whether it stands in a queue."""
+    return race.phase == "waiting" and str(race.activity).startswith("waiting")
+
+
+def recorded(race: Any) -> bool:
+    """Whether it was computed earlier and read from a file."""
+    return bool(getattr(race, "recorded", False))
+
+
+def _activity(race: Any) -> str:
+    return safe(race.activity) + (" &hellip;" if race.activity else "")

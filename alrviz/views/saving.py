@@ -1,0 +1,54 @@
+"""Buttons that save a picture as PNG or SVG, and its numbers as CSV."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import panel_material_ui as pmui
+
+# The figure is found by its name in whichever document holds it: a page may show several.
+_SAVE = """
+const {name, kind, file} = {name: %r, kind: %r, file: %r};
+for (const doc of Bokeh.documents) {
+  const model = doc.get_model_by_name(name);
+  const view = model && Bokeh.index.find_one(model);
+  if (!view) continue;
+  view.export(kind).to_blob().then((blob) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = file + "." + kind;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+  break;
+}
+"""
+
+
+def save_buttons(figure: str, file: str, what: str, numbers: Callable[[], str], told: str) -> list[Any]:
+    """Return the buttons PNG, SVG and CSV.
+
+    figure: the name of the Bokeh figure. file: the name of what is saved, without its ending. what: the picture in
+    words ("the picture of the race"). numbers: makes the text of the CSV when it is asked for. told: what it holds.
+    """
+    buttons = []
+    for kind in ("png", "svg"):
+        hint = f"{kind.upper()}: save {what}"
+        button = pmui.Button(label=kind.upper(), variant="text", size="small", description=hint, margin=0)
+        button.js_on_click(code=_SAVE % (figure, kind, file))
+        buttons.append(button)
+    return [*buttons, csv_button(f"{file}.csv", numbers, told)]
+
+
+def csv_button(filename: str, numbers: Callable[[], str], told: str) -> Any:
+    """Return the button that saves what `numbers` returns; `told` says what that is."""
+    button = pmui.FileDownload(
+        callback=lambda: io.BytesIO(numbers().encode()),
+        filename=filename,
+        label="CSV",
+        size="small",
+        description=f"CSV: save {told}",
+        margin=0,
+    )
+    button.variant = "text"  # given to the constructor it is taken for two styles at once, with a warning
+    return button
