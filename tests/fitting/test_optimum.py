@@ -1,7 +1,8 @@
 """One objective whatever the metric: with the penalty on phi every family and every start ends at the same F.
 
 F is strongly convex in phi with modulus 2 alpha, so F - F* <= |dF/dphi|^2 / (4 alpha): a fit can say by itself how
-near it is. Each is run until that bound is 1e-8 F; then no two may differ by more than 1e-8.
+near it is. Each is run until that bound is 1e-8 F and no slope in phi is above 1e-9 N; then no two may differ by more
+than 1e-8. (The slopes alone are not enough: on waveform at n = 2 they left F 1e-7 apart.)
 """
 
 import math
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from alrviz import load_demo
+from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -19,6 +21,7 @@ from tests.oracles.tables import naive_anje
 
 ALPHA = 1e-3
 NEAR = 1e-8
+LEAST_SLOPE = 1e-9
 RACERS = {
     "lr": ("lr", {}),
     "lr from anje": ("lr", {"start": "anje"}),
@@ -35,31 +38,40 @@ RACERS = {
 MOST_STEPS = 60_000
 
 
+def slopes(run):
+    """dF/dphi at the latest step."""
+    gradient, scale = run.state.point.gradient, run.scale
+    return np.divide(gradient, scale, out=np.zeros_like(scale), where=scale != 0)
+
+
 def gap(run):
     """The bound on (F - F*) / F at the latest step."""
-    point, scale = run.state.point, run.scale
-    slope = np.divide(point.gradient, scale, out=np.zeros_like(scale), where=scale != 0)
-    return math.fsum((slope**2).ravel()) / (4 * ALPHA) / point.objective
+    return math.fsum((slopes(run) ** 2).ravel()) / (4 * ALPHA) / run.state.point.objective
 
 
-def to_the_end(dataset, order, racer, **settings):
-    """Run one racer until its gap is below NEAR; return the run."""
+def there(run):
+    return gap(run) <= NEAR and np.abs(slopes(run)).max() <= LEAST_SLOPE * run.trace.rows
+
+
+def to_the_end(dataset, order, racer, solver="tron"):
+    """Run one racer until it is there; return the run."""
     family, params = RACERS[racer]
+    solver = "lbfgs" if racer == "adaptive" else solver  # tron has a metric of its own
     recipe = Recipe(
-        family, order=order, alpha=ALPHA, penalty="phi", holdout=0, solver="lbfgs", max_iter=MOST_STEPS, tol=0.0,
-        **{"memory": 30, **params, **settings},
+        family, order=order, alpha=ALPHA, penalty="phi", holdout=0, solver=solver, max_iter=MOST_STEPS, tol=0.0,
+        memory=30, **params,
     )  # fmt: skip
     run = Run(dataset, recipe, n_jobs=1)
     for _ in run.steps():
-        if gap(run) <= NEAR:
+        if there(run):
             break
     return run
 
 
-def agree(dataset, order, racers=RACERS):
-    runs = {racer: to_the_end(dataset, order, racer) for racer in racers}
+def agree(dataset, order, racers=RACERS, solver="tron"):
+    runs = {racer: to_the_end(dataset, order, racer, solver) for racer in racers}
     for racer, run in runs.items():
-        assert gap(run) <= NEAR, f"{racer} ended early: {run.outcome}"
+        assert there(run), f"{racer} ended early: {run.outcome}"
     values = [run.trace[-1].objective for run in runs.values()]
     assert max(values) - min(values) <= NEAR * min(values)
     assert max(values) != min(values), "the racers must have come by different ways"
@@ -76,19 +88,49 @@ def varying(name, rows=None):
 
 @pytest.mark.parametrize(("name", "rows"), [("xor", 200), ("skewed", 150)])
 def test_families_and_starts_share_one_optimum(name, rows):
-    runs = agree(load_demo(name, rows), 1)
+    runs = agree(load_demo(name, rows), 1, solver="lbfgs")
     for run in runs.values():
         assert (run.scale != 0).all()
 
 
-@pytest.mark.slow(reason="each family takes hundreds to thousands of steps to 1e-8 at alpha 1e-3")
-@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", ["led", "waveform", "skewed"])
-def test_families_and_starts_share_one_optimum_at_full_size(name, order):
-    agree(varying(name), order)
+def test_families_and_starts_share_one_optimum_at_full_size(name):
+    agree(varying(name), 1)
 
 
-@pytest.mark.slow(reason="waveform at order 1, every family to 1e-8")
+@pytest.mark.slow(reason="a trust region takes up to 16,000 passes at alpha 1e-3, L-BFGS in the adaptive metric more")
+@pytest.mark.parametrize("name", ["led", "waveform", "skewed"])
+def test_families_and_starts_share_one_optimum_at_full_size_and_order_two(name):
+    agree(varying(name), 2)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_without_a_penalty_they_share_the_least_nll_where_there_is_one(order):
+    """Every distinct row occurs with every class: whatever a model gives to one class it takes from another."""
+    rng = np.random.default_rng(order)
+    codes = np.stack([column.ravel() for column in np.meshgrid(range(3), range(2), range(4), indexing="ij")])
+    times = rng.integers(1, 30, (codes.shape[1], 3))
+    encoded = Encoded(
+        codes=np.repeat(codes, 3, axis=1).astype(np.uint8),
+        y=np.tile(np.arange(3, dtype=np.int32), codes.shape[1]),
+        weights=times.ravel().astype(float),
+        levels=np.array([3, 2, 4]),
+        classes=np.array(["a", "b", "c"]),
+        names=("x", "y", "z"),
+    )
+    least = {}
+    for racer, (family, params) in RACERS.items():
+        solver = "lbfgs" if racer == "adaptive" else "tron"
+        run = Run.of(encoded, Recipe(family, order=order, alpha=0, solver=solver, tol=0.0, max_iter=2000, **params))
+        for _ in run.steps():
+            if np.abs(slopes(run)).max() <= LEAST_SLOPE * encoded.total:
+                break
+        assert np.abs(slopes(run)).max() <= LEAST_SLOPE * encoded.total, f"{racer} ended early: {run.outcome}"
+        least[racer] = run.trace[-1].nll
+    assert max(least.values()) - min(least.values()) <= NEAR * min(least.values())
+    assert min(least.values()) > 0.5 * encoded.total  # it is no limit that is only approached
+
+
 def test_a_constant_column_is_an_intercept_more_for_lr_and_nothing_for_alr():
     """Two of waveform's columns stay in one piece: lr shares its intercept with them, which costs less penalty."""
     with_constant, without = load_demo("waveform"), varying("waveform")
