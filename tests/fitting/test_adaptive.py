@@ -26,7 +26,7 @@ def test_the_metric_is_that_of_the_formula(alpha, size):
     encoded, objective, w0 = make(ADAPTIVE, alpha=alpha)
     w = w0 + size * np.random.default_rng(0).normal(size=w0.shape)
     metric = objective.metric(objective.value_grad(w))
-    p = softmax(objective.scores(w)[:, :3], axis=1)
+    p = softmax(objective.model(w).scores(encoded.codes, 1), axis=1)
     variance = encoded.weights[:, None] * p * (1 - p)
     of = objective.parameterisation
     cells = naive_scatter(encoded.codes, encoded.levels.tolist(), 2, variance)[of.tables.seen]
