@@ -68,7 +68,8 @@ def locate(codes, begin, end, columns, strides, levels, where, mask, shift, slot
 def score(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, cells, bias, z):
     """Write to z (N, C) the scores of rows begin..end: `bias` plus one row of `cells` (2T + S, C) for each tuple."""
     for i in range(begin, end):
-        z[i] = bias
+        for k in range(z.shape[1]):
+            z[i, k] = bias[k]
         for t in range(len(where)):
             row = _row_of(codes, i, t, columns, strides, levels, where, mask, shift, slots, held)
             for k in range(z.shape[1]):

@@ -36,13 +36,14 @@ def join(key, size, code, top, slot, seen):
             seen[number] = r
             found += 1
         key[r] = number
-    slot[: size * width] = -1
+    for v in range(size * width):
+        slot[v] = -1
     return found
 
 
 @kernel
 def join_hashed(key, code, top, held, slot, seen):
-    """`join` by hashing: `held` int64 and `slot` are of one size, a power of two above twice the rows."""
+    """`join` by hashing: `held` int64 and `slot` are of one size, a power of two above twice the rows; used up."""
     found = 0
     last = np.int64(top)
     width = last + 1
@@ -58,12 +59,11 @@ def join_hashed(key, code, top, held, slot, seen):
             seen[found] = r
             found += 1
         key[r] = slot[h]
-    slot[:] = -1
     return found
 
 
 @kernel
-def _cells_of(codes, rows, columns, strides, levels, cell):
+def cells_of(codes, rows, columns, strides, levels, cell):
     """Write the cell, counted within its tuple, of each of `rows`; -1 where a code is no level."""
     for v in range(len(rows)):
         number = 0
@@ -77,35 +77,22 @@ def _cells_of(codes, rows, columns, strides, levels, cell):
 
 
 @kernel
-def distinct_cells(codes, rows, tuples, columns, strides, levels, cards, stamp, counts, out):
+def distinct_cells(codes, rows, tuples, columns, strides, levels, cards, cell, stamp, counts, out):
     """Write the different cells that `rows` have in each of `tuples`, ascending, to `out`; how many to `counts`.
 
-    Marked where a tuple's possible cells fit `stamp` (0 everywhere before and after) and are not many times the rows,
-    sorted elsewhere. Returns how many were written.
+    Each tuple's possible cells must fit `stamp` (0 everywhere before and after); `cell` is room for the rows.
     """
-    n = len(rows)
-    cell = np.empty(n, np.int64)
     total = 0
     for k in range(len(tuples)):
         t = tuples[k]
-        _cells_of(codes, rows, columns[t], strides[t], levels, cell)
+        cells_of(codes, rows, columns[t], strides[t], levels, cell)
         before = total
-        if cards[t] <= len(stamp) and cards[t] <= 8 * n + 64:
-            for v in range(n):
-                if cell[v] >= 0:
-                    stamp[cell[v]] = 1
-            for c in range(cards[t]):
-                if stamp[c]:
-                    out[total] = c
-                    total += 1
-                    stamp[c] = 0
-        else:
-            cell.sort()
-            last = np.int64(-1)
-            for v in range(n):
-                if cell[v] != last:
-                    last = cell[v]
-                    out[total] = last
-                    total += 1
+        for v in range(len(rows)):
+            if cell[v] >= 0:
+                stamp[cell[v]] = 1
+        for c in range(cards[t]):
+            if stamp[c]:
+                out[total] = c
+                total += 1
+                stamp[c] = 0
         counts[k] = total - before
-    return total

@@ -35,12 +35,12 @@ def _next(chosen, k, n):
 
 
 @kernel
-def _gain(block, size, k, fixed, inside, open_, weight, gains):
+def _gain(block, size, k, fixed, inside, open_, weight, gains, chosen, others):
     """gains[j] += open tuples made of column j, k columns of the block and, if it is not -1, `fixed`; j outside."""
-    a, n = weight.shape
+    a = weight.shape[0]
     last = len(open_) - 1
-    chosen = np.arange(k)
-    others = np.empty(n, np.int64)
+    for i in range(k):
+        chosen[i] = i
     while True:
         m = 0
         if fixed >= 0:
@@ -108,43 +108,50 @@ def _join(key, size, code, top, slot):
             slot[v] = found
             found += 1
         key[r] = slot[v]
-    slot[: size * width] = -1
+    for v in range(size * width):
+        slot[v] = -1
     return found
 
 
 @kernel
-def grow(codes, tops, seed, open_, weight, most, worth, doublings, costs, tried, key, slot, stamp, mark):
-    """Return (columns, their number, joint values expected in all rows, tuples, mark) of a block around `seed`.
+def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, tried, key, slot, stamp, mark, room):
+    """Return (number of columns, joint values expected in all rows, tuples, mark) of a block grown around `seed`.
 
     codes (a, m): a sample of rows;  open_ (T,) uint8: tuples that no block has yet;  most: joint values of the sample;
-    worth: what covering a tuple is worth, and costs = (of a joint value, of a link), in the same unit;
-    doublings: of the sample that make all rows;  tried: candidates looked at for each column taken.
+    worth: what covering a tuple is worth;  joint, link: what a joint value and a link cost, in the same unit;
+    doublings: of the sample that make all rows;  tried: candidates looked at for each column taken;
+    room (6, a) int64: the columns are left in its first row.
     """
     a, n = weight.shape
     half = codes.shape[1] // 2
-    block, inside, gains = np.empty(a, np.int64), np.zeros(a, np.bool_), np.zeros(a, np.int64)
-    key[:] = 0
+    block, inside, gains, looked, chosen, others = room[0], room[1], room[2], room[3], room[4], room[5]
+    for j in range(a):
+        inside[j] = 0
+        gains[j] = 0
+    for r in range(len(key)):
+        key[r] = 0
     size = 1
     for i in range(n):
         c = seed[i]
         block[i] = c
-        inside[c] = True
+        inside[c] = 1
         if size * (np.int64(tops[c]) + 1) > len(slot):
             for q in range(i, n):
                 block[q] = seed[q]
-            return block, n, codes.shape[1] * 2.0**doublings, 1, mark
+            return n, codes.shape[1] * 2.0**doublings, 1, mark
         size = _join(key, size, codes[c], tops[c], slot)
     values, tuples, total = size, 1, n
     if values > most or n == a:
-        return block, n, float(values), 1, mark
+        return n, float(values), 1, mark
     early = 0
     for r in range(half):
         early = max(early, key[r] + 1)
     expected = _in_all(values, early, doublings)
-    _gain(block, total, n - 1, -1, inside, open_, weight, gains)
+    _gain(block, total, n - 1, -1, inside, open_, weight, gains, chosen, others)
     while total < a:
         best, best_merit, best_expected = -1, 0.0, 0.0
-        looked = inside.copy()
+        for j in range(a):
+            looked[j] = inside[j]
         for _ in range(tried):
             c = -1
             for j in range(a):
@@ -154,7 +161,7 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, costs, tried,
                     c = j
             if c < 0:
                 break
-            looked[c] = True
+            looked[c] = 1
             if values * (np.int64(tops[c]) + 1) > len(slot):
                 continue
             mark += 1
@@ -162,7 +169,7 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, costs, tried,
             if found > most:
                 continue
             after = _in_all(found, early, doublings)
-            price = costs[0] * (after - expected) + costs[1] * (after * (tuples + gains[c]) - expected * tuples)
+            price = joint * (after - expected) + link * (after * (tuples + gains[c]) - expected * tuples)
             if price >= gains[c] * worth:
                 continue
             merit = gains[c] / max(price, 1.0)
@@ -173,19 +180,20 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, costs, tried,
         values = _join(key, values, codes[best], tops[best], slot)
         expected = best_expected
         tuples += gains[best]
-        inside[best] = True
+        inside[best] = 1
         if n >= 2:
-            _gain(block, total, n - 2, best, inside, open_, weight, gains)
+            _gain(block, total, n - 2, best, inside, open_, weight, gains, chosen, others)
         block[total] = best
         total += 1
-    return block, total, expected, tuples, mark
+    return total, expected, tuples, mark
 
 
 @kernel
-def close(block, open_, weight, taken):
+def close(block, open_, weight, taken, chosen):
     """Mark the open tuples of the ascending columns `block` as covered; their numbers go to `taken`. Returns how many."""
     n = weight.shape[1]
-    chosen = np.arange(n)
+    for i in range(n):
+        chosen[i] = i
     found = 0
     while True:
         number = len(open_) - 1

@@ -164,7 +164,9 @@ def scatter(keys, first, residual, grad, begin, end, b0, b1, width):
     lanes = len(width)
     classes = grad.shape[1]
     if begin == 0:
-        grad[first[b0] : first[b1]] = 0.0
+        for j in range(first[b0], first[b1]):
+            for k in range(classes):
+                grad[j, k] = 0.0
     for start in range(begin, end, CHUNK):
         m = min(CHUNK, end - start)
         for q in range(0, classes, lanes):

@@ -130,6 +130,30 @@ class CellIndex:
         )  # fmt: skip
 
 
+def _distinct(
+    space: CellSpace, tuples: NDArray[np.int64], codes: Codes, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many cells `rows` have in each of `tuples`, and the cells, tuple by tuple, ascending.
+
+    Marked where the possible cells are not many times the rows, sorted elsewhere.
+    """
+    counts, cell = np.empty(len(tuples), np.int64), np.empty(len(rows), np.int64)
+    most = min(_STAMPS, 8 * len(rows) + 64)
+    if (space.cards[tuples] <= most).all():
+        out = np.empty(np.minimum(space.cards[tuples], len(rows)).sum(), np.int64)
+        joint_kernels.distinct_cells(
+            codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, cell,
+            np.zeros(most, np.uint8), counts, out,
+        )  # fmt: skip
+        return counts, out[: counts.sum()].copy()
+    parts = []
+    for k, t in enumerate(tuples):
+        joint_kernels.cells_of(codes, rows, space.tuples[t], space.strides[t], space.levels, cell)
+        parts.append(np.unique(cell[cell >= 0]))
+        counts[k] = len(parts[-1])
+    return counts, np.concatenate(parts)
+
+
 def index_cells(
     space: CellSpace,
     blocks: Sequence[Block],
@@ -143,14 +167,7 @@ def index_cells(
 
     def one(b: int) -> None:
         stop.check()
-        tuples, rows = blocks[b].tuples, shown[b]
-        room = np.minimum(space.cards[tuples], len(rows)).sum()
-        stamp = np.zeros(min(_STAMPS, 8 * len(rows) + 64), np.uint8)
-        counts, out = np.empty(len(tuples), np.int64), np.empty(room, np.int64)
-        joint_kernels.distinct_cells(
-            codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, stamp, counts, out
-        )
-        found[b] = counts, out[: counts.sum()].copy()
+        found[b] = _distinct(space, blocks[b].tuples, codes, shown[b])
 
     share(one, len(blocks), n_jobs)
     number = np.empty(space.n_tuples, np.int64)

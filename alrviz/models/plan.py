@@ -98,18 +98,18 @@ def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: flo
     most = m if n_rows <= m else m // _MOST
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
     row, mark = ROW * n_rows, 0
-    taken = np.empty(space.n_tuples, np.int64)
+    taken, room = np.empty(space.n_tuples, np.int64), np.empty((6, a), np.int64)
     blocks, joint, links = [], 0.0, 0.0
     for seed in np.argsort(space.cards, kind="stable"):
         if not open_[seed]:
             continue
         stop.check()
-        columns, size, expected, tuples, mark = kernels.grow(
-            sample, space.levels, space.tuples[seed], open_, weight, most, worth * row, doublings, (JOINT, LINK),
-            _TRIED, key, slot, stamp, mark,
+        size, expected, tuples, mark = kernels.grow(
+            sample, space.levels, space.tuples[seed], open_, weight, most, worth * row, doublings, JOINT, LINK,
+            _TRIED, key, slot, stamp, mark, room,
         )  # fmt: skip
-        joined = columns[:size].astype(np.int32)
-        found = kernels.close(np.sort(joined), open_, weight, taken)
+        joined = room[0, :size].astype(np.int32)
+        found = kernels.close(np.sort(joined), open_, weight, taken, room[1])
         blocks.append(Block(joined, taken[:found].copy()))
         joint += expected
         links += expected * tuples
