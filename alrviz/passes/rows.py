@@ -219,11 +219,11 @@ class Rows:
         per_call = int(_CALL * 8 / max(1, n_blocks) / self.padded)
         rows = max(CHUNK, min(per_call, -(-self.n_rows // (2 * self.n_jobs))))
         rows = -(-rows // CHUNK) * CHUNK
-        return [(begin, min(self.n_rows, begin + rows)) for begin in range(0, self.n_rows, rows)]
+        return [(begin, min(self.n_rows, begin + rows)) for begin in range(0, max(1, self.n_rows), rows)]
 
     def _block_spans(self, blocks: Blocks, begin: int, end: int) -> list[tuple[int, int]]:
         """Ranges of blocks begin..end for one call each on some rows; an empty one if there is none."""
-        most = max(1, int(_CALL * 8 / CHUNK / self.padded)) // row_kernels.GROUP * row_kernels.GROUP
+        most = max(1, int(_CALL * 8 / CHUNK / self.padded) // row_kernels.GROUP) * row_kernels.GROUP
         size = 8 * self.padded * blocks.n_joint
         if size > _LARGE:
             held = int(_CACHED * blocks.n_blocks / size)

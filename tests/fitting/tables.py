@@ -1,10 +1,16 @@
-"""Encoded tables made on the spot, and runs on them."""
+"""Encoded tables made on the spot, their covers and counts, and runs on them."""
 
 import numpy as np
 
 from alrviz.data.encoded import Encoded, code_dtype
+from alrviz.fitting.prepare import Covered
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
+from alrviz.models.cover import cover_rows
+from alrviz.models.plan import plan_cover
+from alrviz.models.space import CellSpace
+from alrviz.models.tables import count_tables
+from alrviz.passes.rows import Rows
 
 
 def table(rows=200, levels=(3, 4, 2, 5), n_classes=3, *, seed=0, weights=None, gaps=0.0, dtype=None, signal=1.0):
@@ -45,6 +51,26 @@ def row_weights(kind, rows, rng):
     return rng.integers(1, 5, rows).astype(float) if kind == "whole" else rng.uniform(0.1, 2.0, rows)
 
 
+def kernel_codes(encoded):
+    """Return the codes in a dtype that kernels take."""
+    return encoded.codes.astype(np.uint32 if encoded.codes.dtype.itemsize > 2 else np.uint16)
+
+
+def covered(encoded, order, heldout=None, *, plan=None, n_jobs=1):
+    """Return the rows covered for order n: by `plan(codes, space)`, or as a fit would; repeats stay."""
+    space, sets = CellSpace(encoded.levels, order), [encoded] if heldout is None else [encoded, heldout]
+    codes = [kernel_codes(part) for part in sets]
+    cover, keys = cover_rows((plan or plan_cover)(codes[0], space), space, codes, encoded.weights > 0, n_jobs)
+    rows = [Rows(of.y, of.weights, of.n_classes, key, n_jobs) for of, key in zip(sets, keys, strict=True)]
+    return Covered(cover, rows[0], rows[1] if len(rows) > 1 else None)
+
+
+def counted(encoded, order, m=1.0):
+    """Return the generative tables of order n."""
+    of = covered(encoded, order)
+    return count_tables(of.rows, of.cover, m)
+
+
 def run_of(encoded, family="lr", holdout=None, **params):
     """Return a run on one thread; whatever is left out takes the recipe's default."""
     return Run.of(encoded, Recipe(family, **params), holdout, n_jobs=1)
@@ -61,7 +87,7 @@ def states(solver, objective, w0):
     """Yield the state at `w0`, then one state an iteration, without end."""
     state = solver.init(objective, w0)
     while True:
-        yield state
+        yield solver.look(objective, state)
         state = solver.advance(objective, state)
 
 

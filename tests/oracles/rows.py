@@ -46,3 +46,32 @@ def naive_count(codes, levels, order, y, weights, n_classes):
     """Weighted counts (cells + T, C)."""
     one_hot = np.eye(n_classes)[y] * np.asarray(weights)[:, None]
     return naive_scatter(codes, levels, order, one_hot)
+
+
+def naive_expand(links, cells):
+    """One table (J, C) a block: the sums of `cells` over the links (J, tuples) of each of its joint values."""
+    return [np.array([sum((cells[c] for c in row), 0 * cells[0]) for row in of]) for of in links]
+
+
+def naive_marginalise(links, tables, n_cells):
+    """Its transpose: (n_cells, C) sums of the blocks' tables by linked cell."""
+    out = np.zeros((n_cells, tables[0].shape[1]))
+    for of, table in zip(links, tables, strict=True):
+        for row, value in zip(of, table, strict=True):
+            for c in row:
+                out[c] += value
+    return out
+
+
+def naive_look_up(keys, tables, bias):
+    """Scores (N, C): `bias` plus one row of each block's table."""
+    return np.array([bias + sum(table[k] for table, k in zip(tables, row, strict=True)) for row in np.asarray(keys).T])
+
+
+def naive_sums(keys, sizes, residual):
+    """One table (J, C) a block: the residuals (N, C) summed by key."""
+    out = [np.zeros((size, residual.shape[1])) for size in sizes]
+    for row, r in zip(np.asarray(keys).T, residual, strict=True):
+        for table, k in zip(out, row, strict=True):
+            table[k] += r
+    return out
