@@ -32,6 +32,10 @@ _MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje"}
 # The least share of its value at the class shares that the curvature of "adaptive" falls to: where rows are fitted
 # well p (1 - p) vanishes, and a step of any length would be allowed.
 LEAST_CURVATURE = 1e-3
+# log theta of a column that is always the same is 0, but sums of fractional weights may differ in their last bits. A
+# weight that moves phi by so little never brings its slope to 0: it must count as one that moves nothing. To be so near
+# 0 otherwise theta would need a thousand billion rows.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +119,11 @@ def parameterise(family: str, tables: Tables, alpha_on_phi: float = 0.0, share: 
     """Return the parameterisation of a family; `alpha_on_phi` is 0 if the penalty is on w."""
     if family in ("lr", "adaptive"):
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
-    elif family == "alrj":
-        scale = anje_phi(tables)
-    elif family == "alr":
+    elif family in ("alr", "alrj"):
         scale = np.concatenate([tables.log_theta, tables.log_pi[None, :]])
+        scale[np.abs(scale) < _ROUNDING] = 0.0
+        if family == "alrj":
+            scale[:-1] *= tables.space.gamma
     else:
         scale = 1.0 / np.sqrt(curvature_at_shares(tables) + 2.0 * alpha_on_phi)
     return Parameterisation(family, scale, tables, owners(tables, share))
