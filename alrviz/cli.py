@@ -92,7 +92,7 @@ def _port(text: str) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from alrviz.passes import warm
+    from alrviz.fitting.warm import warm
 
     variants, taken = warm()
     print(f"{variants} variants of the kernels are ready and kept on disk, after {taken:.1f} s")

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
+from alrviz.fitting.warm import warm
 from alrviz.models.space import CellSpace
-from alrviz.passes import warm
 from alrviz.stop import Stopped
 
 Floats = NDArray[np.float64]

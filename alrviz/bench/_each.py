@@ -25,7 +25,7 @@ from alrviz.bench._courses import Course, one_hot, recipe_of, scipy_course, skle
 from alrviz.bench._tools import Row, mib, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.run import Run
-from alrviz.passes import warm
+from alrviz.fitting.warm import warm
 
 OURS, THEIRS, THEIRS_ALONE, PLAIN = "alrviz", "scikit-learn", "scikit-learn, one BLAS thread", "numpy and SciPy"
 REACH = {"adult": 8.0, "connect-4": 80.0, "covtype-sample": 100.0}

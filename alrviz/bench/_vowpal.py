@@ -25,7 +25,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.passes import warm
+from alrviz.fitting.warm import warm
 
 REACH = 3.0
 PASSES = (1, 2, 5, 10)

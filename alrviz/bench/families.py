@@ -24,7 +24,7 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.passes import warm
+from alrviz.fitting.warm import warm
 from alrviz.studies.milestones import Lane, Milestones, milestones
 
 RACERS: dict[str, tuple[str, dict[str, str]]] = {

@@ -20,8 +20,8 @@ from alrviz.bench._sets import COVERTYPE, made_rows, speed_rows
 from alrviz.bench._tools import Row, mib, reached, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.run import Run
+from alrviz.fitting.warm import warm
 from alrviz.models.space import CellSpace
-from alrviz.passes import warm
 
 MOST_BYTES = 4 * 2**30
 FITS = {COVERTYPE: 3, "adult": 4}

@@ -21,7 +21,7 @@ from alrviz.bench._target import to_target
 from alrviz.bench._tools import Row
 from alrviz.bench._vowpal import to_loss
 from alrviz.data.encoded import Encoded
-from alrviz.passes import warm
+from alrviz.fitting.warm import warm
 from alrviz.passes.threads import resolve_jobs
 
 PARTS = ("each", "target", "loss")

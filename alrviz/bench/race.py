@@ -15,7 +15,7 @@ from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.passes import warm
+from alrviz.fitting.warm import warm
 from alrviz.passes.threads import resolve_jobs
 from alrviz.studies.race import race
 

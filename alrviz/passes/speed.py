@@ -17,7 +17,7 @@ from alrviz.passes.blocks import Blocks
 from alrviz.passes.room import lanes_of, zeros
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs
-from alrviz.passes.warm import warm_for
+from alrviz.passes.warm import warm_passes
 
 # ns: looking up a joint value, and moving one lane of it, forward and scatter together; adding a cell to a joint value
 # and back, and one lane of it; a row and one class of it in a softmax; one number of phi and of its gradient.
@@ -74,7 +74,7 @@ def _measure() -> float:
     n, b, joint = 8192, 12, 12
     keys = np.tile(np.arange(joint, dtype=np.uint16), n * b // joint).reshape(b, n)
     rows = Rows(np.zeros(n, np.int32), np.ones(n), 8, keys, 1)
-    warm_for(8)
+    warm_passes(8)
     first = np.arange(b + 1) * joint
     blocks = Blocks(first, first, np.arange(b * joint, dtype=np.int32), b * joint)
     table, bias, times = zeros(b * joint, rows.padded), np.zeros(8), []

@@ -9,35 +9,40 @@ import time
 
 import numpy as np
 
-from alrviz.data.mdl import mdl_cuts
 from alrviz.passes import room
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.room import LANES, lanes_of
+from alrviz.passes.room import lanes_of
 from alrviz.passes.rows import Rows
+from alrviz.passes.single import SingleRows
 
 _done: set[tuple[int, bool, str]] = set()
 _lock = threading.Lock()
 
 
-def warm_for(n_classes: int, wide: bool = False, loss: Loss = NLL) -> float:
+def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL) -> float:
     """Make the kernels ready that fits of `n_classes` need, of wide keys or not; return the seconds it took (0.0 if
     they were).
     """
     return _warm(lanes_of(n_classes)[0], wide, loss)
 
 
-def warm(wide: bool = True) -> tuple[int, float]:
-    """Compile and keep every variant: five class widths, and with `wide` also keys above 65,536 joint values.
-
-    Returns the number of variants and the seconds.
-    """
-    start = time.perf_counter()
-    variants = [(lanes, wider) for wider in ((False, True) if wide else (False,)) for lanes in LANES]
-    for lanes, wider in variants:
-        _warm(lanes, wider, NLL)
-    mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)  # numeric columns are cut before any pass
-    return len(variants), time.perf_counter() - start
+def warm_single(wide: bool = False) -> float:
+    """Make the kernels of stochastic solvers ready; return the seconds it took (0.0 if they were)."""
+    with _lock:
+        if (1, wide, "single") in _done:
+            return 0.0
+        start = time.perf_counter()
+        keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
+        blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
+        single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 0, np.ones((2, 2)), None, NLL)
+        w = np.zeros(4)
+        single.sgd(single.all, w, w.copy(), w.copy(), 0.0, np.zeros(2))
+        single.adagrad(single.all, w, w.copy(), w.copy(), 0.0, np.zeros(4))
+        single.rmse(single.all, w)
+        single.visits(single.all, 4)
+        _done.add((1, wide, "single"))
+        return time.perf_counter() - start
 
 
 def _warm(lanes: int, wide: bool, loss: Loss) -> float:

@@ -1,0 +1,55 @@
+"""Everything a fit calls made ready: the kernels of covers and predictions beside those of the passes.
+
+Numba keeps what it compiled on disk: this takes seconds once on a machine, milliseconds ever after.
+"""
+
+import threading
+import time
+
+import numpy as np
+
+from alrviz.data.mdl import mdl_cuts
+from alrviz.models.cover import cover_rows
+from alrviz.models.linear import LinearModel
+from alrviz.models.plan import plan_cover
+from alrviz.models.space import CellSpace
+from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.room import LANES
+from alrviz.passes.warm import warm_passes
+
+_lock = threading.Lock()
+_covers: set[bool] = set()
+
+
+def warm_for(n_classes: int, wide: bool = False, loss: Loss = NLL) -> float:
+    """Make ready what fits of `n_classes` need, of wide codes or not; return the seconds it took (0.0 if it was)."""
+    return warm_covers(wide) + warm_passes(n_classes, wide, loss)
+
+
+def warm(wide: bool = True) -> tuple[int, float]:
+    """Compile and keep every variant: five class widths, and with `wide` also codes and keys of 32 bits.
+
+    Returns the number of variants and the seconds.
+    """
+    start = time.perf_counter()
+    variants = [(lanes, wider) for wider in ((False, True) if wide else (False,)) for lanes in LANES]
+    for lanes, wider in variants:
+        warm_for(lanes, wider)
+    mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)  # numeric columns are cut before any pass
+    return len(variants), time.perf_counter() - start
+
+
+def warm_covers(wide: bool = False) -> float:
+    """Make ready what plans covers, carries them out and scores new rows; return the seconds it took."""
+    with _lock:  # numba compiles under a lock of its own: a second thread would only wait
+        if wide in _covers:
+            return 0.0
+        start = time.perf_counter()
+        codes = np.zeros((2, 2), np.uint32 if wide else np.uint16)
+        space = CellSpace(np.array([2, 2]), 1)
+        cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
+        model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
+        model.scores(codes, 1)
+        model.contributions(codes)
+        _covers.add(wide)
+        return time.perf_counter() - start
