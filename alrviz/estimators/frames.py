@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError
-from alrviz.fitting.memory import free_memory
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
+from alrviz.passes.memory import free_memory
 from alrviz.passes.rows import Floats
 
 CLASS_WEIGHTS = "class weights"

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from alrviz.errors import MemoryLimitError
-from alrviz.fitting.memory import free_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.snapshots import LIMIT
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
+from alrviz.passes.memory import free_memory
 from alrviz.passes.room import lanes_of
 from alrviz.passes.speed import Work, seconds_per_pass
 from alrviz.stop import NEVER, StopToken

@@ -16,9 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.passes.memory import free_memory
 
 # Cells are numbered in 64 bits. Only those that occur are ever stored, so that this is no limit of memory.
 MOST_CELLS = 2**62
+# The list of tuples: so few bytes need no question to the system.
+_SMALL = 2**24
 
 
 def count_cells(levels: ArrayLike, order: int) -> int:
@@ -45,6 +48,23 @@ def check_order(n_columns: int, order: int) -> None:
         raise RecipeError(
             f"order={order} needs at least {order} columns, and there {'is' if n_columns == 1 else 'are'} {n_columns}; "
             f"the highest order here is {n_columns}"
+        )
+
+
+def _check_memory(n_columns: int, order: int) -> None:
+    """Raise `MemoryLimitError` where the list of tuples, while it is made, takes more than half of what is free."""
+    n_tuples = comb(n_columns, order)
+    needed = n_tuples * (20 * order + max(24, 8 * order - 8))  # tuples, cards of columns, strides; and what comes next
+    if needed <= _SMALL:
+        return
+    allowed = free_memory() // 2
+    if needed > allowed:
+        raise MemoryLimitError(
+            f"order {order} of {n_columns} columns has {n_tuples:,} tuples, whose list takes about "
+            f"{needed / 2**20:,.0f} MiB, and {allowed / 2**20:,.0f} MiB may be used; choose a lower order or fewer "
+            "columns",
+            needed,
+            allowed,
         )
 
 
@@ -81,6 +101,7 @@ class CellSpace:
                 n_cells * 16,
                 MOST_CELLS * 16,
             )
+        _check_memory(a, n)
         flat = np.fromiter((j for t in combinations(range(a), n) for j in t), np.int32, comb(a, n) * n)
         tuples = flat.reshape(-1, n)
         card = levels[tuples]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
-from alrviz.fitting.memory import free_memory
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.passes.warm import warm_for
+from alrviz.fitting.warm import warm_for
+from alrviz.passes.memory import free_memory
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, table
 

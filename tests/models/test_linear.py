@@ -7,7 +7,9 @@ import pytest
 from scipy.special import log_softmax as scipy_log_softmax
 
 from alrviz.errors import Stopped
-from alrviz.models.linear import LinearModel, Unseen, log_softmax
+from alrviz.models import linear
+from alrviz.models.index import Unseen
+from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.models.space import CellSpace
 from alrviz.stop import StopToken
 from tests.oracles.rows import cell_numbers, naive_forward
@@ -54,17 +56,46 @@ def test_unseen_cells_are_neutral_by_default():
     assert model.scores(np.array([[0, 1, 2, 3]], np.uint8), 1).tolist() == [[11, 22], [10, 20], [13, 24], [10, 20]]
 
 
-def test_a_pickle_leaves_the_dense_table_behind():
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("unseen", [None, "all", "known only"])
+@pytest.mark.parametrize("C", [2, 5, 17])
+def test_many_rows_are_scored_by_a_cover_of_their_own(C, unseen, order, monkeypatch):
+    model, codes = make(unseen, order, C)
+    plain = model.scores(codes, 1)
+    monkeypatch.setattr(linear, "_MANY", 0)
+    covered = model.scores(codes, 1)
+    assert covered.shape == (80, C)
+    np.testing.assert_allclose(covered, plain, rtol=1e-12, atol=1e-13)
+    for n_jobs in (2, 5):
+        assert np.array_equal(model.scores(codes, n_jobs), covered)
+    assert model.scores(codes[:, :0]).shape == (0, C)
+
+
+def test_which_rows_are_many_is_told_by_their_look_ups(monkeypatch):
+    model, codes = make()
+    ways = []
+    monkeypatch.setattr(LinearModel, "_covered", lambda self, codes, jobs, stop: ways.append(codes.shape[1]))
+    monkeypatch.setattr(linear, "_MANY", 81 * model.space.n_tuples)
+    model.scores(codes, 1)
+    assert ways == []
+    more = np.concatenate([codes, codes[:, :1]], axis=1)
+    model.scores(more, 1)
+    assert ways == [81]
+
+
+def test_a_pickle_leaves_the_table_of_look_ups_behind():
     model, codes = make()
     scores = model.scores(codes, 1)
-    assert "_cached_table" in model.__dict__
+    assert "_cached" in model.__dict__
     again = pickle.loads(pickle.dumps(model))
-    assert "_cached_table" not in again.__dict__
+    assert "_cached" not in again.__dict__
     assert np.array_equal(again.scores(codes, 1), scores)
 
 
-def test_scoring_hears_a_stop():
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_scoring_hears_a_stop(many, monkeypatch):
     model, codes = make()
+    monkeypatch.setattr(linear, "_MANY", many)
     stop = StopToken()
     stop.stop()
     with pytest.raises(Stopped):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.models import space as space_module
 from alrviz.models.space import MOST_CELLS, CellSpace, count_cells, count_parameters
 from tests.oracles.rows import cell_numbers, tuples_of
 
@@ -55,25 +56,64 @@ def test_counts_are_exact_beyond_sixty_four_bits():
     assert isinstance(count_parameters(np.array([200] * 50), 10, 3), int)
 
 
-@pytest.mark.parametrize(("levels", "order"), [([2000] * 40, 4), ([100_000, 100_000], 2), ([3] * 400, 5)])
-def test_huge_spaces_are_refused_before_anything_is_allocated(levels, order):
+def refusal(levels, order):
+    """What a space is refused with, which takes no memory to say."""
+    levels = np.array(levels)
     tracemalloc.start()
     try:
-        with pytest.raises(MemoryLimitError, match=f"at most {MOST_CELLS:,} can be numbered; choose a lower") as caught:
-            CellSpace(np.array(levels), order)
+        with pytest.raises(MemoryLimitError) as caught:
+            CellSpace(levels, order)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
     assert caught.value.needed > caught.value.allowed
-    assert f"{count_cells(levels, order):,} cells" in str(caught.value)
+    return str(caught.value)
 
 
-def test_the_rows_behind_the_cells_can_be_numbered_too():
-    """A table has one row more a tuple, and there can be as many tuples as cells; kernels number rows in 32 bits."""
-    assert np.iinfo(np.int32).max >= 2 * MOST_CELLS - 1
-    assert CellSpace(np.array([MOST_CELLS]), 1).n_cells == MOST_CELLS
-    with pytest.raises(MemoryLimitError):
-        CellSpace(np.array([MOST_CELLS, 1]), 1)
+@pytest.mark.parametrize(("levels", "order"), [([200_000] * 40, 4), ([2**31, 2**31 + 1], 2), ([1000] * 400, 6)])
+def test_cells_that_cannot_be_numbered_are_refused_before_anything_is_allocated(levels, order):
+    told, cells = refusal(levels, order), count_cells(levels, order)
+    assert told.startswith(f"order {order} has {cells:,} cells here; at most {MOST_CELLS:,} can be numbered")
+    assert told.endswith("choose a lower order or fewer levels")
+
+
+@pytest.mark.parametrize(("columns", "order"), [(400, 5), (60, 20), (1500, 4)])
+def test_tuples_that_do_not_fit_into_memory_are_refused_before_they_are_listed(columns, order):
+    assert count_cells([1] * columns, order) < MOST_CELLS
+    told = refusal([1] * columns, order)
+    assert told.startswith(f"order {order} of {columns} columns has {comb(columns, order):,} tuples, whose list takes")
+    assert told.endswith("MiB may be used; choose a lower order or fewer columns")
+
+
+@pytest.mark.parametrize(("columns", "order"), [(1000, 2), (150, 3), (60, 4), (40, 5)])
+def test_half_of_what_is_free_may_hold_the_tuples(columns, order, monkeypatch):
+    """What is told is what listing them takes, so that a limit just above lets them be listed."""
+    shape = np.full(columns, 2), order
+    monkeypatch.setattr(space_module, "free_memory", lambda: 2**24)
+    with pytest.raises(MemoryLimitError) as caught:
+        CellSpace(*shape)
+    assert caught.value.allowed == 2**23
+    monkeypatch.setattr(space_module, "free_memory", lambda: 2 * caught.value.needed)
+    tracemalloc.start()
+    try:
+        CellSpace(*shape)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert caught.value.needed == pytest.approx(peak, rel=0.02)
+
+
+def test_as_many_cells_as_can_be_numbered_are_numbered():
+    space = CellSpace(np.array([2**31, 2**31]), 2)
+    assert space.n_cells == MOST_CELLS
+    last = np.array([MOST_CELLS - 1])
+    assert space.codes_of(last).tolist() == [[2**31 - 1, 2**31 - 1]]
+    assert space.tuple_of(last).tolist() == [0]
+    two = CellSpace(np.array([2**30, 2**31, 1]), 2)
+    assert two.first.tolist() == [0, 2**61, 2**61 + 2**30]
+    assert two.codes_of(np.array([2**61 - 1, 2**61, two.n_cells - 1])).tolist() == [
+        [2**30 - 1, 2**31 - 1], [0, 0], [2**31 - 1, 0]
+    ]  # fmt: skip
 
 
 def test_order_above_the_number_of_columns_names_the_highest():

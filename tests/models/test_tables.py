@@ -4,21 +4,28 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
+from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.models.parameterisation import anje_phi
-from alrviz.models.space import CellSpace
 from alrviz.models.tables import count_tables
-from alrviz.passes.rows import Rows
 from alrviz.stop import StopToken
-from tests.fitting.tables import table
+from tests.fitting.tables import counted, covered, table
 from tests.oracles.rows import naive_count, naive_forward
 from tests.oracles.tables import naive_anje, naive_log_pi, naive_log_theta
 
 
-def counted(encoded, order, m=1.0):
-    rows = Rows(encoded.codes, encoded.y, encoded.weights, encoded.levels, encoded.n_classes, 1)
-    return count_tables(rows, CellSpace(encoded.levels, order), m)
+def given(codes, y, levels, weights=None):
+    """The rows of a hand calculation."""
+    rows, columns = len(y), len(levels)
+    return Encoded(
+        codes=np.array(codes, np.uint8),
+        y=np.array(y),
+        weights=np.ones(rows) if weights is None else np.array(weights),
+        levels=np.array(levels),
+        classes=np.arange(2),
+        names=("x",) * columns,
+    )
 
 
 def of(encoded):
@@ -44,8 +51,7 @@ def test_tables_equal_the_formulas(order, m, weights, gaps):
 
 def test_by_hand():
     """Four rows, one column: a a b ?, classes 0 1 1 1; skipping, the row without a level counts in pi alone."""
-    rows = Rows(np.array([[0, 0, 1, 2]], np.uint8), np.array([0, 1, 1, 1]), np.ones(4), np.array([2]), 2, 1)
-    tables = count_tables(rows, CellSpace(np.array([2]), 1), 1.0)
+    tables = counted(given([[0, 0, 1, 2]], [0, 1, 1, 1], (2,)), 1)
     np.testing.assert_allclose(np.exp(tables.log_pi), [1.5 / 5, 3.5 / 5])
     np.testing.assert_allclose(tables.tuple_counts, [[1, 2]])
     np.testing.assert_allclose(np.exp(tables.log_theta), [[1.5 / 2, 1.5 / 3], [0.5 / 2, 1.5 / 3]])
@@ -54,12 +60,10 @@ def test_by_hand():
 
 
 def test_card_counts_the_levels_that_training_rows_have():
-    codes = np.array([[0, 2, 0, 2], [0, 1, 1, 0]], np.uint8)  # column 0 has three levels, two of them occur
-    rows = Rows(codes, np.array([0, 1, 0, 1]), np.array([1.0, 1, 1, 1]), np.array([3, 2]), 2, 1)
-    assert count_tables(rows, CellSpace(np.array([3, 2]), 1), 1.0).cards.tolist() == [2, 2]
-    assert count_tables(rows, CellSpace(np.array([3, 2]), 2), 1.0).cards.tolist() == [4]
-    absent = rows.with_weights(np.array([1.0, 0, 1, 0]))
-    tables = count_tables(absent, CellSpace(np.array([3, 2]), 1), 1.0)
+    rows = ([[0, 2, 0, 2], [0, 1, 1, 0]], [0, 1, 0, 1], (3, 2))  # column 0 has three levels, two of them occur
+    assert counted(given(*rows), 1).cards.tolist() == [2, 2]
+    assert counted(given(*rows), 2).cards.tolist() == [4]
+    tables = counted(given(*rows, weights=[1.0, 0, 1, 0]), 1)
     assert tables.cards.tolist() == [1, 2]
     assert tables.seen.tolist() == [0, 3, 4]
 
@@ -114,8 +118,7 @@ def test_smoothing_of_zero_is_refused_only_where_a_log_of_zero_would_follow():
 
 
 def test_counting_hears_a_stop():
-    encoded, stop = table(50), StopToken()
-    rows = Rows(encoded.codes, encoded.y, encoded.weights, encoded.levels, 3, 1)
+    of, stop = covered(table(50), 2), StopToken()
     stop.stop()
     with pytest.raises(Stopped):
-        count_tables(rows, CellSpace(encoded.levels, 2), 1.0, stop)
+        count_tables(of.rows, of.cover, 1.0, stop)
