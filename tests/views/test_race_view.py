@@ -18,6 +18,22 @@ def view_of(race, **options):
     return RaceView(race, wake=lambda: None, **options)
 
 
+def pressed(**options):
+    """A race, and its view after Run was pressed."""
+    race = ByHand()
+    view = view_of(race, **options)
+    view.press_run()
+    return race, view
+
+
+def finished(steps, *recipes):
+    """A race that has taken its steps and ended."""
+    race = ByHand(*recipes)
+    race.take(steps)
+    race.end()
+    return race
+
+
 def drawn(view, racer=0):
     return view.picture._picture.train[racer].data["y"]
 
@@ -50,9 +66,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
 
 
 def test_a_race_over_in_a_blink_is_shown_little_by_little_and_racers_stay_level():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(100)
     race.end()
     lengths = []
@@ -69,9 +83,7 @@ def test_a_race_over_in_a_blink_is_shown_little_by_little_and_racers_stay_level(
 
 
 def test_stop_shows_what_there_is_and_nothing_after():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(50)
     view.pump()
     view.press_stop()
@@ -87,9 +99,7 @@ def test_stop_shows_what_there_is_and_nothing_after():
 
 
 def test_stop_of_a_race_that_has_ended_but_is_still_shown_shows_all_of_it():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(100)
     race.end()
     view.pump()
@@ -102,9 +112,7 @@ def test_stop_of_a_race_that_has_ended_but_is_still_shown_shows_all_of_it():
 
 
 def test_pause_step_back_and_forward_only_move_the_view():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(10)
     pump(view, 20)
     view.press_run()
@@ -130,9 +138,7 @@ def test_pause_step_back_and_forward_only_move_the_view():
 
 
 def test_scrubbing_a_race_that_runs_pauses_it():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(10)
     pump(view, 10)
     view.transport.slider.value = 3
@@ -162,9 +168,7 @@ def test_points_are_streamed_not_sent_again():
 
 
 def test_measure_and_axis_are_one_click_apart():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(10)
     race.end()
     pump(view, 30)
@@ -207,9 +211,7 @@ def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
 
 
 def test_a_lead_that_drops_again_has_still_proved_that_nll_falls_to_zero():
-    race = ByHand()
-    view = view_of(race)
-    view.press_run()
+    race, view = pressed()
     race.take(3)
     for lead in (1.0, 0.9):
         race.runs[0].trace.append(a_step(len(race.runs[0].trace), 0.5, lead=lead))
@@ -220,9 +222,7 @@ def test_a_lead_that_drops_again_has_still_proved_that_nll_falls_to_zero():
 
 
 def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
-    race = ByHand()
-    view = view_of(race, measure="gap")
-    view.press_run()
+    race, view = pressed(measure="gap")
     race.take(6)
     pump(view, 8)
     assert not view.player.shown.to_zero
@@ -236,9 +236,7 @@ def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
 def scored_by(scores, monkeypatch):
     """A view at the end of its race, between two slow looks, whose held-out rows have just been scored by `scores`."""
     monkeypatch.setattr("alrviz.views.judging.heldout_losses", scores)
-    race = ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
-    race.take(30)
-    race.end()
+    race = finished(30, Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
     view = view_of(race)
     view._judging.thread.join()
     view._ticks = 0
@@ -328,9 +326,7 @@ def test_a_reader_of_a_running_race_sees_it_move():
 
 
 def test_csv_has_its_origin_and_the_steps():
-    race = ByHand()
-    race.take(4)
-    race.end()
+    race = finished(4)
     text = view_of(race)._csv()
     assert '# data hash: "0000' in text
     assert text.count("# recipe ") == 2
@@ -340,9 +336,7 @@ def test_csv_has_its_origin_and_the_steps():
 
 
 def test_the_table_of_numbers_is_made_when_it_is_unfolded():
-    race = ByHand()
-    race.take(4)
-    race.end()
+    race = finished(4)
     view = view_of(race)
     assert view._numbers.object == ""
     view._folded.open = True
@@ -350,9 +344,7 @@ def test_the_table_of_numbers_is_made_when_it_is_unfolded():
 
 
 def test_recorded_race_is_shown_whole_at_once_and_round_trips():
-    race = ByHand()
-    race.take(30)
-    race.end()
+    race = finished(30)
     back = read_recorded(record(race, "1.0"))
     view = view_of(back)
     assert len(drawn(view)) == 30
