@@ -12,6 +12,7 @@ racer that never came near had spent when it ended. A racer's ratio is its itera
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.studies.milestones import Lane, Milestones, milestones
 
-RACERS: dict[str, tuple[str, dict[str, str]]] = {
+RACERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lr": ("lr", {}),
     "diagonal": ("lr", {"scale": "diagonal"}),
     "adaptive": ("lr", {"scale": "diagonal-adaptive"}),

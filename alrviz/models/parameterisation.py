@@ -101,7 +101,8 @@ class Parameterisation:
 
     def _by_owner(self, values: Floats) -> Floats:
         assert self.owner is not None
-        return np.bincount(self.owner.ravel(), values.ravel(), self.shape[0])[:, None]
+        sums: Floats = np.bincount(self.owner.ravel(), values.ravel(), self.shape[0]).astype(float, copy=False)
+        return sums[:, None]
 
 
 def anje_phi(tables: Tables) -> Floats:
