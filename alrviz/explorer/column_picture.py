@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from alrviz.data.encode import Encoder
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.columns import ColumnPicture
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-MOST_BARS = 24
+MOST_BARS = 16
 BINS = 40
 CUTS = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths"}
 
@@ -24,14 +24,19 @@ def count_levels(codes: np.ndarray, y: np.ndarray, levels: int, n_classes: int) 
     return np.bincount(cells, minlength=levels * n_classes).reshape(levels, n_classes)
 
 
-def picture_of(dataset: "Dataset", name: str, discretize: str, n_bins: int, stop: StopToken = NEVER) -> ColumnPicture:
-    """Return what is drawn of a column; `discretize` and `n_bins` as `Encoder` takes them, for numeric ones."""
+def picture_of(
+    dataset: "Dataset", name: str, discretize: str, n_bins: int, seed: int = 0, stop: StopToken = NEVER
+) -> ColumnPicture:
+    """Return what is drawn of a column; `discretize` and `n_bins` as `Encoder` takes them, for numeric ones.
+
+    All rows are drawn, but cut where a race cuts: on the training rows that this seed splits off.
+    """
     kind = next(column.kind for column in dataset.columns if column.name == name)
     y = dataset.labels.cat.codes.to_numpy()
     if kind == "target":
         return _target_picture(dataset, name, y)
     if kind == "numeric":
-        return _number_picture(dataset, name, y, discretize, n_bins, stop)
+        return _number_picture(dataset, name, y, discretize, n_bins, seed, stop)
     stop.check()
     series = dataset.frame[name] if kind == "ignore" else dataset.X[name]
     return _level_picture(series, name, kind, y, dataset.n_classes)
@@ -44,11 +49,16 @@ def _target_picture(dataset: "Dataset", name: str, y: np.ndarray) -> ColumnPictu
 
 
 def _number_picture(
-    dataset: "Dataset", name: str, y: np.ndarray, discretize: str, n_bins: int, stop: StopToken
+    dataset: "Dataset", name: str, y: np.ndarray, discretize: str, n_bins: int, seed: int, stop: StopToken
 ) -> ColumnPicture:
+    from alrviz.data.encode import Encoder  # numba with it: a page that is opened need not wait for that
+    from alrviz.fitting.prepare import split
+
     numbers = dataset.X[name].to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
-    code = Encoder(discretize=discretize, n_bins=n_bins).fit(dataset.X[[name]], dataset.y, stop=stop).columns_[0]
+    train, held = split(dataset.y, Recipe("lr").holdout, seed)
+    encoder = Encoder(discretize=discretize, n_bins=n_bins)
+    code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
     values = numbers[present]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
@@ -61,7 +71,8 @@ def _number_picture(
     missing = int((~present).sum())
     tail = f", {missing:,} rows without a value" if missing else ""
     said = f"{how}: {levels} levels" if levels > 1 else f"{how}: no cut pays for itself, one level"
-    return ColumnPicture(f"{name}: {said}{tail}", counts, edges, labels, None, cuts, name)
+    of = f", cut on the {len(train):,} training rows" if len(held) else ""
+    return ColumnPicture(f"{name}: {said}{of}{tail}", counts, edges, labels, False, cuts, name)
 
 
 def _level_picture(series: "pd.Series", name: str, kind: str, y: np.ndarray, n_classes: int) -> ColumnPicture:
@@ -87,5 +98,4 @@ def _levels(title: str, counts: np.ndarray, labels: tuple[str, ...], name: str, 
         title += f", the {MOST_BARS} most frequent shown"
         counts, labels = counts[:MOST_BARS], labels[:MOST_BARS]
     edges = np.arange(len(labels) + 1, dtype=float)
-    ticks = {k + 0.5: label for k, label in enumerate(labels)}
-    return ColumnPicture(title, counts, edges, labels, ticks, np.empty(0), name)
+    return ColumnPicture(title, counts, edges, labels, True, np.empty(0), name)

@@ -1,17 +1,19 @@
 """The parts of the Data page that are text: what the table is, its classes, what was noticed. Names are escaped."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alrviz.explorer.glossary import term_html
-from alrviz.pictures.columns import class_colours
+from alrviz.pictures.columns import ColumnPicture, class_colours
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 MOST_CLASSES = 12
+MOST_COLUMNS = 4  # of classes in the table under a column's picture, which is half a page wide
 
 
 def head_html(dataset: "Dataset", line: str) -> str:
@@ -51,6 +53,26 @@ def classes_html(dataset: "Dataset") -> str:
     )
     style = "display:grid; grid-template-columns: fit-content(45%) 1fr auto auto; gap: 1px 12px; align-items:center"
     return f"<h2>Classes</h2><div style='{style}'>{rows}{rest}</div>"
+
+
+def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
+    """Return the rows per level and class behind a column's picture, the largest classes apart."""
+    totals = picture.counts.sum(axis=0)
+    shown = sorted(np.argsort(-totals, kind="stable")[:MOST_COLUMNS])
+    rest = [k for k in range(len(classes)) if k not in shown]
+    others = f"<th class='n'>{len(rest):,} others</th>" if rest else ""
+    head = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in shown)
+    rows = "".join(
+        f"<tr><td>{safe(label, 40)}</td>"
+        + "".join(f"<td class='n'>{count[k]:,}</td>" for k in shown)
+        + (f"<td class='n'>{count[rest].sum():,}</td>" if rest else "")
+        + f"<td class='n'>{count.sum():,}</td></tr>"
+        for label, count in zip(picture.labels, picture.counts, strict=True)
+    )
+    return (
+        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{head}{others}"
+        f"<th class='n'>rows</th></tr>{rows}</table></div>"
+    )
 
 
 def notes_html(dataset: "Dataset") -> str:

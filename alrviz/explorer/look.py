@@ -7,6 +7,9 @@ are those panel-material-ui ships.
 
 from typing import Any
 
+import panel as pn
+import panel_material_ui as pmui
+
 from alrviz.views.style import safe as safe  # one way to show a stranger's text, for pages as for views
 
 ACCENT = {"light": "#4a4896", "dark": "#b9b7ff"}
@@ -39,6 +42,8 @@ _COMPONENTS = {
         "defaultProps": {"disableElevation": True},
         "styleOverrides": {"root": {"whiteSpace": "nowrap"}, "sizeSmall": {"fontSize": "0.9375rem"}},
     },
+    # A page of panel-material-ui keeps room for its header by headings that hold a space, and calls its title an h3.
+    "MuiTypography": {"defaultProps": {"variantMapping": {"h3": "div", "h5": "div"}}},
     "MuiFormHelperText": {"styleOverrides": {"root": {"fontSize": "0.9375rem"}}},
 }
 
@@ -122,6 +127,17 @@ CARD = {
     "padding": "14px 16px",
 }
 
+
+def html(margin: Any = 0) -> Any:
+    """Return an empty pane for text in the page's type, as wide as there is room."""
+    return pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=margin)
+
+
+def card(*parts: Any, **params: Any) -> Any:
+    """Return a sheet of paper with these parts on it."""
+    return pn.Column(*parts, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
+
+
 # Runs before anything is drawn. `data-theme` is what panel-material-ui's components watch. A key presses the visible
 # button whose component has the CSS class `alrviz-key-KEY` (space, right, left, help, or a letter), unless the focus is
 # where keys have a meaning of their own. A file dropped anywhere on the page goes to the drop strip's own input.
@@ -184,9 +200,12 @@ _HEAD_SCRIPT = """
 })();
 """
 
+# The components' script is 1.4 MB, and asked for only when the first of them is drawn: PRELOAD asks for it at once.
+PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 TEMPLATE = (
     '{% extends "base.html" %}'
-    "{% block preamble %}<script>" + _HEAD_SCRIPT + "</script>{{ super() }}{% endblock %}"
+    f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
+    "<script>" + _HEAD_SCRIPT + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
     "#loader .spinner { border-color: var(--alrviz-line); border-top-color: var(--alrviz-accent); }</style>"
     "{{ super() }}{% endblock %}"

@@ -9,9 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from bokeh.models import BasicTicker, ColumnDataSource, FixedTicker, HoverTool, PlainText, Range1d
+from bokeh.models import (
+    BasicTicker,
+    BasicTickFormatter,
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    NumeralTickFormatter,
+    PlainText,
+    Range1d,
+)
 from bokeh.plotting import figure
 
+from alrviz.pictures.frame import keep_sizes
 from alrviz.pictures.palette import shade
 
 # Okabe and Ito's, without black and yellow, which vanish on dark and on light.
@@ -36,7 +47,7 @@ class ColumnPicture:
         counts: (B, C) rows per bar and class.
         edges: (B + 1,) where bars begin and end on the axis.
         labels: a text per bar.
-        ticks: places and texts of the axis, or None where it is a scale of numbers.
+        words: whether bars are levels, each with its text on the axis; otherwise the axis is a scale of numbers.
         cuts: where a number is cut into levels.
         axis: the axis' label.
     """
@@ -45,7 +56,7 @@ class ColumnPicture:
     counts: np.ndarray
     edges: np.ndarray
     labels: tuple[str, ...]
-    ticks: dict[float, str] | None
+    words: bool
     cuts: np.ndarray
     axis: str
 
@@ -55,7 +66,7 @@ def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
     tops = np.cumsum(picture.counts, axis=1)
     where = np.argwhere(picture.counts > 0)
     bar, cls = where[:, 0], where[:, 1]
-    gap = 0.0 if picture.ticks is None else 0.06 * np.diff(picture.edges)[bar]
+    gap = 0.06 * np.diff(picture.edges)[bar] if picture.words else 0.0
     colours = np.array(class_colours(len(classes)))
     total = np.maximum(tops[:, -1], 1)
     return pd.DataFrame(
@@ -73,6 +84,20 @@ def bars(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
     )
 
 
+def numbers(picture: ColumnPicture, classes: Sequence[str]) -> pd.DataFrame:
+    """Return the rows per bar and class behind the picture, tidy: level, class, rows, share of this level's rows."""
+    counts = picture.counts
+    total = np.maximum(counts.sum(axis=1), 1)
+    return pd.DataFrame(
+        {
+            "level": np.repeat(np.array(picture.labels, dtype=object), counts.shape[1]),
+            "class": np.tile(np.array(classes, dtype=object), counts.shape[0]),
+            "rows": counts.ravel(),
+            "share": (counts / total[:, None]).ravel(),
+        }
+    )
+
+
 def cut_lines(picture: ColumnPicture) -> pd.DataFrame:
     """Return one upright line per cut."""
     top = float(picture.counts.sum(axis=1).max(initial=1)) * 1.05
@@ -81,9 +106,12 @@ def cut_lines(picture: ColumnPicture) -> pd.DataFrame:
     )
 
 
-def column_figure(bar_source: ColumnDataSource, cut_source: ColumnDataSource, *, height: int = 300) -> figure:
-    """Return the figure over two sources: `bars` and `cut_lines`."""
+def column_figure(
+    bar_source: ColumnDataSource, cut_source: ColumnDataSource, *, height: int = 300, name: str | None = None
+) -> figure:
+    """Return the figure over two sources: `bars` and `cut_lines`; `name` is how a page finds it."""
     plot = figure(
+        name=name,
         height=height,
         sizing_mode="stretch_width",
         toolbar_location=None,
@@ -102,7 +130,10 @@ def column_figure(bar_source: ColumnDataSource, cut_source: ColumnDataSource, *,
     tips = [("level", "@level"), ("class", "@class"), ("rows", "@rows{0,0}"), ("of this level", "@share{0.0 %}")]
     plot.add_tools(HoverTool(renderers=[quads], tooltips=tips))
     plot.xgrid.grid_line_color = None
-    plot.xaxis.major_label_text_font_size = plot.yaxis.major_label_text_font_size = "15px"
+    plot.yaxis[0].ticker = BasicTicker(desired_num_ticks=4, min_interval=1)
+    plot.yaxis[0].formatter = NumeralTickFormatter(format="0,0")
+    for axis in (plot.xaxis[0], plot.yaxis[0]):
+        keep_sizes(axis)
     return plot
 
 
@@ -114,19 +145,28 @@ def frame_axis(plot: figure, picture: ColumnPicture) -> None:
     plot.y_range.update(start=0.0, end=1.08 * highest)
     axis = plot.xaxis[0]
     axis.axis_label = PlainText(text=picture.axis)
-    if picture.ticks is None:
-        if isinstance(axis.ticker, FixedTicker):
-            axis.ticker = BasicTicker(desired_num_ticks=6)
-        axis.major_label_overrides = {}
-        axis.major_label_orientation = 0.0
-        return
-    if isinstance(axis.ticker, FixedTicker):
-        axis.ticker.ticks = list(picture.ticks)
+    if picture.words:
+        axis.update(
+            ticker=FixedTicker(ticks=[float(k) for k in (edges[:-1] + edges[1:]) / 2]), formatter=_words(picture)
+        )
     else:
-        axis.ticker = FixedTicker(ticks=list(picture.ticks))
-    axis.major_label_overrides = {place: PlainText(text=_short(text)) for place, text in picture.ticks.items()}
-    crowded = sum(min(len(text), 14) for text in picture.ticks.values()) > 44
-    axis.major_label_orientation = 0.7 if crowded else 0.0
+        axis.update(ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter())
+    axis.major_label_orientation = _TILT if picture.words and _crowded(picture.labels) else 0.0
+
+
+# Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
+_WORDS = "return words[Math.floor(tick)] ?? ''"
+_TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
+_ROOM = 44  # characters beside each other below the narrowest picture
+
+
+def _words(picture: ColumnPicture) -> CustomJSTickFormatter:
+    return CustomJSTickFormatter(args={"words": [_short(label) for label in picture.labels]}, code=_WORDS)
+
+
+def _crowded(labels: Sequence[str]) -> bool:
+    """Whether labels beside each other would touch: each has an equal share of the axis."""
+    return max(len(_short(label)) for label in labels) * len(labels) > _ROOM
 
 
 def _short(text: str) -> str:

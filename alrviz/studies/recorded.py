@@ -16,7 +16,6 @@ from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.step import Outcome, Step
 from alrviz.fitting.trace import Trace
-from alrviz.studies.race import Race
 
 FORMAT = 1
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
@@ -50,7 +49,11 @@ class RecordedRace:
     activity: str = ""
     ended: bool = True
 
-    frame = Race.frame
+    def frame(self) -> pd.DataFrame:
+        """Return every step of every racer, as a race does."""
+        from alrviz.studies.race import Race  # numba with it: the first screen need not wait for that
+
+        return Race.frame(self)  # type: ignore[arg-type]
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:

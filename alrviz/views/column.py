@@ -1,5 +1,6 @@
 """A column's rows by level and class, as a picture that is built once and then fed."""
 
+import uuid
 from collections.abc import Sequence
 
 import panel as pn
@@ -17,7 +18,8 @@ class ColumnView(pn.viewable.Viewer):
             {k: [] for k in ("left", "right", "bottom", "top", "colour", "level", "class", "rows", "share")}
         )
         self._cuts = ColumnDataSource({"x": [], "low": [], "high": []})
-        self.figure = column_figure(self._bars, self._cuts, height=height)
+        name = f"alrviz-column-{uuid.uuid4().hex[:12]}"  # by which buttons find the figure to save it
+        self.figure = column_figure(self._bars, self._cuts, height=height, name=name)
         self._pane = pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0)
 
     def show(self, picture: ColumnPicture, classes: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import panel as pn
+import panel_material_ui as pmui
 import pytest
 
 from alrviz.data.demos import load_demo
@@ -13,13 +14,15 @@ from alrviz.data.read import read_table
 from alrviz.explorer import prices
 from alrviz.explorer.column_picture import MOST_BARS, count_levels, picture_of
 from alrviz.explorer.columns_grid import _CONFIGURATION, columns_frame
-from alrviz.explorer.data_cards import classes_html, head_html, notes_html
+from alrviz.explorer.data_cards import classes_html, head_html, notes_html, numbers_html
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.read_options import missing_text, missing_tokens
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
+from alrviz.fitting.prepare import prepare
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.columns import bars, class_colours, cut_lines
 from alrviz.stop import StopToken
 
@@ -56,7 +59,8 @@ def shown(page):
 
 
 def page_panes(page):
-    return [page._name, page._head, page._notes, page._classes, page._title, page._prices, page._target_text]
+    found = [page._name, page._head, page._notes, page._classes, page._prices, page._target.text]
+    return [*found, page._column.title, page._column._numbers]
 
 
 def buttons(page):
@@ -74,19 +78,69 @@ def test_a_demo_is_shown_priced_and_drawn(page):
     assert "3 classes of" in html
     assert html.count("<span class='good'>yes</span>") == 4  # four columns: order 5 is refused
     assert "the table has only 4 used columns" in html
-    assert page._title.object.startswith("<h2>sepal length")
-    assert len(page._picture._bars.data["top"])
+    assert page._column.title.object.startswith("<h2>sepal length")
+    assert len(page._column.view._bars.data["top"])
+
+
+def test_cuts_are_those_that_a_race_makes(page):
+    dataset = page.session.dataset
+    name = dataset.columns[0].name
+    raced = prepare(dataset, Recipe("lr", seed=3))
+    page.session.seed = 3
+    page._column.draw()
+    settle(page)
+    assert page._column.view._cuts.data["x"].tolist() == raced.encoder.columns_[0].cuts.tolist()
+    assert "cut on the 105 training rows" in page._column.title.object
+    others = [picture_of(dataset, name, "mdl", 10, seed).cuts.tolist() for seed in range(6)]
+    assert len({tuple(cuts) for cuts in others}) > 1  # other rows, other cuts
+
+
+def test_the_numbers_behind_the_picture_are_shown_and_saved(page):
+    card = page._column
+    assert card._numbers.object == ""  # folded: nothing to compute
+    card.folded.open = True
+    assert "<th class='n'>setosa</th>" in card._numbers.object
+    back = pd.read_csv(io.StringIO(card.csv()), comment="#")
+    assert list(back.columns) == ["level", "class", "rows", "share"]
+    assert back["rows"].sum() == 150
+    assert page.session.dataset.hash in card.csv()
+    page.choose(page.session.dataset.target)
+    settle(page)
+    back = pd.read_csv(io.StringIO(card.csv()), comment="#")
+    assert back.loc[back["level"] == back["class"], "share"].tolist() == [1.0] * 3
+
+
+def test_a_table_of_many_classes_has_the_largest_apart():
+    frame = pd.DataFrame({"x": ["<u>", "v"] * 80, "class": [f"<c{i % 8}>" for i in range(160)]})
+    dataset = read_table(frame, name="t")
+    classes = [str(label) for label in dataset.labels.cat.categories]
+    html = numbers_html(picture_of(dataset, "x", "mdl", 10), classes)
+    assert "4 others" in html
+    assert "<u>" not in html
+    assert "<c1>" not in html
+    assert html.count("<tr>") == 3
+
+
+def test_what_is_not_on_the_page_yet_is_not_built(page):
+    assert list(page._gallery.place) == []
+    assert list(page._empty) == []
+    page._gallery.open()
+    first = next(button for button in page._gallery.place[0].select(pmui.Button) if button.label == "wine")
+    first.clicks += 1
+    settle(page)
+    assert page.session.dataset.name == "wine"
+    assert not page._gallery.place[0].open
 
 
 def test_choosing_a_column_draws_it_and_tells_its_kind(page):
     name = page.session.dataset.columns[3].name
     page.choose(name)
     settle(page)
-    assert page._title.object.startswith(f"<h2>{name}")
-    assert (page._kind.value, page._cuts.visible, page._column.value) == ("numeric", True, name)
-    page._cuts.value = "uniform"
+    assert page._column.title.object.startswith(f"<h2>{name}")
+    assert (page._column.kind.value, page._column.cuts.visible, page._column.column.value) == ("numeric", True, name)
+    page._column.cuts.value = "uniform"
     settle(page)
-    assert "equal widths: 10 levels" in page._title.object
+    assert "equal widths: 10 levels" in page._column.title.object
 
 
 def test_a_kind_is_changed_from_the_grid_and_from_the_menu(page):
@@ -95,9 +149,8 @@ def test_a_kind_is_changed_from_the_grid_and_from_the_menu(page):
     settle(page)
     assert page.session.dataset.kinds[name] == "ignore"
     assert page._grid.table.value["kind"].iloc[0] == "ignore"
-    page.chosen = name
-    page._sync_controls(page.session.dataset)
-    page._kind.value = "categorical"
+    page.choose(name)
+    page._column.kind.value = "categorical"
     settle(page)
     assert page.session.dataset.kinds[name] == "categorical"
 
@@ -127,11 +180,18 @@ def test_a_column_that_gives_the_class_away_is_asked_about(page):
 def test_a_measured_target_is_offered_in_quartiles(page):
     frame = pd.DataFrame({"a": list("xyz") * 40, "price": np.arange(120) / 7})
     drop(page, frame.to_csv(index=False))
-    assert page._target_panel.visible
+    assert page._target.panel.visible
     assert not page._full.visible
-    assert "holds 120 different numbers" in page._target_text.object
-    assert page._quartiles.visible
-    page._quartiles.clicks += 1
+    assert "holds 120 different numbers" in page._target.text.object
+    assert page._target.quartiles.visible
+    out = {button.label: button for button in page._target.panel.select(pmui.Button)}
+    out["Demo sets"].clicks += 1
+    assert page._gallery.place[0].open
+    out["Cancel"].clicks += 1
+    assert (page._full.visible, page._target.panel.visible) == (True, False)
+    assert page.session.dataset.name == "iris"
+    drop(page, frame.to_csv(index=False))
+    page._target.quartiles.clicks += 1
     settle(page)
     assert page._full.visible
     assert page.session.dataset.n_classes == 4
@@ -164,7 +224,7 @@ def test_names_and_levels_from_data_are_never_html(page):
 
 
 def test_the_export_says_where_it_comes_from(page):
-    exported = page._columns_csv().read()
+    exported = page.columns_csv()
     back = pd.read_csv(io.StringIO(exported), comment="#")
     assert list(back["kind"]) == ["numeric"] * 4 + ["target"]
     assert page.session.dataset.hash in exported
@@ -254,7 +314,7 @@ def test_levels_in_order_and_the_most_frequent_of_many():
     assert picture_of(dataset, "size", "mdl", 10).labels == ("low", "medium", "high")
     many = picture_of(dataset, "name", "mdl", 10)
     assert len(many.labels) == MOST_BARS
-    assert "60 levels, the 24 most frequent shown" in many.title
+    assert "60 levels, the 16 most frequent shown" in many.title
 
 
 def test_missing_values_are_told():
@@ -268,7 +328,7 @@ def test_a_picture_is_stopped():
     stop = StopToken()
     stop.stop()
     with pytest.raises(Exception, match="stopped on request"):
-        picture_of(load_demo("waveform"), "x1", "mdl", 10, stop)
+        picture_of(load_demo("waveform"), "x1", "mdl", 10, 0, stop)
 
 
 def test_colours_tell_classes_apart():

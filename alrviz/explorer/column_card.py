@@ -1,0 +1,115 @@
+"""One column of the table: its kind, its rows by level and class with the cuts a race would make, its numbers."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.explorer.column_picture import picture_of
+from alrviz.explorer.columns_grid import KINDS
+from alrviz.explorer.data_cards import numbers_html
+from alrviz.explorer.jobs import Jobs
+from alrviz.explorer.look import card, html
+from alrviz.explorer.session import Session
+from alrviz.pictures.columns import ColumnPicture, numbers
+from alrviz.studies.export import to_csv
+from alrviz.views.column import ColumnView
+from alrviz.views.folded import Folded
+from alrviz.views.saving import save_buttons
+from alrviz.views.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+N_BINS = 10
+_CUT_WORDS = {"MDL": "mdl", f"{N_BINS} quantiles": "quantile", f"{N_BINS} equal widths": "uniform"}
+
+
+class ColumnCard:
+    """Shows one column at a time; what it draws is computed on a thread.
+
+    Args:
+        jobs: the page's.
+        chosen: called with the name of another column to look at.
+        asked: called with the column's name and the kind it is to have.
+        below: what stands under the picture.
+    """
+
+    def __init__(
+        self, session: Session, jobs: Jobs, chosen: Callable[[str], None], asked: Callable[[str, str], None], below: Any
+    ):
+        self.session, self._jobs, self._asked = session, jobs, asked
+        self.name, self._kind_is = "", ""
+        self._picture: ColumnPicture | None = None
+        self._classes: list[str] = []
+        self.column = _select("Column", [], margin=(4, 8, 4, 0))
+        self.kind = _select("Kind", list(KINDS), margin=(4, 8, 4, 0))
+        self.cuts = _select("Cut into levels by", _CUT_WORDS, value="mdl", margin=(4, 0))
+        self.column.param.watch(lambda event: event.new and chosen(event.new), "value")
+        self.kind.param.watch(self._kind_changed, "value")
+        self.cuts.param.watch(lambda *_: self.draw(), "value")
+        self.title, self._numbers = html((4, 0)), html()
+        self.view = ColumnView(height=256)
+        save = save_buttons(
+            self.view.figure.name, "alrviz-column", "the picture of the column", self.csv, "the rows per level and class"
+        )
+        self.folded = Folded("Numbers", pmui.Row(*save, margin=(0, 0, 8, 0)), self._numbers)
+        self.folded.param.watch(lambda _: self._show_numbers(), "open")
+        controls = pn.Row(self.column, self.kind, self.cuts, sizing_mode="stretch_width", margin=0)
+        self.panel = card(controls, self.title, self.view, below, self.folded)
+
+    def show(self, dataset: "Dataset", name: str) -> None:
+        """Show this column of a table."""
+        self.name = name
+        self.column.param.update(options=[column.name for column in dataset.columns], value=name)
+        self.sync(dataset)
+        self.draw()
+
+    def sync(self, dataset: "Dataset") -> None:
+        """Set the controls to what the column is."""
+        self._kind_is = next(column.kind for column in dataset.columns if column.name == self.name)
+        self.kind.param.update(value=self._kind_is, disabled=self._kind_is == "target")
+        self.cuts.visible = self._kind_is == "numeric"
+
+    def _kind_changed(self, event: Any) -> None:
+        if event.new and event.new != self._kind_is:
+            self._asked(self.name, event.new)
+
+    def draw(self) -> None:
+        """Draw the column anew."""
+        dataset, name, cuts, seed = self.session.dataset, self.name, self.cuts.value, self.session.seed
+        if dataset is None or not name:
+            return
+        self._classes = [str(label) for label in dataset.labels.cat.categories]
+        self._jobs.start("picture", lambda stop: picture_of(dataset, name, cuts, N_BINS, seed, stop), self._drawn)
+
+    def _drawn(self, picture: ColumnPicture) -> None:
+        self._picture = picture
+        self.title.object = f"<h2>{safe(picture.title)}</h2>"
+        self.view.show(picture, self._classes)
+        self._show_numbers()
+
+    def _show_numbers(self) -> None:
+        if self.folded.open and self._picture is not None:
+            self._numbers.object = numbers_html(self._picture, self._classes)
+
+    def csv(self) -> str:
+        """Return the numbers of the picture, with where they come from."""
+        dataset, picture = self.session.dataset, self._picture
+        if dataset is None or picture is None:
+            return ""
+        about = {
+            "alrviz": __version__,
+            "data": dataset.name,
+            "data hash": dataset.hash,
+            "seed": self.session.seed,
+            "column": picture.axis,
+            "cuts": list(picture.cuts),
+        }
+        return to_csv(numbers(picture, self._classes), about)
+
+
+def _select(label: str, options: Any, **params: Any) -> Any:
+    return pmui.Select(label=label, options=options, sizing_mode="stretch_width", **params)
