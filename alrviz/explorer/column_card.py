@@ -53,7 +53,7 @@ class ColumnCard:
         self.title, self._numbers = html((4, 0)), html()
         self.view = ColumnView(height=256)
         save = save_buttons(
-            self.view.figure.name, "alrviz-column", "the picture of the column", self.csv, "the rows per level and class"
+            self.view.figure.name, "alrviz-column", "the picture of the column", self.csv, "rows per level and class"
         )
         self.folded = Folded("Numbers", pmui.Row(*save, margin=(0, 0, 8, 0)), self._numbers)
         self.folded.param.watch(lambda _: self._show_numbers(), "open")
