@@ -15,7 +15,7 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.explorer.choice import Choice
-from alrviz.explorer.convergence_controls import Controls
+from alrviz.explorer.convergence_controls import FILE, Controls
 from alrviz.explorer.convergence_dialogs import Dialogs
 from alrviz.explorer.convergence_why import Why
 from alrviz.explorer.convergence_words import ABOUT, VISITOR, rich
@@ -33,7 +33,6 @@ from alrviz.studies.recorded import read_recorded
 from alrviz.views.folded import Folded
 from alrviz.views.race_view import RaceView
 
-FILE = "@file"  # the data menu's entry for a table that was dropped
 AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when the page opens or an example is chosen
 # What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
 HEIGHT = "max(424px, calc(100vh - 326px))"
@@ -58,7 +57,9 @@ class ConvergencePage:
     def view(self) -> Any:
         """Build the page."""
         session = self.session
-        self.race_view = RaceView(again=self.new_race, wake=session.wake, measure="gap", height=HEIGHT)
+        self.race_view = RaceView(
+            again=self.new_race, wake=session.wake, measure="gap", height=HEIGHT, dark=session.dark
+        )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
@@ -73,6 +74,7 @@ class ConvergencePage:
         elif self._is_first_screen():
             self.race_view.show(read_recorded(recorded_text()))
         session.param.watch(lambda _: self._table_changed(), "dataset")
+        session.param.watch(lambda _: self._ground_changed(), "dark")
         if session.dataset is not None:
             self._table_changed()
         return self._layout()
@@ -120,23 +122,16 @@ class ConvergencePage:
     # ---- showing -----------------------------------------------------------------------------------------------
 
     def _show_controls(self) -> None:
-        tables = self._tables()
-        data = FILE if FILE in tables.values() else (self.session.demo or self.session.asked or (FIRST_DEMO,))[0]
         choice = self.choice
-        self.controls.show(choice.question, choice.order, choice.alpha, data, tables)
-        self.chips.show(choice.recipes)
+        self.controls.show(choice, self.session)
+        self.chips.show(choice.recipes, self.session.dark)
         self.why.show(choice.recipes[0])
         self._check_outdated()
         self._ask_price()
 
-    def _tables(self) -> dict[str, str]:
-        from alrviz.data.demos import demo_names
-
-        options = {name: name for name in demo_names()}
-        dataset = self.session.dataset
-        if self.session.file is not None and dataset is not None:
-            options = {f"{dataset.name} (yours)": FILE, **options}
-        return options
+    def _ground_changed(self) -> None:
+        self.race_view.dark = self.session.dark
+        self.chips.show(self.recipes, self.session.dark)
 
     def _check_outdated(self) -> None:
         """Mark the picture when it is not the one of the settings."""

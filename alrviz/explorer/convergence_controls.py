@@ -3,17 +3,21 @@
 They show what they are told and tell what was chosen; which racers follow from it is the page's business.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.explorer.choice import Choice
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import FIRST_DEMO
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 
+FILE = "@file"  # the data menu's entry for a table that was dropped
 _PILL = {"borderRadius": "16px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
 
 
@@ -47,8 +51,9 @@ class Controls:
         if not self._setting:
             self._changed(name, value)
 
-    def show(self, question: str, order: int, alpha: float, data: str, tables: Mapping[str, str]) -> None:
-        """Show what is set; `tables` are the data menu's entries. What has no effect on the question is hidden."""
+    def show(self, choice: Choice, session: Session) -> None:
+        """Show what is set; what has no effect on the question is hidden."""
+        question, order, alpha, tables = choice.question, choice.order, choice.alpha, _tables(session)
         asked = QUESTIONS.get(question)
         self._setting = True
         try:
@@ -56,8 +61,8 @@ class Controls:
             self.question.options = {of.words: slug for slug, of in QUESTIONS.items()} | own
             self.question.value = question
             self.question.description = asked.why if asked is not None else "Racers as you set them"
-            self.data.options = dict(tables)
-            self.data.value = data
+            self.data.options = tables
+            self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
             self.order.visible = asked is None or asked.orders
             self.order.value = order if order in (1, 2, 3) else None
             alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
@@ -65,6 +70,16 @@ class Controls:
             self.alpha.value = alpha
         finally:
             self._setting = False
+
+
+def _tables(session: Session) -> dict[str, str]:
+    """The data menu's entries: the demo sets, and before them the visitor's own table."""
+    from alrviz.data.demos import demo_names
+
+    options = {name: name for name in demo_names()}
+    if session.file is not None and session.dataset is not None:
+        options = {f"{session.dataset.name} (yours)": FILE, **options}
+    return options
 
 
 def _select(label: str, options: Any, width: int, **params: Any) -> Any:

@@ -13,7 +13,7 @@ from alrviz.views.style import safe
 if TYPE_CHECKING:
     from alrviz.explorer.session import Session
     from alrviz.fitting.price import Price
-
+FEW = 4  # racers whose whole price has room
 
 ABOUT = r"""
 Several solvers look for the weights of a classifier at once. One iteration of one racer is one [[pass]] over the
@@ -73,10 +73,10 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
     spent = seconds_text(sum(passes)) if passes else "not timed"
     memory = bytes_text(sum(price.bytes for _, price in priced))
-    return (
-        f"<span class='quiet'>{words} parameters · {memory} · {spent} an iteration of all</span>",
-        False,
-    )
+    size = f"{words} parameters · {memory}"
+    if len(priced) > FEW:  # beside so many racers there is room for the time alone
+        return f"<span class='quiet'><abbr title='{safe(size)}'>{spent} an iteration of all</abbr></span>", False
+    return f"<span class='quiet'>{size} · {spent} an iteration of all</span>", False
 
 
 def recipe_code(recipe: Recipe) -> str:

@@ -33,9 +33,9 @@ class RacerChips:
         chip.on_click(lambda _: opened(number))
         return chip
 
-    def show(self, recipes: tuple[Recipe, ...]) -> None:
+    def show(self, recipes: tuple[Recipe, ...], dark: bool = False) -> None:
         """Show these racers."""
-        names, colours = short_names(recipes), racer_colours([recipe.label for recipe in recipes])
+        names, colours = short_names(recipes), racer_colours([recipe.label for recipe in recipes], dark)
         for number, chip in enumerate(self._chips):
             there = number < len(recipes)
             if there:
@@ -53,6 +53,13 @@ def _sx(colour: str) -> dict[str, Any]:
         "height": "11px",
         "borderRadius": "50%",
         "backgroundColor": colour,
-        "mr": "8px",
+        "mr": "6px",
     }
-    return {"borderRadius": "16px", "borderColor": colour, "color": "text.primary", "&::before": dot}
+    return {
+        "borderRadius": "16px",
+        "borderColor": colour,
+        "color": "text.primary",
+        "fontSize": "1rem",
+        "px": "9px",
+        "&::before": dot,
+    }

@@ -5,6 +5,7 @@ stand at the ends of lines; raw points are shown while they are few. `contents` 
 `convergence` draws it. A live view builds the figure once and then only feeds the sources of the `Picture` it got.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +16,15 @@ from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, frame
-from alrviz.pictures.labels import Box, box, place
+from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place
 from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, is_log, points
-from alrviz.pictures.palette import GREY, MARKERS, racer_colours
+from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.thin import min_max
 
 Data = dict[str, Any]  # columns of a source by name
 DASHES = [7, 5]
+LEGEND_ROW = 25  # px
+SAMPLE = 38  # px of a legend's entry beside its words
 FEW = 60  # points; with more the line shows them well enough
 
 
@@ -76,10 +79,12 @@ def contents(
     axis: str = "iterations",
     baseline: Mapping[str, float] | None = None,
     to_zero: bool = False,
+    dark: bool = False,
 ) -> Contents:
     """What the picture of these racers draws; pure data.
 
     measure: a key of `MEASURES`. axis: a key of `AXES`. baseline: `Trace.baseline`. to_zero: whether NLL falls to 0.
+    dark: whether the ground is dark.
     """
     log = is_log(measure, to_zero)
 
@@ -96,8 +101,10 @@ def contents(
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     every = [part for pair in whole for part in pair]
     levels = _levels(measure, baseline)
-    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log)
-    heads, words, grey = _marks(curves, train, heldout, levels, view, measure)
+    names = [curve.name for curve in curves]
+    height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
+    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height)
+    heads, words, grey = _marks(curves, train, heldout, levels, view, measure, dark)
     return Contents(tuple(train), tuple(heldout), tuple(beyond), heads, words, grey, view)
 
 
@@ -117,29 +124,31 @@ def marks(
     ends: Sequence[tuple[float, float] | None],
     levels: Mapping[str, float],
     view: Box,
+    dark: bool = False,
 ) -> tuple[Data, Data, Data]:
     """Heads of the lines, the words beside them, and the grey lines, as columns.
 
     ends: last point of each racer's line, None where it has none.
     """
-    colours = racer_colours([curve.label for curve in curves])
+    colours = racer_colours([curve.label for curve in curves], dark)
     drawn = [
         (c, colours[k], MARKERS[k % len(MARKERS)], end) for k, (c, end) in enumerate(zip(curves, ends, strict=True))
     ]
     there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in drawn if end is not None]
     name, colour, marker, x, y = [list(column) for column in zip(*there, strict=True)] if there else [[]] * 5
     lines = [(w, v) for w, v in levels.items() if view.bottom <= v <= view.top]
-    words = [*name, *(w for w, _ in lines)]
-    at_x = [*x, *(view.right for _ in lines)]
-    at_y = [*y, *(v for _, v in lines)]
-    ends_there = [False] * len(name) + [True] * len(lines)
+    # The words of the grey lines are placed first: a name can be told by its colour, a grey word only by its line.
+    words = [*(w for w, _ in lines), *name]
+    at_x = [*(view.right for _ in lines), *x]
+    at_y = [*(v for _, v in lines), *y]
+    ends_there = [True] * len(lines) + [False] * len(name)
     return (
         {"x": x, "y": y, "colour": colour, "marker": marker},
         {
             "x": at_x,
             "y": at_y,
             "words": words,
-            "colour": [*colour, *(GREY for _ in lines)],
+            "colour": [readable(c, dark) for c in (*(GREY for _ in lines), *colour)],
             "align": ["right" if end else "left" for end in ends_there],
             "dx": [-4 if end else 7 for end in ends_there],
             "dy": [shift - 2 for shift in place(view, at_x, at_y, words, ends_there)],
@@ -155,10 +164,11 @@ def _marks(
     levels: Mapping[str, float],
     view: Box,
     measure: str,
+    dark: bool,
 ) -> tuple[Data, Data, Data]:
     lines = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in lines]
-    return marks(curves, ends, levels, view)
+    return marks(curves, ends, levels, view, dark)
 
 
 def convergence(
@@ -168,17 +178,18 @@ def convergence(
     axis: str = "iterations",
     baseline: Mapping[str, float] | None = None,
     to_zero: bool = False,
+    dark: bool = False,
     name: str = "convergence",
 ) -> Picture:
     """Draw the racers; the colours of axes and ground are left to the theme of the page."""
-    what = contents(curves, measure=measure, axis=axis, baseline=baseline, to_zero=to_zero)
+    what = contents(curves, measure=measure, axis=axis, baseline=baseline, to_zero=to_zero, dark=dark)
     view = what.box
     labels = AXES[axis][1], axis_label(measure, to_zero)
     scale = "log" if view.log else "linear"
     fig = frame((view.left, view.right), (view.bottom, view.top), labels, name, y_axis_type=scale)
     grey = ColumnDataSource(what.grey)
     fig.segment("x0", "y", "x1", "y", source=grey, color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
-    colours = racer_colours([curve.label for curve in curves])
+    colours = racer_colours([curve.label for curve in curves], dark)
     sources = [tuple(ColumnDataSource(part) for part in parts) for parts in (what.train, what.heldout, what.beyond)]
     train, heldout, beyond = sources
     dots: list[Any] = []
@@ -227,11 +238,25 @@ def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:
 
 def _legend(fig: figure, items: list[LegendItem], measure: str) -> None:
     """Say what is drawn: which line is whose, and what full and dashed mean."""
-    of = MEASURES[measure]
-    kinds = [("training rows", [], of.train), ("held-out rows", DASHES, of.heldout)]
-    for words, dashes, column in kinds:
-        if column is not None:
-            sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
-            items.append(LegendItem(label=words, renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=0, location="left")
+    names = [str(item.label.value) for item in items]
+    for words, dashes, _ in _kinds(measure):
+        sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
+        items.append(LegendItem(label=words, renderers=[sample]))
+    columns = math.ceil(len(items) / legend_rows(names, measure))
+    legend = Legend(
+        items=items, orientation="horizontal", ncols=columns, click_policy="hide", margin=0, location="left"
+    )
     fig.add_layout(legend, "above")
+
+
+def legend_rows(names: Sequence[str], measure: str) -> int:
+    """How many rows the legend of these racers needs."""
+    words = [*names, *(words for words, _, _ in _kinds(measure))]
+    return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / WIDTH))
+
+
+def _kinds(measure: str) -> list[tuple[str, list[int], str]]:
+    """The kinds of lines of a measure: words, dashes, column."""
+    of = MEASURES[measure]
+    kinds = (("training rows", [], of.train), ("held-out rows", DASHES, of.heldout))
+    return [(words, dashes, column) for words, dashes, column in kinds if column is not None]

@@ -11,20 +11,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WIDTH, HEIGHT = 640, 270  # assumed pixels of the drawing frame
+WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not."""
+    """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
+
+    height: assumed pixels from bottom to top.
+    """
 
     left: float
     right: float
     bottom: float
     top: float
     log: bool = False
+    height: int = HEIGHT
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
         """Position in the assumed frame, from its lower left corner."""
@@ -32,7 +36,7 @@ class Box:
             low, high, y = math.log(self.bottom), math.log(self.top), math.log(max(y, self.bottom))
         else:
             low, high = self.bottom, self.top
-        return WIDTH * (x - self.left) / (self.right - self.left), HEIGHT * (y - low) / (high - low)
+        return WIDTH * (x - self.left) / (self.right - self.left), self.height * (y - low) / (high - low)
 
 
 def round_up(x: float) -> float:
@@ -43,21 +47,29 @@ def round_up(x: float) -> float:
     return next((m * power for m in _ROUND if m * power >= x * (1 - 1e-12)), 10 * power)
 
 
-def box(xs: Iterable[np.ndarray], ys: Iterable[np.ndarray], grey: Sequence[float] = (), log: bool = False) -> Box:
-    """The box that shows all points, with room on the right for labels, and the grey lines that lie near them."""
+def box(
+    xs: Iterable[np.ndarray],
+    ys: Iterable[np.ndarray],
+    grey: Sequence[float] = (),
+    log: bool = False,
+    words: Sequence[str] = (),
+    height: int = HEIGHT,
+) -> Box:
+    """The box that shows all points, with room on the right for `words`, and the grey lines that lie near them."""
     x = max((float(part.max()) for part in xs if len(part)), default=0.0)
     y = np.concatenate([np.asarray(part, float) for part in (*ys, [])])
     y = y[np.isfinite(y) & (y > 0 if log else True)]
-    right = round_up(1.12 * x) if x else 10.0
+    room = max([0.1 * WIDTH, *(LETTER * len(text) + 12 for text in words)])
+    right = round_up(x * WIDTH / (WIDTH - min(room, 0.3 * WIDTH))) if x else 10.0
     if not len(y):
-        return Box(-0.015 * right, right, 1e-3 if log else 0.0, 1.0, log)
+        return Box(-0.015 * right, right, 1e-3 if log else 0.0, 1.0, log, height)
     low, high = float(y.min()), float(y.max())
     for value in nearby(grey, low, high, log):
         low, high = min(low, value), max(high, value)
     if log:
-        return Box(-0.015 * right, right, low / 1.6, 1.6 * high, log)
-    room = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
-    return Box(-0.015 * right, right, low - room, high + 1.3 * room, log)
+        return Box(-0.015 * right, right, low / 1.6, 1.6 * high, log, height)
+    air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
+    return Box(-0.015 * right, right, low - air, high + 1.3 * air, log, height)
 
 
 def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:
@@ -82,7 +94,9 @@ def place(
         width = LETTER * len(text) + 12
         left = px - width if ends else px
         tries = [0.0, *(sign * k * LINE for k in range(1, 12) for sign in (1, -1))]
-        fits = [up for up in tries if not _covers(taken, left, left + width, py + up) and 0 <= py + up <= HEIGHT - LINE]
+        fits = [
+            up for up in tries if not _covers(taken, left, left + width, py + up) and 0 <= py + up <= view.height - LINE
+        ]
         up = fits[0] if fits else 0.0
         taken.append((left, left + width, py + up))
         shifts.append(-up)

@@ -18,7 +18,11 @@ FAMILY_COLOURS = {
     "nb": GREY,
 }
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
-_TINTS = (0.0, 0.45, -0.35, 0.65, -0.55, 0.25)  # toward white where positive, toward black where negative
+# Toward white where positive, toward black where negative; on a dark ground what is darker still cannot be seen.
+_TINTS = (0.0, 0.45, -0.35, 0.65, -0.55, 0.25)
+_TINTS_ON_DARK = (0.1, 0.5, 0.3, 0.7, -0.1, 0.85)
+_GROUNDS = {False: "#ffffff", True: "#1b1c22"}
+READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
 
 
 def family_colour(label: str) -> str:
@@ -33,12 +37,32 @@ def shade(colour: str, tint: float) -> str:
     return "#" + "".join(f"{round(part + abs(tint) * (target - part)):02X}" for part in parts)
 
 
-def racer_colours(labels: Sequence[str]) -> list[str]:
+def readable(colour: str, dark: bool = False) -> str:
+    """Return the colour as words need it: mixed with black, or with white on a dark ground, until it can be read."""
+    ground, toward = _GROUNDS[dark], 1 if dark else -1
+    mixed = (shade(colour, toward * k / 20) for k in range(21))
+    return next(found for found in mixed if contrast(found, ground) >= READABLE)
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
     """One colour a racer: its family's, then shades of it for further racers of that colour."""
+    tints = _TINTS_ON_DARK if dark else _TINTS
     seen: Counter[str] = Counter()
     colours = []
     for label in labels:
         base = family_colour(label)
-        colours.append(shade(base, _TINTS[seen[base] % len(_TINTS)]))
+        colours.append(shade(base, tints[seen[base] % len(tints)]))
         seen[base] += 1
     return colours

@@ -10,7 +10,13 @@ import panel_material_ui as pmui
 import param
 from panel.viewable import Viewer
 
-_SX = {"justifyContent": "flex-start", "color": "text.primary", "fontSize": "1rem", "py": "8px"}
+_SX = {
+    "justifyContent": "flex-start",
+    "color": "text.primary",
+    "fontSize": "1rem",
+    "py": "8px",
+    "&:hover": {"backgroundColor": "rgba(128,128,128,.14)", "color": "text.primary"},
+}
 _PAPER = {
     "background": "var(--alrviz-paper, transparent)",
     "border": "1px solid var(--alrviz-line, rgba(128,128,128,.3))",

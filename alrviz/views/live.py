@@ -29,7 +29,7 @@ class LivePicture:
         self._made_of: Any = None
         self._box: Box | None = None
 
-    def show(self, watched: Watched, measure: str, axis: str) -> None:
+    def show(self, watched: Watched, measure: str, axis: str, dark: bool = False) -> None:
         """Draw what `watched` says is to be seen now."""
         curves = watched.curves()
         options: dict[str, Any] = {
@@ -37,8 +37,9 @@ class LivePicture:
             "axis": axis,
             "baseline": watched.levels(),
             "to_zero": watched.to_zero,
+            "dark": dark,
         }
-        made_of = (id(watched), measure, watched.to_zero)
+        made_of = (id(watched), measure, watched.to_zero, dark)
         if self._picture is None or made_of != self._made_of:
             self._picture = convergence(curves, name=self.name, **options)
             self._made_of = made_of

@@ -17,11 +17,11 @@ class Player:
 
     Args:
         again: makes the race to run next when Run or Step finds none to go on with; returns None where there is none,
-            or none yet: `press_again` repeats the press then.
+            or none yet: `press_again` repeats the press then. Without it the same recipes race once more.
     """
 
-    def __init__(self, again: Callable[[], Any]):
-        self._again = again
+    def __init__(self, again: Callable[[], Any] | None = None):
+        self._again = again or self._same_again
         self.shown: Watched | None = None
         self.coming: Watched | None = None
         self.playing = False
@@ -137,6 +137,12 @@ class Player:
             self.take_up(fresh, fresh=True)
         return fresh
 
+    def _same_again(self) -> Any:
+        from alrviz.studies.race import race
+
+        old = self.race
+        return None if old is None or recorded(old) else race(old.dataset, old.recipes)
+
     def _pause(self) -> None:
         if self.playing and not self.race.ended:
             self._settling = True
@@ -167,10 +173,11 @@ class Player:
         watched = self.shown
         if watched is None:
             return False
+        at_end = watched.head >= watched.last
         new = watched.pull()
         if self.coming is not None:
             return bool(new)
-        self._follow_others(watched, new)
+        self._follow_others(watched, bool(new) and at_end)
         moved = False
         if self.playing:
             moved = watched.follow()
@@ -183,12 +190,11 @@ class Player:
             moved = True
         return moved or bool(new)
 
-    def _follow_others(self, watched: Watched, new: int) -> None:
+    def _follow_others(self, watched: Watched, goes_on: bool) -> None:
         """A race that another page of its owner resumed, or that its owner runs, is followed here too."""
         if watched.race.phase == "paused":
             self._settling = False
-        at_end = watched.head >= watched.last - new
-        if new and not self._settling and (self.read_only or (watched.race.phase == "running" and at_end)):
+        if goes_on and not self._settling and (self.read_only or watched.race.phase == "running"):
             self.playing = True
 
     @property

@@ -26,7 +26,7 @@ from alrviz.views.judging import Judging
 from alrviz.views.live import LivePicture
 from alrviz.views.measure_menu import MeasureMenu
 from alrviz.views.panes import html, say
-from alrviz.views.player import Player, recorded
+from alrviz.views.player import Player
 from alrviz.views.ready import page_ready
 from alrviz.views.saving import save_buttons
 from alrviz.views.style import CSS, HEARD, WORDS_ON_BUTTONS, safe
@@ -69,6 +69,7 @@ class RaceView(Viewer):
 
     measure = param.Selector(default="nll", objects=list(MEASURES), doc="What the picture shows: a key of `MEASURES`.")
     axis = param.Selector(default="iterations", objects=list(AXES), doc="What it counts along: a key of `AXES`.")
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
 
     def __init__(
@@ -81,7 +82,7 @@ class RaceView(Viewer):
         **params: Any,
     ):
         super().__init__(**params)
-        self.player = Player(again or self._same_again)
+        self.player = Player(again)
         self._woken = wake
         self._callback: Any = None
         self._ticks = 0
@@ -89,7 +90,7 @@ class RaceView(Viewer):
         self._judging: Judging | None = None
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
-        self.param.watch(lambda _: self._after(), "axis")
+        self.param.watch(lambda _: self._after(), ["axis", "dark"])
         self.param.watch(lambda _: self._mark(), "outdated")
         if race is not None:
             self.show(race)
@@ -155,12 +156,6 @@ class RaceView(Viewer):
     def _take(self, watched: Watched) -> None:
         self._drawn, self._judging = watched, None
         self._measures.offer(watched)
-
-    def _same_again(self) -> Any:
-        from alrviz.studies.race import race
-
-        old = self.race
-        return None if old is None or recorded(old) else race(old.dataset, old.recipes)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
@@ -253,7 +248,7 @@ class RaceView(Viewer):
         if turned:
             self._measures.offer(watched)
         if turned or (changed and (watched.head < LONG or not player.playing or self._ticks % 3 == 0)):
-            self.picture.show(watched, self.measure, self.axis)
+            self.picture.show(watched, self.measure, self.axis, self.dark)
         judged = self._judging is not None and self._judging.done()
         if (changed and not player.playing) or turned or judged or (playing and self._ticks % SLOW == 0):
             self._show_slow()
@@ -261,7 +256,7 @@ class RaceView(Viewer):
 
     def _redraw(self) -> None:
         if self.player.shown is not None:
-            self.picture.show(self.player.shown, self.measure, self.axis)
+            self.picture.show(self.player.shown, self.measure, self.axis, self.dark)
         self._show_status()
 
     # -- words --------------------------------------------------------------------------------------------------------
@@ -280,14 +275,14 @@ class RaceView(Viewer):
         told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"))
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
-        say(self.side, words.values_html(watched, self.axis) + words.separation_html(watched))
+        say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and self._judging is None:
             self._judging = Judging(watched)
         self._show_numbers()
 
     def _show_numbers(self) -> None:
         if self._folded.open and self.player.shown is not None:
-            say(self._numbers, words.numbers_html(self.player.shown))
+            say(self._numbers, words.numbers_html(self.player.shown, self.dark))
 
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there."""

@@ -12,6 +12,13 @@ import panel as pn
 import panel_material_ui as pmui
 
 ECHO = 3.0  # seconds in which a slider's value that was set here and comes back is not the reader's
+_FOCUS = {
+    "& .MuiSlider-thumb.Mui-focusVisible": {
+        "outline": "3px solid",
+        "outlineColor": "primary.main",
+        "outlineOffset": "2px",
+    }
+}
 
 
 class Transport:
@@ -45,6 +52,7 @@ class Transport:
             sizing_mode="stretch_width",
             margin=(0, 16),
             size="small",
+            sx=_FOCUS,
         )
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own

@@ -24,16 +24,16 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.1e}" if 0 < abs(value) < 10**-digits else f"{value:.{digits}f}"
 
 
-def colours(watched: Watched) -> list[str]:
+def colours(watched: Watched, dark: bool = False) -> list[str]:
     """One colour a racer, as in the picture."""
-    return racer_colours([racer.label for racer in watched.racers])
+    return racer_colours([racer.label for racer in watched.racers], dark)
 
 
 def _racer(name: str, colour: str) -> str:
     return f"<span style='color:{colour}' aria-hidden='true'>●</span> {safe(name, 60)}"
 
 
-def values_html(watched: Watched, unit: str = "iterations") -> str:
+def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) -> str:
     """Loss of every racer at the head, and when it came near the best objective, in the unit of the axis."""
     held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
     marks = _marks(watched)
@@ -43,7 +43,7 @@ def values_html(watched: Watched, unit: str = "iterations") -> str:
         hints = [f"{unit} until {word}" for word in next(iter(marks.values())).words]
         heads += list(zip(short, hints, strict=True))
     rows = []
-    for racer, colour in zip(watched.racers, colours(watched), strict=True):
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         cells = [number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0))]
         if held:
             cells.append(number(watched.at(racer, "heldout_log_loss")))
@@ -80,10 +80,10 @@ def _count(cell: float | None, unit: str) -> str:
     return f"{cell:.0f}" if unit == "iterations" else f"{cell:.3g}"
 
 
-def separation_html(watched: Watched) -> str:
+def separation_html(watched: Watched, dark: bool = False) -> str:
     """The separation meter: what is known before the run, which rows lead, how large phi has grown."""
     bars = []
-    for racer, colour in zip(watched.racers, colours(watched), strict=True):
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         lead, norm = watched.at(racer, "lead"), watched.at(racer, "phi_norm")
         if not math.isfinite(lead):
             continue
@@ -113,10 +113,10 @@ def _empty_share(watched: Watched) -> str:
     )
 
 
-def numbers_html(watched: Watched) -> str:
+def numbers_html(watched: Watched, dark: bool = False) -> str:
     """The table under the picture: one row an iteration, two columns a racer; the CSV has all columns."""
     heads, columns = [], []
-    for racer, colour in zip(watched.racers, colours(watched), strict=True):
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         rows = racer.run.trace.rows or 1.0
         heads.append(f"<th>{_racer(racer.name, colour)}: NLL</th>")
         columns.append([number(value / rows, 6) for value in racer.columns["nll"]])

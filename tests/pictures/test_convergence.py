@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.convergence import FEW, Curve, contents, convergence
+from alrviz.pictures.convergence import FEW, Curve, contents, convergence, legend_rows
+from alrviz.pictures.labels import LETTER, WIDTH
 from alrviz.pictures.measures import MEASURES, axis_label
-from alrviz.pictures.palette import FAMILY_COLOURS, racer_colours
+from alrviz.pictures.palette import FAMILY_COLOURS, contrast, racer_colours
 
 ROWS = 10.0
 BASELINE = {"class_shares": 2.0, "anje": 0.9, "heldout_class_shares": 2.1, "heldout_anje": 1.0}
@@ -33,7 +34,7 @@ def test_training_and_held_out_are_per_row():
     what = contents([LR, ALR], baseline=BASELINE)
     np.testing.assert_allclose(what.train[0]["y"], [2.0, 1.5, 1.2, 1.0])
     np.testing.assert_allclose(what.heldout[1]["y"], [2.1, 1.2, 1.05])
-    assert what.words["words"] == ["lr", "alr", "class shares", "AnJE"]
+    assert what.words["words"] == ["class shares", "AnJE", "lr", "alr"]
     assert what.heads["x"] == [3.0, 2.0]
     assert what.grey["y"] == [2.0, 0.9]
     assert what.box.bottom < 0.9
@@ -77,7 +78,7 @@ def test_held_out_measure_draws_dashes_only_and_its_own_grey_lines():
 def test_far_grey_lines_do_not_squash_the_curves():
     what = contents([curve("lr", [2.0, 1.0])], baseline={"class_shares": 2.0, "anje": 50.0})
     assert what.box.top < 3
-    assert what.words["words"] == ["lr", "class shares"]
+    assert what.words["words"] == ["class shares", "lr"]
 
 
 def test_scrubbing_keeps_the_rest_as_a_ghost():
@@ -138,6 +139,34 @@ def test_colours_are_fixed_and_racers_of_one_family_get_shades():
     shades = racer_colours(["alr"] * 6)
     assert shades[0] == "#0072B2"
     assert len(set(shades)) == 6
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_words_in_every_colour_can_be_read_on_their_ground(dark):
+    ground = "#1b1c22" if dark else "#ffffff"
+    drawn = contents([curve(f"alr {k}", [2.0, 1.0], label="alr") for k in range(6)], baseline=BASELINE, dark=dark)
+    assert len(drawn.words["colour"]) == 8
+    assert all(contrast(colour, ground) >= 4.5 for colour in drawn.words["colour"])
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # as WebAIM's checker has it
+    lines = racer_colours(["alr"] * 6, dark)
+    assert len(set(lines)) == 6
+    assert not dark or min(contrast(line, ground) for line in lines) > 2.5
+
+
+def test_the_legend_of_many_racers_takes_rows_and_the_labels_know():
+    few, many = [f"alr to {k}" for k in range(2)], [f"alr from AnJE {k}" for k in range(6)]
+    assert legend_rows(few, "nll") == 1
+    assert legend_rows(many, "nll") == 3
+    curves = [curve(name, [2.0, 1.0], label="alr") for name in many]
+    assert convergence(curves).figure.legend[0].ncols == 3
+    assert contents(curves).box.height < contents(curves[:1]).box.height
+
+
+def test_the_longest_name_has_room_beside_the_last_point():
+    narrow, wide = (contents([curve(name, np.linspace(2, 1, 100))]).box.right for name in ("lr", "alr from AnJE n=2"))
+    assert (wide - 99) / wide * WIDTH >= LETTER * len("alr from AnJE n=2")
+    assert narrow < wide
 
 
 def test_names_are_text_not_markup():

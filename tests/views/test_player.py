@@ -1,0 +1,95 @@
+"""The place of a reader in a race, without a page."""
+
+from alrviz.views.player import Player
+from tests.views.racing import ByHand
+
+
+def playing(race, ticks=10):
+    """A reader who follows a race to its last point."""
+    player = Player()
+    player.take_up(race)
+    player.run()
+    race.take(5)
+    for _ in range(ticks):
+        player.advance()
+    return player
+
+
+def test_a_press_that_found_no_race_is_repeated_as_it_was():
+    made = []
+    player = Player(lambda: made[-1] if made else None)
+    player.step()
+    assert player.waits
+    assert player.buttons["may_stop"]
+    made.append(ByHand())
+    player.press_again()
+    assert made[0].calls == ["step"], "a full run was started for one step"
+    assert not player.waits
+    player.press_again()
+    assert made[0].calls == ["step"]
+
+
+def test_stop_gives_up_what_run_waits_for():
+    old = ByHand()
+    old.take(3)
+    old.end()
+    player = Player(lambda: None)
+    player.take_up(old)
+    player.outdated = True
+    player.run()
+    player.stop()
+    assert not player.waits
+    assert player.word.startswith("stopped")
+    player.press_again()
+    assert not player.playing
+
+
+def test_a_coming_race_is_not_mixed_with_the_one_still_drawn():
+    old, new = ByHand(), ByHand()
+    old.take(30)
+    old.end()
+    old.recorded = True
+    player = Player(lambda: new)
+    player.take_up(old)
+    assert player.buttons["head"] == 29
+    player.outdated = True
+    player.run()
+    assert player.shown.race is old
+    assert "recorded earlier" in player.word
+    assert (player.buttons["head"], player.buttons["last"]) == (0, -1)
+    new.take(2)
+    assert player.arrived()
+    assert player.shown.race is new
+    assert player.word == "running"
+
+
+def test_a_race_resumed_elsewhere_is_followed_and_one_paused_here_is_not():
+    player = playing(ByHand())
+    race = player.race
+    player.run()
+    assert race.calls[-1] == "pause"
+    race.phase = "running"  # the present step is still under way
+    race.take(1)
+    player.advance()
+    assert not player.playing
+    assert player.shown.head == 4
+    race.phase = "paused"
+    player.advance()
+    player.scrub(race.runs[0].trace[-1].index)
+    race.take(2)  # another page of its owner has resumed it
+    for _ in range(3):
+        player.advance()
+    assert player.playing
+    assert player.shown.head == 7
+
+
+def test_who_has_scrubbed_back_is_left_there():
+    player = playing(ByHand())
+    race = player.race
+    player.scrub(2)
+    race.phase = "paused"
+    player.advance()
+    race.take(3)
+    player.advance()
+    assert player.shown.head == 2
+    assert not player.playing
