@@ -17,6 +17,7 @@ from alrviz.pictures.measures import AXES
 from alrviz.views.watched import Watched
 
 _PARTS = ("x", "y", "step")
+TAIL = 3  # points at the end of a thinned line that the next step may replace
 
 
 class LivePicture:
@@ -78,14 +79,23 @@ class LivePicture:
 
 
 def feed(source: ColumnDataSource, line: dict[str, np.ndarray]) -> str:
-    """Bring a line's source up to date; returns "kept", "streamed" or "replaced"."""
+    """Bring a line's source up to date; returns "kept", "streamed", "patched" or "replaced".
+
+    What was only added is streamed. The last points of a thinned line are provisional: they are patched.
+    """
     old = {part: np.asarray(source.data[part]) for part in _PARTS}
     have, want = len(old["x"]), len(line["x"])
-    begins = have <= want and all(np.array_equal(old[part], line[part][:have]) for part in _PARTS)
-    if begins and have == want:
+    same = have if have <= want else 0
+    for part in _PARTS:
+        differ = np.flatnonzero(old[part][:same] != line[part][:same])
+        same = int(differ[0]) if len(differ) else same
+    if same == have == want:
         return "kept"
-    if begins and have:
+    if not same or have > want or have - same > TAIL:
+        source.data = line
+        return "replaced"
+    if same < have:
+        source.patch({part: [(slice(same, have), line[part][same:have])] for part in _PARTS})
+    if want > have:
         source.stream({part: line[part][have:] for part in _PARTS})
-        return "streamed"
-    source.data = line
-    return "replaced"
+    return "patched" if same < have else "streamed"

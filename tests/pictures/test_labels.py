@@ -47,3 +47,14 @@ def test_thinning_keeps_ends_extremes_and_order():
     assert np.all(np.diff(kept) > 0)
     assert 7 not in kept
     np.testing.assert_array_equal(min_max(y[:50], 100), np.arange(50))
+
+
+def test_a_growing_line_keeps_what_was_thinned_before():
+    y = np.random.default_rng(0).normal(size=5_000)
+    changes = []
+    for size in range(3_000, 5_000):
+        before, after = min_max(y[:size], 500), min_max(y[: size + 1], 500)
+        common = min(len(before), len(after))
+        changes.append(len(before) - np.argmin(np.r_[before[:common] == after[:common], False]))
+    assert len(min_max(y, 500)) <= 500
+    assert sorted(changes)[-3] <= 3  # only where stretches become twice as long does everything change

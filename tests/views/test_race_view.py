@@ -165,6 +165,11 @@ def test_points_are_streamed_not_sent_again():
     assert feed(source, line) == "replaced"
     assert feed(source, {part: np.arange(7.0) for part in line}) == "streamed"
     assert feed(source, {part: np.arange(7.0) for part in line}) == "kept"
+    line = {part: np.array([0.0, 1, 2, 3, 4, 5, 8, 9]) for part in line}
+    assert feed(source, line) == "patched"
+    np.testing.assert_array_equal(source.data["y"], line["y"])
+    line = {part: np.arange(8.0) + 100 for part in line}
+    assert feed(source, line) == "replaced"
 
 
 def test_measure_and_axis_are_one_click_apart():
