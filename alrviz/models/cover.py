@@ -77,7 +77,7 @@ def cover_rows(
 def _levels_seen(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
     seen = []
     for column, top in zip(codes, levels, strict=True):
-        occurs = np.bincount(column if live.all() else column[live], minlength=top)[:top] > 0
+        occurs = np.bincount(column if live.all() else column[live])[:top] > 0
         seen.append(max(1, int(occurs.sum())))
     return np.array(seen)
 
