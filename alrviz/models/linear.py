@@ -53,7 +53,7 @@ class LinearModel:
         jobs = resolve_jobs(n_jobs)
         if codes.shape[1] * self.space.n_tuples < _MANY:
             index, cells = self._lookup()
-            return index.score(codes, cells, np.ascontiguousarray(self.bias), jobs, stop)
+            return index.score(codes, cells, np.require(self.bias, np.float64, ["C", "W"]), jobs, stop)
         return self._covered(codes, jobs, stop)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:

@@ -175,9 +175,11 @@ def test_memory_is_refused_with_the_numbers():
     with pytest.raises(MemoryLimitError, match=r"order 5 needs about [\d,]+ MiB here and 10 MiB may be used") as caught:
         LRClassifier(order=5, max_memory=10 * 2**20).fit(X, y)
     assert caught.value.needed > caught.value.allowed == 10 * 2**20
-    wide, y = drawn(50, columns=40, levels=6)
-    with pytest.raises(MemoryLimitError, match=r"order 8 has [\d,]+ cells here; at most [\d,]+ can be"):
+    wide, y = drawn(50, columns=60, levels=6)
+    with pytest.raises(MemoryLimitError, match=r"order 8 needs about [\d,]+ MiB here and [\d,]+ MiB may be used"):
         LRClassifier(order=8).fit(wide, y)
+    with pytest.raises(MemoryLimitError, match=r"order 12 has [\d,]+ cells here; at most [\d,]+ can be"):
+        LRClassifier(order=12).fit(wide, y)
 
 
 def test_random_state_is_the_seed_of_what_is_drawn():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from alrviz.data.encoded import Encoded, code_dtype
-from alrviz.fitting.prepare import Covered
+from alrviz.fitting.prepare import Covered, Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.models.cover import cover_rows
@@ -77,8 +77,9 @@ def run_of(encoded, family="lr", holdout=None, **params):
 
 
 def prepared_objective(encoded, family="lr", **params):
-    """Return the objective and the start weights that a recipe makes of `encoded`."""
+    """Return the objective and the start weights that a recipe makes of `encoded`, row by row: repeats stay."""
     run = run_of(encoded, family, **{"max_iter": 0, **params})
+    run._prepared = Prepared(encoded, None, None, 1, merge=False)
     run.advance()
     return run._fit.objective, run._fit.w0
 

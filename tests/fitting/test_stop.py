@@ -144,15 +144,25 @@ def test_stop_while_counting(monkeypatch):
     stopped_at(endless(), gate, "counting cells")
 
 
+STAGES = ["merge_repeats", "plan_cover", "cover_rows"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stop_while_rows_are_covered(stage, monkeypatch):
+    gate = Gate()
+    monkeypatch.setattr(prepare_module, stage, lambda *args: gate(args[-1]))
+    stopped_at(endless(), gate, "counting cells" if stage == "cover_rows" else "pricing")
+
+
 def test_stop_while_pricing(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(run_module, "price_of", lambda encoded, recipe, holdout, limit, stop: gate(stop))
+    monkeypatch.setattr(run_module, "price_of", lambda encoded, recipe, holdout, limit, stop, planned: gate(stop))
     stopped_at(endless(), gate, "pricing")
 
 
 def test_a_compilation_is_abandoned_not_waited_for(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(run_module, "warm_for", lambda rows: gate() or 0.0)
+    monkeypatch.setattr(run_module, "warm_for", lambda n_classes, loss: gate() or 0.0)
     run = endless()
     stopped_at(run, gate, "compiling", deaf=True)
     assert run.tables is None  # nothing was counted after it

@@ -1,5 +1,6 @@
-"""How often kernels are compiled: five widths and two code widths, whatever the table."""
+"""How often kernels are compiled: five class widths, two widths of keys and of codes, whatever the table."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,22 +8,32 @@ from pathlib import Path
 
 SCRIPT = """
 import json
+from unittest import mock
 import numpy as np
-from alrviz.kernels import rows as R, scores as S
+from alrviz.kernels import cells, joint, plan, rows, scores
+from alrviz.models import linear
 from tests.fitting.tables import drain, run_of, table
 
+KERNELS = {
+    "widths and keys": [rows.forward, rows.scatter],
+    "widths": [rows.expand, rows.marginalise],
+    "keys": [rows.count],
+    "once": [scores.trial, scores.settle, scores.curve, cells.fill_index, plan.grow, plan.close],
+    "codes": [joint.join, joint.distinct_cells, cells.locate, cells.score, cells.link],
+}
 counts = {}
 def note(name):
-    kernels = {"forward": R.forward, "scatter": R.scatter, "count": R.count, "trial": S.trial, "settle": S.settle,
-               "curve": S.curve}
-    counts[name] = {k: len(v.signatures) for k, v in kernels.items()}
+    counts[name] = {kind: sorted({len(kernel.signatures) for kernel in of}) for kind, of in KERNELS.items()}
 
-def fit(n_classes, **more):
+def fit(n_classes, rows=40, levels=(3, 2, 4), **more):
     for family, params in [("lr", {}), ("alr", {"start": "anje"}), ("anje", {}), ("lr", {"scale": "diagonal"})]:
-        encoded = table(40, (3, 2, 4), n_classes, weights="fractions", gaps=0.1, **more)
+        encoded = table(rows, levels, n_classes, weights="fractions", gaps=0.1, **more)
         limit = {} if family == "anje" else {"max_iter": 3}
         run = drain(run_of(encoded, family, encoded.take(np.arange(5)), order=2, missing="skip", **params, **limit))
-        run.model.scores(encoded.codes)
+        for many in (0, linear._MANY):
+            with mock.patch.object(linear, "_MANY", many):
+                run.model.scores(encoded.codes)
+        run.model.contributions(encoded.codes)
         run._fit.objective.hvp(run.state.point, run.state.point.w)
 
 fit(5); note("one width")
@@ -31,14 +42,17 @@ fit(3); note("two widths")
 fit(17); note("above 16")
 fit(3, dtype=np.uint8); fit(3, dtype=np.uint16); note("narrow codes")
 fit(3, dtype=np.uint32); note("wide codes")
+
+many = table(70_000, (66_000, 2), 3, dtype=np.uint32)
+many.codes[0] = np.arange(70_000) % 66_000
+assert drain(run_of(many, "lr", order=1, max_iter=1)).outcome.code == "step limit"
+note("wide keys")
 print(json.dumps(counts))
 """
 
 
 def test_kernels_are_compiled_once_a_width(tmp_path):
     """In a process of its own: what other tests compiled would be counted too."""
-    import json
-
     root = Path(__file__).parents[2]
     script = tmp_path / "count.py"
     script.write_text(SCRIPT, encoding="utf-8")
@@ -46,10 +60,8 @@ def test_kernels_are_compiled_once_a_width(tmp_path):
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
-    row_passes, softmax = ("forward", "scatter"), ("trial", "settle", "curve", "count")
+    narrow = {"keys": [1], "once": [1], "codes": [1]}
     for name, widths in {"one width": 1, "same width": 1, "two widths": 2, "above 16": 3, "narrow codes": 3}.items():
-        assert {counts[name][kernel] for kernel in row_passes} == {widths}, name
-        assert {counts[name][kernel] for kernel in softmax} == {1}, name
-    assert {counts["wide codes"][kernel] for kernel in row_passes} == {4}
-    assert counts["wide codes"]["count"] == 2
-    assert {counts["wide codes"][kernel] for kernel in ("trial", "settle", "curve")} == {1}
+        assert counts[name] == {"widths and keys": [widths], "widths": [widths], **narrow}, name
+    assert counts["wide codes"] == {"widths and keys": [3], "widths": [3], **narrow, "codes": [2]}
+    assert counts["wide keys"] == {"widths and keys": [4], "widths": [3], "keys": [2], "once": [1], "codes": [2]}

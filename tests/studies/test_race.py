@@ -83,10 +83,10 @@ def test_steps_pause_and_resume_move_all_racers_together(dataset):
 def test_a_racer_that_fails_leaves_the_others_alone(dataset, monkeypatch, caplog):
     assemble = run_module.assemble
 
-    def broken(rows, tables, family, *rest, **more):
+    def broken(rows, cover, tables, family, *rest, **more):
         if family == "alr":
             raise ZeroDivisionError("a fault")
-        return assemble(rows, tables, family, *rest, **more)
+        return assemble(rows, cover, tables, family, *rest, **more)
 
     monkeypatch.setattr(run_module, "assemble", broken)
     together = race(dataset, [Recipe("lr", order=7, max_iter=3), *RECIPES], n_jobs=1)
