@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Scatter
-from bokeh.models.annotations import Legend, LegendItem
+from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import FONT, frame
+from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place
 from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, is_log, points
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
@@ -180,8 +180,12 @@ def convergence(
     to_zero: bool = False,
     dark: bool = False,
     name: str = "convergence",
+    note: str = "",
 ) -> Picture:
-    """Draw the racers; the colours of axes and ground are left to the theme of the page."""
+    """Draw the racers; the colours of axes and ground are left to the theme of the page.
+
+    note: words in the corner, which belong to the picture wherever it goes.
+    """
     what = contents(curves, measure=measure, axis=axis, baseline=baseline, to_zero=to_zero, dark=dark)
     view = what.box
     labels = AXES[axis][1], axis_label(measure, to_zero)
@@ -210,6 +214,8 @@ def convergence(
         HoverTool(renderers=hovered, tooltips=_tooltips(measure, axis), mode="mouse", point_policy="snap_to_data")
     )
     _legend(fig, items, measure)
+    if note:
+        _note(fig, note, readable(GREY, dark))
     return Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots))
 
 
@@ -229,6 +235,11 @@ def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -
         text_font_style="bold",
         source=words,
     )
+
+
+def _note(fig: figure, words: str, colour: str) -> None:
+    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    fig.add_layout(Label(text=words, text_color=colour, text_font_size="16px", text_font=FONT_NAME, **corner))
 
 
 def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:

@@ -11,7 +11,8 @@ from bokeh.models import CustomJS, Range1d
 from bokeh.models.axes import Axis
 from bokeh.plotting import figure
 
-FONT = value("Roboto, Helvetica, Arial, sans-serif")
+FONT_NAME = "Roboto, Helvetica, Arial, sans-serif"
+FONT = value(FONT_NAME)  # for glyphs, where a plain text would name a column
 _SIZES = {"axis_label_text_font_size": "16px", "major_label_text_font_size": "15px"}
 _KEEP = "const size = '{size}'; if (cb_obj.{name} !== size) cb_obj.{name} = size"
 

@@ -42,7 +42,8 @@ class LivePicture:
         }
         made_of = (id(watched), measure, watched.to_zero, dark)
         if self._picture is None or made_of != self._made_of:
-            self._picture = convergence(curves, name=self.name, **options)
+            note = "recorded earlier" if getattr(watched.race, "recorded", False) else ""
+            self._picture = convergence(curves, name=self.name, note=note, **options)
             self._made_of = made_of
             self._box = contents(curves, **options).box
             self.pane.object = self._picture.figure

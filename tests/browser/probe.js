@@ -47,6 +47,9 @@ window.probe = (() => {
     return found;
   };
 
+  /** The words in the corner of the picture. */
+  const note = () => figure()?.center.filter((part) => part.type === "Label").map((part) => part.text).join(" ") ?? "";
+
   /** All words that Bokeh's pictures hold: names of ticks, columns of text. */
   const drawnTexts = () => {
     const found = [];
@@ -273,5 +276,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, drawnTexts, pressed, beat, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

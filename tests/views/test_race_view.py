@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from bokeh.models import Label
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.recorded import read_recorded, record
@@ -354,6 +355,7 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     view = view_of(back)
     assert len(drawn(view)) == 30
     assert "recorded" in view.status.object
+    assert [part.text for part in view.picture.pane.object.select({"type": Label})] == ["recorded earlier"]
     assert "faster by" in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes
