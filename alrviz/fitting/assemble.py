@@ -107,7 +107,7 @@ def _assemble(
         w0 = parameterisation.weights_of(start_model)
     return Fit(
         objective,
-        make_solver(chosen_solver(params), params["memory"], objective, params["tol"]),
+        make_solver(chosen_solver(params), params["memory"], objective, params["tol"], seed),
         w0,
         params["max_iter"],
         params["tol"],

@@ -36,6 +36,8 @@ class Judge:
         point, total = state.point, self._objective.total
         if not math.isfinite(point.objective):
             return Outcome(DIVERGED, f"the objective is no longer a finite number at step {state.index}")
+        if state.kind == "search":
+            return None
         self._values.append(point.objective)
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")

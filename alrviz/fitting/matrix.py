@@ -4,6 +4,7 @@
     along             F along a line, for a pass over scores a trial
     hvp               Hessian-vector products (Gauss-Newton's where F is not convex)
     hessian_diagonal  the diagonal of the same matrix
+    rows              single rows, and the RMSE by which a step length is chosen for them
     free              w may be anything: not so between bounds
 
 Nothing is imported here that computes, so that a recipe can ask.
@@ -25,8 +26,13 @@ NEEDS: Mapping[str, frozenset[str]] = {
     "gd": _LINE,
     "tron": _NEWTON,
     "lbfgsb": frozenset({"value_grad"}),
+    "sgd": frozenset({"rows", "free"}),
+    "adagrad": frozenset({"rows", "free"}),
 }
-OFFERS: Mapping[str, frozenset[str]] = {"nll": _NEWTON, "mse": _NEWTON, "hinge": _NEWTON}
+OFFERS: Mapping[str, frozenset[str]] = {"nll": _NEWTON | {"rows"}, "mse": _NEWTON | {"rows"}, "hinge": _NEWTON}
+
+# Solvers that draw the order of the rows.
+STOCHASTIC = ("sgd", "adagrad")
 
 
 def offers(objective: str, bounded: bool = False) -> frozenset[str]:

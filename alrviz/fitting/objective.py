@@ -22,6 +22,7 @@ from alrviz.models.parameterisation import LEAST_CURVATURE, Parameterisation, cu
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.room import Floats, empty, zeros
 from alrviz.passes.rows import Rows, Sums
+from alrviz.passes.single import SingleRows
 from alrviz.stop import NEVER, StopToken
 
 
@@ -84,7 +85,7 @@ class LinearObjective:
         self._q = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
         self._space = parameterisation.tables.space
         self._seen = parameterisation.tables.seen
-        self._stop = stop
+        self.stop = stop
         self._unseen = unseen
         self._cover = cover
         # room for phi and for the gradient in turn, cell by cell and joint value by joint value
@@ -109,12 +110,12 @@ class LinearObjective:
         """
         of = self.parameterisation
         dz = self._spread(of.phi(direction), change=True)
-        product = of.pull(self._gather(self.rows.curve(point.z, dz, self._stop, self.loss)))
+        product = of.pull(self._gather(self.rows.curve(point.z, dz, self.stop, self.loss)))
         return product if self._q is None else product + self._q * direction
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
-        return self._gather(self.rows.diagonal(point.z, self._stop, self.loss))
+        return self._gather(self.rows.diagonal(point.z, self.stop, self.loss))
 
     def metric(self, point: Point) -> Floats | None:
         """Return s^2 of the step from `point`, shaped as w, where units change from step to step ("adaptive").
@@ -143,7 +144,7 @@ class LinearObjective:
 
     def trial(self, z: Floats, dz: Floats, t: float) -> tuple[float, float, float]:
         """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
-        return self.rows.trial(z, dz, t, self._stop, self.loss)
+        return self.rows.trial(z, dz, t, self.stop, self.loss)
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
@@ -182,6 +183,16 @@ class LinearObjective:
         bent = self._q * direction
         return dot(bent, w - self.center), dot(bent, direction)
 
+    @property
+    def pull(self) -> Floats:
+        """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
+        return np.zeros_like(self.center) if self._q is None else self._q
+
+    def single(self) -> SingleRows:
+        """Return the rows one by one."""
+        of, cover = self.parameterisation, self._cover
+        return SingleRows(self.rows, cover.blocks, len(self._outside), of.scale, of.owner, self.loss)
+
     def fresh(self, point: Point) -> Point:
         """Return `point` with its scores recomputed from its weights, which sheds the rounding of many moves."""
         return self.value_grad(point.w)
@@ -193,7 +204,7 @@ class LinearObjective:
         return self._settle(w, point.z, line.dz, t, self.rows.scores(), line.dz)
 
     def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
-        sums = self.rows.settle(z, dz, t, out, residual, self._stop, self.loss)
+        sums = self.rows.settle(z, dz, t, out, residual, self.stop, self.loss)
         gradient = self.parameterisation.pull(self._gather(residual))
         if self._q is not None:
             gradient += self._q * (w - self.center)
@@ -206,9 +217,9 @@ class LinearObjective:
         blocks, outside = self._cover.blocks, len(self._outside)
         self._cells[:outside] = 0.0 if change else self._outside
         self._cells[outside:, : self.n_classes] = phi[:-1]
-        blocks.expand(self._cells, self._table, rows.n_jobs, self._stop)
+        blocks.expand(self._cells, self._table, rows.n_jobs, self.stop)
         forward = rows.forward_change if change else rows.forward
-        return forward(blocks, self._table, phi[-1], stop=self._stop)
+        return forward(blocks, self._table, phi[-1], stop=self.stop)
 
     def _gather(self, residual: Floats) -> Floats:
         """Sums of residuals (N, W) by cell and over all rows, (S + 1, C).
@@ -216,9 +227,9 @@ class LinearObjective:
         Every row has one joint value in the first block: their sum is that over all rows.
         """
         blocks = self._cover.blocks
-        self.rows.scatter(blocks, residual, self._table, self._stop)
+        self.rows.scatter(blocks, residual, self._table, self.stop)
         self._cells[:] = 0.0
-        blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self._stop)
+        blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self.stop)
         out = np.empty_like(self.scale)
         out[:-1] = self._cells[len(self._outside) :, : self.n_classes]
         out[-1] = self._table[: blocks.first[1], : self.n_classes].sum(axis=0)

@@ -18,6 +18,7 @@ from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit, assemble, class_weighted
 from alrviz.fitting.judge import Judge
+from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -25,12 +26,13 @@ from alrviz.fitting.snapshots import Snapshots
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.trace import Trace
+from alrviz.fitting.warm import warm_for
 from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats
-from alrviz.passes.warm import warm_for
+from alrviz.passes.warm import warm_single
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ class Run(Driven):
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
             other = Run(self.dataset, self.recipe, **limits)
-        while len(other.trace) <= index and other.advance() is not None:
+        while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
             pass
         return other
 
@@ -244,19 +246,21 @@ class Run(Driven):
         else:
             state = fit.solver.advance(fit.objective, self._state)
         self._seconds += time.perf_counter() - begin
+        state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
         if verdict is not None:
             verdict = self._judge.confirm(verdict, state)
-        extra: dict[str, float] = {}
-        for observe in self._observers:
-            extra.update(observe(state))
+        extra = dict(state.extra)
+        if state.kind != "search":  # a trial fit leaves the weights where they were
+            for observe in self._observers:
+                extra.update(observe(state))
         return state, self._report(state, extra), verdict
 
     def _report(self, state: State, extra: dict[str, float]) -> Step:
         point = state.point
         return Step(
             index=state.index,
-            kind="inner",
+            kind=state.kind,
             evaluations=state.evaluations,
             passes=state.passes,
             seconds=self._seconds,
@@ -276,6 +280,10 @@ class Run(Driven):
         prepared = self._prepared
         require_learnable(prepared.encoded)
         order = recipe.params["order"]
+        self.activity = "compiling"
+        loss = LOSSES[recipe.params.get("objective", "nll")]
+        self.compile_seconds = warm_for(prepared.encoded.n_classes, loss=loss)
+        stop.check()
         self.activity = "pricing"
         self.price = price_of(
             prepared.encoded,
@@ -286,13 +294,11 @@ class Run(Driven):
             planned=lambda: prepared.plan(order, stop),
         )
         require_memory(self.price)
-        self.activity = "compiling"
-        loss = LOSSES[recipe.params.get("objective", "nll")]
-        self.compile_seconds = warm_for(prepared.encoded.n_classes, loss=loss)
-        stop.check()
         self.activity = "counting cells"
         covered = prepared.covered(order, stop)
         self.compile_seconds += warm_for(prepared.encoded.n_classes, covered.rows.wide, loss)
+        if recipe.solver in STOCHASTIC:
+            self.compile_seconds += warm_single(covered.rows.wide)
         self._tables = prepared.tables(order, recipe.params["smoothing"], stop)
         classes = prepared.encoded.classes
         weighted = class_weighted(covered.rows, recipe.params.get("class_weight"), classes)

@@ -11,7 +11,7 @@ class Step:
     Counts and seconds are cumulative since the start point, which is step 0.
 
     Attributes:
-        index: Iteration number; 0 is the start point.
+        index: Iteration number; 0 is the start point, and trial fits before the first iteration.
         kind: "inner" (the weights moved), "outer" (what the features depend on moved) or "search" (a trial fit).
         evaluations: How often the objective was evaluated, trials of a line search included.
         passes: Sweeps over all rows; a forward (scores) and a scatter (gradient) sweep are half a pass each.

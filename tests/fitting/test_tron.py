@@ -51,7 +51,8 @@ def test_the_step_is_newton_s_and_ends_at_the_radius():
         model = dot(point.gradient, step) + 0.5 * dot(step, objective.hvp(point, step))
         cauchy = -point.gradient / metric
         cauchy *= min(1.0, share * length / np.sqrt(dot(metric, cauchy**2)))
-        assert model <= dot(point.gradient, cauchy) + 0.5 * dot(cauchy, objective.hvp(point, cauchy))
+        steepest = dot(point.gradient, cauchy) + 0.5 * dot(cauchy, objective.hvp(point, cauchy))
+        assert model <= steepest * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("penalty", ["phi", "w"])
@@ -121,7 +122,7 @@ def test_a_start_at_the_optimum_stalls():
 
 def test_a_pulled_token_ends_the_inner_loop(monkeypatch):
     objective, w0 = make()
-    objective._stop = token = StopToken()
+    objective.stop = token = StopToken()
     state = next(islice(states(Tron(), objective, w0), 2, None))
     products, hvp = [], objective.hvp
 

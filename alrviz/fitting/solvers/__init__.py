@@ -7,6 +7,7 @@ from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
 from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
 from alrviz.fitting.solvers.state import REFRESH, Solver, State
+from alrviz.fitting.solvers.stochastic import Stochastic
 from alrviz.fitting.solvers.tron import Tron
 
 __all__ = [
@@ -17,20 +18,24 @@ __all__ = [
     "GradientDescent",
     "Solver",
     "State",
+    "Stochastic",
     "Tron",
     "make_solver",
 ]
 
-SOLVERS: dict[str, Callable[[int, float], Solver]] = {
-    "lbfgs": lambda memory, tol: LBFGS(memory),
-    "cg": lambda memory, tol: ConjugateGradients(),
-    "gd": lambda memory, tol: GradientDescent(),
-    "tron": lambda memory, tol: Tron(),
-    "lbfgsb": LBFGSB,
+# name: what makes it of (memory, tol, seed)
+SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {
+    "lbfgs": lambda memory, tol, seed: LBFGS(memory),
+    "cg": lambda memory, tol, seed: ConjugateGradients(),
+    "gd": lambda memory, tol, seed: GradientDescent(),
+    "tron": lambda memory, tol, seed: Tron(),
+    "lbfgsb": lambda memory, tol, seed: LBFGSB(memory, tol),
+    "sgd": lambda memory, tol, seed: Stochastic("sgd", seed),
+    "adagrad": lambda memory, tol, seed: Stochastic("adagrad", seed),
 }
 
 
-def make_solver(name: str, memory: int, objective: LinearObjective, tol: float = 0.0) -> Solver:
+def make_solver(name: str, memory: int, objective: LinearObjective, tol: float = 0.0, seed: int = 0) -> Solver:
     """Return the solver of that name; raises `RecipeError`, naming those that fit, if the objective lacks its needs."""
     check_solver(name, objective.loss.name, objective.bounds is not None)
-    return SOLVERS[name](memory, tol)
+    return SOLVERS[name](memory, tol, seed)

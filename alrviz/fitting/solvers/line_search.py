@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.objective import LinearObjective, dot
-from alrviz.fitting.solvers.state import State, along, stalled, start
+from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.rows import Floats
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(Solver):
     """Steepest descent in w. Carries nothing."""
 
     def init(self, objective: LinearObjective, w0: Floats) -> State:
@@ -34,7 +34,7 @@ class GradientDescent:
 
 
 @dataclass(frozen=True)
-class ConjugateGradients:
+class ConjugateGradients(Solver):
     """Nonlinear conjugate gradients. Carries the last direction and the gradient before it."""
 
     def init(self, objective: LinearObjective, w0: Floats) -> State:
@@ -59,7 +59,7 @@ class ConjugateGradients:
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Solver):
     """Limited-memory BFGS. Carries its corrections (s, y, 1 / s.y), oldest first.
 
     Args:

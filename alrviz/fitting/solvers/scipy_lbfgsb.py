@@ -20,7 +20,7 @@ import numpy as np
 
 from alrviz.errors import AlrvizError
 from alrviz.fitting.objective import LinearObjective, Point
-from alrviz.fitting.solvers.state import State, start
+from alrviz.fitting.solvers.state import Solver, State, start
 from alrviz.passes.rows import Floats
 
 FACTR = 1e7
@@ -119,7 +119,7 @@ def _loop(channel: _Channel, objective: LinearObjective, options: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class LBFGSB:
+class LBFGSB(Solver):
     """SciPy's L-BFGS-B. Carries the helper; only the latest state can be advanced.
 
     Args:

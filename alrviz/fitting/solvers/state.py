@@ -61,6 +61,10 @@ class Solver(Protocol):
     def advance(self, objective: Any, state: State) -> State:
         """Return the state one iteration later."""
 
+    def look(self, objective: Any, state: State) -> State:
+        """Return the state with a point to report, where going on needs none; nobody's time and passes count it."""
+        return state
+
 
 def start(objective: LinearObjective, w0: Floats) -> State:
     """Return the state at `w0`."""

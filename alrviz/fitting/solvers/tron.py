@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.objective import LinearObjective, Point, dot
-from alrviz.fitting.solvers.state import State, along, stalled, start
+from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.rows import Floats
 
 # Hessian-vector products in one step: a point of the trace must not wait for hundreds of passes.
@@ -28,7 +28,7 @@ GROWTH = 4.0
 
 
 @dataclass(frozen=True)
-class Tron:
+class Tron(Solver):
     """Trust region Newton. Carries the radius and the norm of the first gradient; a state is an outer iteration."""
 
     def init(self, objective: LinearObjective, w0: Floats) -> State:

@@ -1,0 +1,170 @@
+"""Steps by single rows: stochastic gradient descent and AdaGrad on w, and what choosing their step length needs.
+
+    z_k   = sum over the row's places (c, k) of scale[c, k] * w[j],     j = owner[c, k]      a place: a cell, or b
+    g_j   = weight * sum over the row's places of j of scale[c, k] * residual_k,   residual as in scores.py, squares.py
+    pull_j = 2 alpha q_j (w_j - center_j), the slope of the penalty
+
+    sgd       w_j -= eta_t g_j, eta_t = eta0 / (1 + DECAY t), t counts rows; the penalty spread over all V rows of a
+              pass: (w_j - center_j) *= exp(-eta_t * 2 alpha q_j / V) in every row, made up for when j is next looked at
+    adagrad   g_j += pull_j / V_j, V_j the rows of a pass that look at j;  G_j += g_j^2;
+              w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j
+
+The penalty's part of sgd is the exact flow of its slope, so that no eta can overshoot it.
+
+Conventions: `order` lists rows, a row as often as it is visited, `weights` are those of one visit. A row's cells are
+the links of its joint values (keys, first, at, links: see rows.py) less `outside`, those below 0 being no seen cell;
+the last row of scale belongs to b. w and everything like it is flat; without sharing (`shared` False) j = c C + k.
+"""
+
+from math import exp, sqrt
+
+import numpy as np
+
+from alrviz.kernels import kernel
+
+DECAY = 1e-2
+
+
+@kernel
+def _places(keys, first, at, links, outside, row, last, cells):
+    """Write the row's seen cells and `last`, the place of b, to `cells`; return how many."""
+    n = 0
+    for b in range(len(first) - 1):
+        tuples = (at[b + 1] - at[b]) // max(1, first[b + 1] - first[b])
+        link = at[b] + np.int64(keys[b, row]) * tuples
+        for t in range(tuples):
+            cell = np.int64(links[link + t]) - outside
+            if cell >= 0:
+                cells[n] = cell
+                n += 1
+    cells[n] = last
+    return n + 1
+
+
+@kernel
+def _owner(owner, shared, c, k, classes):
+    return owner[c, k] if shared else c * classes + k
+
+
+@kernel
+def _scores(cells, n, w, scale, owner, shared, z):
+    z[:] = 0.0
+    for i in range(n):
+        for k in range(len(z)):
+            z[k] += scale[cells[i], k] * w[_owner(owner, shared, cells[i], k, len(z))]
+
+
+@kernel
+def _residual(z, own, weight, squared):
+    """Overwrite scores with the residuals of the row; return the sum of (p_k - 1[k = y])^2."""
+    top = z.max()
+    total = 0.0
+    for k in range(len(z)):
+        z[k] = exp(z[k] - top)
+        total += z[k]
+    square = mean = 0.0
+    for k in range(len(z)):
+        z[k] /= total
+        r = z[k] - (k == own)
+        square += r * r
+        mean += z[k] * r
+    for k in range(len(z)):
+        r = z[k] - (k == own)
+        z[k] = weight * (2.0 / len(z) * z[k] * (r - mean) if squared else r)
+    return square
+
+
+@kernel
+def sgd(
+    order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared,
+    w, center, pull, flown, eta0, clock,
+):  # fmt: skip
+    """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V; flown_j: the sum of eta up to which j is made up for.
+
+    clock = (t, sum of eta so far) is moved on. The caller makes up for all j at the end of a pass.
+    """
+    classes = scale.shape[1]
+    cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(classes)
+    pulled = pull.any()
+    for row in order[begin:end]:
+        n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
+        if pulled:
+            for i in range(n):
+                for k in range(classes):
+                    j = _owner(owner, shared, cells[i], k, classes)
+                    if flown[j] != clock[1]:
+                        w[j] = center[j] + (w[j] - center[j]) * exp(-pull[j] * (clock[1] - flown[j]))
+                        flown[j] = clock[1]
+        _scores(cells, n, w, scale, owner, shared, z)
+        _residual(z, y[row], weights[row], squared)
+        eta = eta0 / (1.0 + DECAY * clock[0])
+        for i in range(n):
+            for k in range(classes):
+                w[_owner(owner, shared, cells[i], k, classes)] -= eta * scale[cells[i], k] * z[k]
+        clock[0] += 1.0
+        clock[1] += eta
+
+
+@kernel
+def _most(first, at):
+    """Number of tuples of all blocks."""
+    total = 0
+    for b in range(len(first) - 1):
+        total += (at[b + 1] - at[b]) // max(1, first[b + 1] - first[b])
+    return total
+
+
+@kernel
+def adagrad(
+    order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared,
+    w, center, pull, squares, eta0, g,
+):  # fmt: skip
+    """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V_j; `squares` is G; g is 0 and is so again at the end."""
+    classes = scale.shape[1]
+    cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(classes)
+    for row in order[begin:end]:
+        n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
+        _scores(cells, n, w, scale, owner, shared, z)
+        _residual(z, y[row], weights[row], squared)
+        for i in range(n):
+            for k in range(classes):
+                g[_owner(owner, shared, cells[i], k, classes)] += scale[cells[i], k] * z[k]
+        for i in range(n):
+            for k in range(classes):
+                j = _owner(owner, shared, cells[i], k, classes)
+                if np.isfinite(g[j]):  # NaN marks what this row has moved already
+                    slope = g[j] + pull[j] * (w[j] - center[j])
+                    squares[j] += slope * slope
+                    w[j] -= eta0 / (1e-9 + sqrt(squares[j])) * slope
+                    g[j] = np.nan
+        for i in range(n):
+            for k in range(classes):
+                g[_owner(owner, shared, cells[i], k, classes)] = 0.0
+
+
+@kernel
+def squared_error(order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, w):
+    """Return the sums over rows order[begin:end] of weight * sum_k (p_k - 1[k = y])^2, and of weight."""
+    cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(scale.shape[1])
+    total = weight = 0.0
+    for row in order[begin:end]:
+        n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
+        _scores(cells, n, w, scale, owner, shared, z)
+        total += weights[row] * _residual(z, y[row], 1.0, False)
+        weight += weights[row]
+    return total, weight
+
+
+@kernel
+def visits(order, begin, end, keys, first, at, links, outside, scale, owner, shared, found, stamp):
+    """Add to found_j how many of rows order[begin:end] look at j; `stamp` (int64, -1 at first) is room."""
+    classes = scale.shape[1]
+    cells = np.empty(_most(first, at) + 1, np.int64)
+    for v in range(begin, end):
+        n = _places(keys, first, at, links, outside, order[v], len(scale) - 1, cells)
+        for i in range(n):
+            for k in range(classes):
+                j = _owner(owner, shared, cells[i], k, classes)
+                if stamp[j] != v:
+                    stamp[j] = v
+                    found[j] += 1.0

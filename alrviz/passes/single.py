@@ -1,0 +1,108 @@
+"""Passes that visit single rows, for stochastic solvers: see kernels/stochastic.py for the formulas.
+
+    single.sgd / adagrad        move w (flat, in place) over the rows of `order`
+    single.rmse                 sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2) over them
+    single.visits               how many of them look at each w
+
+A row of weight m counts as m rows of weight 1: it is visited round(m) times, at least once, each time with an equal
+share of its weight. So a repeated row and one of that weight are the same, merged or not. They run on one thread: each
+row needs what the one before it has moved.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import stochastic as kernels
+from alrviz.passes.blocks import Blocks
+from alrviz.passes.losses import MSE, Loss
+from alrviz.passes.room import Floats
+from alrviz.passes.rows import Rows
+from alrviz.stop import NEVER, StopToken
+
+# Weights of a million would make a pass of a thousand rows endless: beyond so many visits, or so many for each row,
+# they are visited in proportion.
+_MOST_VISITS = 1_000_000
+_MOST_A_ROW = 20
+# Places looked at in one call of a kernel: about 10 ms.
+_CALL = 1_000_000
+
+
+class SingleRows:
+    """Rows one by one.
+
+    Args:
+        rows: with the keys of `blocks`.
+        blocks: of a cover; `outside` rows of its cell table stand before the seen cells.
+        scale: (S + 1, C) of phi = scale * w[owner].
+        owner: (S + 1, C), or None where each place has a weight of its own.
+        loss: of probabilities.
+    """
+
+    def __init__(
+        self, rows: Rows, blocks: Blocks, outside: int, scale: Floats, owner: NDArray[np.intp] | None, loss: Loss
+    ):
+        times = _visits(rows.weights)
+        self.all = np.repeat(np.arange(rows.n_rows), times)
+        self.y = rows.y
+        self._weights = rows.weights / np.maximum(times, 1)
+        self._squared = loss is MSE
+        self._n_classes = rows.n_classes
+        none = np.empty((0, 0), np.intp)
+        self._where = (
+            rows.keys, blocks.first, blocks.at, blocks.links, outside, scale,
+            none if owner is None else owner, owner is not None,
+        )  # fmt: skip
+        tuples = np.diff(blocks.at) // np.maximum(1, np.diff(blocks.first))
+        self._span = max(1, int(_CALL / (tuples.sum() + 1) / self._n_classes))
+
+    def sgd(
+        self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, clock: Floats,
+        stop: StopToken = NEVER,
+    ) -> None:  # fmt: skip
+        """Visit the rows of `order` by stochastic gradient descent; `pull` is 2 alpha q / V; moves `w` and `clock`."""
+        flown = np.full(len(w), clock[1])
+        self._in_parts(kernels.sgd, order, stop, self._squared, w, center, pull, flown, eta0, clock)
+        if pull.any():
+            w[:] = center + (w - center) * np.exp(-pull * (clock[1] - flown))
+
+    def adagrad(
+        self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, squares: Floats,
+        stop: StopToken = NEVER,
+    ) -> None:  # fmt: skip
+        """Visit the rows of `order` by AdaGrad; `pull` is 2 alpha q / V_j; moves `w` and `squares`, which is G."""
+        room = np.zeros(len(w))
+        self._in_parts(kernels.adagrad, order, stop, self._squared, w, center, pull, squares, eta0, room)
+
+    def rmse(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
+        """Return the RMSE of the rows of `order`; infinite where scores are no numbers."""
+        parts = self._in_parts(kernels.squared_error, order, stop, w)
+        total, weight = (math.fsum(column) for column in zip(*parts, strict=True))
+        mean = total / weight / self._n_classes
+        return math.sqrt(mean) if math.isfinite(mean) else math.inf
+
+    def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
+        """Return (n_weights,): how many of the rows of `order` look at each w."""
+        found, stamp = np.zeros(n_weights), np.full(n_weights, -1)
+        self._in_parts(kernels.visits, order, stop, found, stamp, rows=False)
+        return found
+
+    def _in_parts(
+        self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *what: Any, rows: bool = True
+    ) -> list[Any]:
+        found = []
+        of_rows = (self.y, self._weights) if rows else ()
+        for begin in range(0, len(order), self._span):
+            stop.check()
+            end = min(len(order), begin + self._span)
+            found.append(kernel(order, begin, end, *self._where, *of_rows, *what))
+        return found
+
+
+def _visits(weights: Floats) -> NDArray[np.intp]:
+    """How often each row is visited in a pass; a row without weight is not."""
+    most = max(_MOST_VISITS, _MOST_A_ROW * len(weights))
+    times = weights * min(1.0, most / max(1.0, float(weights.sum())))
+    return np.where(weights > 0, np.maximum(1, np.rint(times)), 0).astype(np.intp)

@@ -1,0 +1,248 @@
+"""SGD and AdaGrad against their naive selves; the search of eta0; one stream of states; the seed."""
+
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from alrviz.errors import RecipeError, Stopped
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers import Stochastic, stochastic
+from alrviz.fitting.solvers.stochastic import ENDS, PASSES, Search, Training, split_sample
+from alrviz.stop import StopToken
+from tests.fitting.tables import drain, prepared_objective, run_of, same_steps, states, table
+from tests.oracles.stochastic import naive_adagrad, naive_rmse, naive_sgd
+
+METHODS = ["sgd", "adagrad"]
+METRICS = [
+    ("lr", {}),
+    ("alr", {"center": "anje"}),
+    ("lr", {"scale": "diagonal", "missing": "skip"}),
+    ("alr", {"share": "cell"}),
+    ("alr", {"share": "tuple", "penalty": "w"}),
+    ("alr", {"share": "all", "center": 1}),
+]
+
+
+def make(family="lr", params=None, rows=60, weights="whole", **more):
+    encoded = table(rows, (3, 4, 2), 3, weights=weights, gaps=0.1 if (params or {}).get("missing") else 0.0)
+    return prepared_objective(encoded, family, **{"order": 2, "alpha": 0.5, "penalty": "phi", **(params or {}), **more})
+
+
+def naive_parts(objective):
+    """The places of each row, from the plain path, and the owners of each place."""
+    cover, rows = objective._cover, objective.rows
+    blocks, outside = cover.blocks, 2 * cover.index.space.n_tuples
+    last = len(objective.scale) - 1
+    places = []
+    for i in range(rows.n_rows):
+        found = []
+        for b in range(blocks.n_blocks):
+            joint = blocks.first[b + 1] - blocks.first[b]
+            links = blocks.links[blocks.at[b] : blocks.at[b + 1]].reshape(joint, -1)
+            found += (links[rows.keys[b, i]] - outside).tolist()
+        places.append([c for c in found if c >= 0] + [last])
+    owner = objective.parameterisation.owner
+    owner = np.arange(objective.scale.size).reshape(objective.scale.shape) if owner is None else owner
+    return places, owner
+
+
+def naive_pull(objective, places, owner, order):
+    looked = np.zeros(objective.center.size)
+    for row in order:
+        looked[np.unique(owner[places[row]])] += 1
+    return objective.pull.ravel() / np.maximum(1, looked), looked
+
+
+@pytest.mark.parametrize("loss", ["nll", "mse"])
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize(("family", "params"), METRICS)
+def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
+    objective, w0 = make(family, params, alpha=alpha, objective=loss)
+    single = objective.single()
+    places, owner = naive_parts(objective)
+    assert [len(p) for p in places] == [4] * len(places) or params.get("missing")
+    order = np.random.default_rng(0).permutation(single.all)[:80]
+    weights, center = single._weights, objective.center.ravel()
+    start = w0.ravel() + 0.1 * np.random.default_rng(1).normal(size=w0.size)
+
+    pull = objective.pull.ravel() / len(single.all)
+    w, clock = start.copy(), np.zeros(2)
+    single.sgd(order[:50], w, center, pull, 0.3, clock)
+    single.sgd(order[50:], w, center, pull, 0.3, clock)
+    expected = naive_sgd(order, places, single.y, weights, objective.scale, owner, start, center, pull, 0.3, loss)
+    np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
+    assert clock[0] == 80
+
+    pull, looked = naive_pull(objective, places, owner, single.all)
+    np.testing.assert_array_equal(single.visits(single.all, len(w)), looked)
+    w, squares = start.copy(), np.zeros(len(start))
+    single.adagrad(order[:50], w, center, pull, 0.3, squares)
+    single.adagrad(order[50:], w, center, pull, 0.3, squares)
+    expected, total = naive_adagrad(
+        order, places, single.y, weights, objective.scale, owner, start, center, pull, 0.3, loss
+    )
+    np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(squares, total, rtol=1e-9, atol=1e-20)
+    rmse = naive_rmse(order, places, single.y, weights, objective.scale, owner, w)
+    assert single.rmse(order, w) == pytest.approx(rmse, rel=1e-12)
+
+
+def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
+    encoded = table(40, (3, 4, 2), 3)
+    encoded.weights[:] = np.random.default_rng(0).integers(0, 4, 40)
+    repeated = encoded.take(np.repeat(np.arange(40), encoded.weights.astype(int)))
+    repeated.weights[:] = 1.0
+    ends = []
+    for rows in (encoded, repeated):
+        objective, w0 = prepared_objective(rows, "lr", order=2, alpha=0.5)
+        single = objective.single()
+        kept = np.argsort(single.all, kind="stable")
+        assert len(kept) == encoded.weights.sum()
+        assert set(single._weights[single.all]) == {1.0}
+        w = w0.ravel().copy()
+        single.sgd(single.all, w, objective.center.ravel(), objective.pull.ravel() / len(kept), 0.1, np.zeros(2))
+        ends.append(objective.value_grad(w.reshape(w0.shape)).objective)
+    assert ends[0] == pytest.approx(ends[1], rel=0.02)  # merged rows stand in another order
+    encoded.weights[:] = np.random.default_rng(0).uniform(0.1, 2.9, 40)
+    single = prepared_objective(encoded, "lr")[0].single()
+    assert single._weights[single.all].sum() == pytest.approx(encoded.weights.sum())
+
+
+def test_huge_weights_do_not_make_a_pass_endless():
+    encoded = table(50)
+    encoded.weights[:] = 1e9
+    single = prepared_objective(encoded, "lr")[0].single()
+    assert len(single.all) <= 2_000_000
+    assert single._weights[single.all].sum() == pytest.approx(50e9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_trials_come_first_and_passes_follow(method):
+    objective, w0 = make(rows=300)
+    fitted = list(islice(states(Stochastic(method, 3), objective, w0), 60))
+    kinds = [state.kind for state in fitted]
+    searched = kinds.count("search")
+    assert kinds == ["inner"] + ["search"] * searched + ["inner"] * (59 - searched)
+    assert searched >= 11
+    assert [state.index for state in fitted] == [0] * (searched + 1) + list(range(1, 60 - searched))
+    assert all(state.point is fitted[0].point for state in fitted[: searched + 1])
+    tried = [state.extra["eta0"] for state in fitted[1:12]]
+    np.testing.assert_allclose(np.log10(tried), np.linspace(*ENDS[method], 11), atol=1e-12)
+    plan = fitted[1].carry.plan
+    trial = (PASSES * len(plan.learn) + len(plan.judge) / 2) / len(plan.rows.all)
+    spent = np.diff([state.passes for state in fitted])
+    np.testing.assert_allclose(spent, [trial] * searched + [1.0] * (59 - searched), rtol=1e-9)
+    assert fitted[-1].evaluations == 1  # a look for the report is on nobody's account
+    assert fitted[-1].point.objective < 0.9 * fitted[0].point.objective
+    assert fitted[-1].point.objective == objective.value_grad(fitted[-1].point.w).objective
+
+
+def test_the_search_keeps_the_neighbours_of_the_best_until_they_are_close(monkeypatch):
+    objective, w0 = make()
+    state = Stochastic("sgd").init(objective, w0)
+    plan = Stochastic("sgd")._plan(objective)
+    asked = []
+
+    def trial(self, objective, state, search, x):
+        asked.append(x)
+        return replace(state, kind="search", carry=replace(search, known={**search.known, x: abs(x - 0.3)}))
+
+    monkeypatch.setattr(Stochastic, "_trial", trial)
+    state = replace(state, carry=Search(plan, -5.0, 2.0))
+    while not isinstance(state.carry, Training):
+        state = Stochastic("sgd").advance(objective, state)
+    assert len(asked) == len(set(asked))  # nothing is tried twice
+    first, second = np.linspace(-5, 2, 11), np.linspace(-0.1, 1.3, 11)
+    np.testing.assert_allclose(asked[:11], first)
+    np.testing.assert_allclose(asked[11:19], np.delete(second, [0, 5, 10]))  # about 0.6, the nearest to 0.3
+    assert np.log10(state.carry.eta0) == pytest.approx(0.3, abs=0.02)
+
+
+def test_the_search_is_clamped_at_its_ends(monkeypatch):
+    objective, w0 = make()
+    solver = Stochastic("adagrad")
+    search = Search(solver._plan(objective), -6.0, 6.0, {x: -x for x in np.linspace(-6, 6, 11).tolist()})
+    state = solver.init(objective, w0)
+    narrowed = solver._narrowed(state, search, np.linspace(-6, 6, 11).tolist())
+    assert (narrowed.low, narrowed.high) == pytest.approx((4.8, 6.0))
+    far = replace(search, rounds=stochastic.MOST_ROUNDS - 1)
+    assert isinstance(solver._narrowed(state, far, np.linspace(-6, 6, 11).tolist()), Training)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_trial_is_the_rmse_on_rows_that_it_did_not_learn_from(method):
+    objective, w0 = make(rows=200, alpha=0.1)
+    second = list(islice(states(Stochastic(method, 5), objective, w0), 3))[2]
+    plan, eta0 = second.carry.plan, second.extra["eta0"]
+    assert not set(plan.learn) & set(plan.judge) or len(set(plan.rows.all)) < len(plan.rows.all)
+    w, memory = w0.ravel().copy(), np.zeros(2 if method == "sgd" else w0.size)
+    for k in range(PASSES):
+        order = np.random.default_rng((5, 1, k)).permutation(plan.learn)
+        getattr(plan.rows, method)(order, w, plan.center, plan.pull, eta0, memory)
+    assert second.extra["search_rmse"] == plan.rows.rmse(plan.judge, w)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_advancing_leaves_the_old_state_as_it_was(method):
+    objective, w0 = make(rows=100)
+    for state in islice(states(Stochastic(method), objective, w0), 45):
+        carry = state.carry
+        kept = (carry.w.copy(), carry.memory.copy()) if isinstance(carry, Training) else ()
+        first, second = (Stochastic(method).advance(objective, state) for _ in range(2))
+        for before, after in zip(kept, (carry.w, carry.memory) if kept else (), strict=True):
+            assert np.array_equal(before, after)
+        assert (first.kind, first.passes, dict(first.extra)) == (second.kind, second.passes, dict(second.extra))
+        if isinstance(first.carry, Training):
+            assert np.array_equal(first.carry.w, second.carry.w)
+
+
+def test_the_sample_is_stratified_and_falls_into_nine_to_one():
+    y = np.repeat([0, 1, 2], [30_000, 9000, 1000])
+    learn, judge = split_sample(np.arange(40_000), y, 1)
+    assert (len(learn), len(judge)) == (1800, 200)
+    assert len(set(learn) | set(judge)) == 2000
+    for part in (learn, judge):
+        np.testing.assert_allclose(np.bincount(y[part]) / len(part), [0.75, 0.225, 0.025], atol=0.006)
+    more, _ = split_sample(np.arange(40_000), y, 2)
+    assert set(more) != set(learn)
+    learn, judge = split_sample(np.arange(3), np.array([0, 1, 1]), 0)
+    assert (len(learn), len(judge)) == (2, 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_is_one_stream_and_its_seed_decides(method):
+    encoded = table(150)
+
+    def run(seed=0, **more):
+        return drain(run_of(encoded, "alr", solver=method, seed=seed, tol=0.0, **{"max_iter": 4, **more}))
+
+    long, short = run(), run(max_iter=2)
+    cut = len(short.trace)
+    assert same_steps(short.trace, long.trace.since(0)[:cut])
+    assert long.trace[-1].index == 4
+    assert long.outcome.code == "step limit"
+    assert same_steps(run().trace, long.trace)
+    assert run(seed=1).trace[-1].objective != long.trace[-1].objective
+    assert same_steps(long.replay(2).trace, short.trace)
+    frame = long.trace.frame()
+    assert frame["search_rmse"].notna().sum() == (frame["kind"] == "search").sum() > 0
+    assert frame.loc[frame["kind"] == "inner", "train_error"].notna().all()
+    assert run(max_iter=0).trace[-1].index == 0
+    assert len(run(max_iter=0).trace) == 1
+
+
+def test_a_solver_of_single_rows_needs_probabilities():
+    with pytest.raises(RecipeError, match="solver='sgd' needs 'rows', which objective='hinge' does not offer"):
+        Recipe("lr", solver="sgd", objective="hinge")
+
+
+def test_a_pulled_token_ends_a_pass():
+    objective, w0 = make()
+    solver = Stochastic("sgd")
+    state = next(islice(states(solver, objective, w0), 40, None))
+    objective.stop = StopToken()
+    objective.stop.stop()
+    with pytest.raises(Stopped):
+        solver.advance(objective, state)

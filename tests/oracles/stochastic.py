@@ -1,0 +1,50 @@
+"""Stochastic steps row by row, every weight touched in every row, nothing put off."""
+
+import numpy as np
+from scipy.special import softmax
+
+from tests.oracles.losses import naive_residual
+
+
+def naive_sgd(order, places, y, weights, scale, owner, w, center, pull, eta0, loss="nll", t=0):
+    """Visit rows; `places[i]` are the rows of scale that row i adds up, `pull` = 2 alpha q / V. Returns w."""
+    w = w.copy()
+    for row in order:
+        eta = eta0 / (1 + 1e-2 * t)
+        slope = _slope(places[row], y[row], weights[row], scale, owner, w, loss)
+        w -= eta * slope
+        w = center + (w - center) * np.exp(-eta * pull)
+        t += 1
+    return w
+
+
+def naive_adagrad(order, places, y, weights, scale, owner, w, center, pull, eta0, loss="nll"):
+    """Visit rows; `pull` = 2 alpha q / (rows that look at each w). Returns w and G."""
+    w, total = w.copy(), np.zeros(len(w))
+    for row in order:
+        active = np.unique(owner[places[row]])
+        slope = _slope(places[row], y[row], weights[row], scale, owner, w, loss)
+        g = slope[active] + pull[active] * (w[active] - center[active])
+        total[active] += g**2
+        w[active] -= eta0 / (1e-9 + np.sqrt(total[active])) * g
+    return w, total
+
+
+def naive_rmse(order, places, y, weights, scale, owner, w):
+    """sqrt of the weighted mean of (1/C) sum_k (p_k - 1[k = y])^2."""
+    squares = [
+        ((softmax(_scores(places[i], scale, owner, w)) - np.eye(scale.shape[1])[y[i]]) ** 2).mean() for i in order
+    ]
+    return np.sqrt(np.average(squares, weights=weights[order]))
+
+
+def _scores(place, scale, owner, w):
+    return sum(scale[c] * w[owner[c]] for c in place)
+
+
+def _slope(place, own, weight, scale, owner, w, loss):
+    residual = weight * naive_residual(loss, _scores(place, scale, owner, w), own)
+    slope = np.zeros(len(w))
+    for c in place:
+        np.add.at(slope, owner[c], scale[c] * residual)
+    return slope
