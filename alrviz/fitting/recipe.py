@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from alrviz.errors import RecipeError, nearest
-from alrviz.fitting.matrix import NEEDS, OFFERS, chosen_solver
+from alrviz.fitting.matrix import NEEDS, OFFERS, STOCHASTIC, chosen_solver
 from alrviz.fitting.param import Param
 from alrviz.fitting.rules import check_together
 
@@ -199,7 +199,7 @@ class Recipe:
     @property
     def draws(self) -> bool:
         """Whether the fit itself, beside the split, depends on the seed."""
-        return self.params.get("start") == "random"
+        return self.params.get("start") == "random" or self.solver in STOCHASTIC
 
     @property
     def paper(self) -> bool:
