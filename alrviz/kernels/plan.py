@@ -190,7 +190,10 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, 
 
 @kernel
 def close(block, open_, weight, taken, chosen):
-    """Mark the open tuples of the ascending columns `block` as covered; their numbers go to `taken`. Returns how many."""
+    """Mark the open tuples of the ascending columns `block` as covered and write their numbers to `taken`.
+
+    Returns how many there are.
+    """
     n = weight.shape[1]
     for i in range(n):
         chosen[i] = i
