@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from alrviz.errors import RecipeError
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
@@ -23,12 +24,8 @@ from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.room import Floats, empty, zeros
 from alrviz.passes.rows import Rows, Sums
 from alrviz.passes.single import SingleRows
+from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
-
-
-def dot(a: Floats, b: Floats) -> float:
-    """Return the sum of products; not by BLAS, whose last bits depend on its own number of threads."""
-    return float(np.einsum("ij,ij->", a, b))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +161,19 @@ class LinearObjective:
         """Return the model with weights `w`."""
         phi = self.parameterisation.phi(w)
         return LinearModel(self._space, self._seen, phi[:-1], phi[-1], self._unseen)
+
+    def weights_of(self, model: LinearModel) -> Floats:
+        """Return the w whose phi is that of a model of the same cells, the nearest where weights are shared.
+
+        Raises:
+            RecipeError: if the model has other cells or classes.
+        """
+        if model.n_classes != self.n_classes or not np.array_equal(model.seen, self._seen):
+            raise RecipeError(
+                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have {len(self._seen)} "
+                f"of {self.n_classes}; expected a model of the same rows and order"
+            )
+        return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
     def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""

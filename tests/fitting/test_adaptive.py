@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from alrviz.fitting.objective import dot
 from alrviz.fitting.solvers import LBFGS, REFRESH, GradientDescent
 from alrviz.fitting.solvers.line_search import two_loop
+from alrviz.passes.vectors import dot
 from tests.fitting.tables import drain, prepared_objective, run_of, states, table
 from tests.oracles.rows import naive_scatter
 

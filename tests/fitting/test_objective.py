@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
-from alrviz.fitting.objective import dot
 from alrviz.models.linear import log_softmax
+from alrviz.passes.vectors import dot
 from tests.fitting.tables import drain, prepared_objective, run_of, table
 from tests.oracles.tables import naive_anje, naive_log_pi, naive_log_theta, naive_objective
 

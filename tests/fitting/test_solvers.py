@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 
 from alrviz.errors import RecipeError
 from alrviz.fitting import matrix
-from alrviz.fitting.objective import dot
 from alrviz.fitting.solvers import (
     LBFGS,
     REFRESH,
@@ -18,6 +17,7 @@ from alrviz.fitting.solvers import (
     make_solver,
 )
 from alrviz.fitting.solvers.line_search import two_loop
+from alrviz.passes.vectors import dot
 from tests.fitting.tables import prepared_objective, separable, states, table
 
 METRICS = [("lr", {}), ("alr", {}), ("lr", {"scale": "diagonal"})]
@@ -155,7 +155,7 @@ def test_a_start_at_the_optimum_stalls_and_says_so(solver):
 def test_a_direction_that_fails_is_tried_again_as_steepest_descent(monkeypatch):
     objective, w0 = make()
     state = next(islice(states(LBFGS(), objective, w0), 5, None))
-    monkeypatch.setattr(line_search, "two_loop", lambda gradient, pairs, metric: -gradient)  # uphill
+    monkeypatch.setattr(line_search, "two_loop", lambda gradient, pairs, *rest: -gradient)  # uphill
     new = LBFGS().advance(objective, state)
     assert not new.stalled
     assert new.point.objective < state.point.objective

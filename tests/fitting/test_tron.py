@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from alrviz.errors import Stopped
-from alrviz.fitting.objective import dot
 from alrviz.fitting.solvers import Tron
 from alrviz.fitting.solvers.tron import newton_step
+from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
 from tests.fitting.tables import prepared_objective, separable, states, table
 

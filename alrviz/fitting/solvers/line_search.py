@@ -12,11 +12,10 @@ A direction along which F does not fall is tried again as steepest descent, and 
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from alrviz.fitting.objective import LinearObjective, dot
+from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
-from alrviz.passes.rows import Floats
+from alrviz.passes.room import Floats
+from alrviz.passes.vectors import combine, dot
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class LBFGS(Solver):
         state, metric = _with_metric(objective, state)
         new = None
         if state.carry:
-            new = along(objective, state, -two_loop(gradient, state.carry, metric), 1.0)
+            new = along(objective, state, -two_loop(gradient, state.carry, metric, objective.rows.n_jobs), 1.0)
         pairs = state.carry if new is not None else ()
         if new is None:
             new = along(objective, state, -_times(metric, gradient), None)
@@ -100,21 +99,30 @@ def _times(metric: Floats | None, gradient: Floats) -> Floats:
     return gradient if metric is None else metric * gradient
 
 
-def two_loop(gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...], metric: Floats | None = None) -> Floats:
-    """Return H g, H the inverse Hessian that the pairs approximate (Nocedal and Wright, algorithm 7.4)."""
+def two_loop(
+    gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...], metric: Floats | None = None, n_jobs: int = 1
+) -> Floats:
+    """Return H g, H the inverse Hessian that the pairs approximate (Nocedal and Wright, algorithm 7.4).
+
+    Each sweep moves q along one vector and multiplies it with the next.
+    """
     q = gradient.copy()
-    room = np.empty_like(q)  # for products: a new array of some MB costs more than filling it
     coefficients = []
-    for s, y, rho in reversed(pairs):
-        a = rho * dot(s, q)
-        q -= np.multiply(y, a, out=room)
-        coefficients.append(a)
+    product = dot(pairs[-1][0], q, n_jobs)
+    for k in reversed(range(len(pairs))):
+        coefficients.append(pairs[k][2] * product)
+        following = pairs[k - 1][0] if k else pairs[0][1]
+        product = combine(q, 1.0, -coefficients[-1], pairs[k][1], following, n_jobs)
     _, y, rho = pairs[-1]
     if metric is None:
-        q *= 1.0 / (rho * dot(y, y))
+        size = 1.0 / (rho * dot(y, y, n_jobs))
     else:
         q *= metric
-        q *= 1.0 / (rho * dot(y, np.multiply(y, metric, out=room)))
-    for (s, y, rho), a in zip(pairs, reversed(coefficients), strict=True):
-        q += np.multiply(s, a - rho * dot(y, q), out=room)
+        size = 1.0 / (rho * dot(y, metric * y, n_jobs))
+        product = dot(pairs[0][1], q, n_jobs)
+    product *= size
+    for k, (s, _, rho) in enumerate(pairs):
+        following = pairs[min(k + 1, len(pairs) - 1)][1]
+        product = combine(q, size, coefficients.pop() - rho * product, s, following, n_jobs)
+        size = 1.0
     return q

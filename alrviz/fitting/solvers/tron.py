@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.objective import LinearObjective, Point, dot
+from alrviz.fitting.objective import LinearObjective, Point
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.rows import Floats
+from alrviz.passes.vectors import dot
 
 # Hessian-vector products in one step: a point of the trace must not wait for hundreds of passes.
 MOST_INNER = 300
