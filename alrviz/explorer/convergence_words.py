@@ -28,7 +28,9 @@ $$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| \phi - \phi_0 \|^2$$
 
 the [[NLL]] plus a pull of strength [[alpha]] toward a [[center]] $\phi_0$. They differ in what they move: [[LR|lr]]
 moves $\phi = w$, [[ALR|alr]] moves $\phi = w \cdot \log \theta$ with [[theta]] counted beforehand, [[diagonal]] moves
-$\phi = w \cdot h^{-1/2}$ with $h = N_{\text{cell}} \pi_k (1 - \pi_k)$. Same functions, same best fit, other paths.
+$\phi = w \cdot h^{-1/2}$ with $h = N_{\text{cell}} \pi_k (1 - \pi_k)$, adaptive the same with $h$ taken anew at every
+step, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Same functions, same best fit,
+other paths.
 
 *Full lines* are training rows, *dashed* ones [[held-out]] rows, both per row in [[nats]]. Grey lines are the class
 shares (what one knows without looking at a row) and [[AnJE]]. The *gap* shows how far F is above the lowest value any

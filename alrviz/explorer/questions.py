@@ -69,13 +69,21 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "preconditioners": Question(
         "Which preconditioner?",
-        "Plain LR, LR scaled by the Hessian's diagonal, and ALR, whose log theta is such a scale too.",
-        lambda order: (("lr", {}), ("lr", {"scale": "diagonal"}), ("alr", {})),
+        "Plain LR, LR scaled by the Hessian's diagonal (once, or at every step), and ALR and ALRJ, whose log theta and "
+        "gamma log theta are such scales too.",
+        lambda order: (
+            ("lr", {}),
+            ("lr", {"scale": "diagonal"}),
+            ("lr", {"scale": "diagonal-adaptive"}),
+            ("alr", {}),
+            ("alr", {"scale": "theta-gamma"}),
+        ),
     ),
     "solvers": Question(
         "Which solver?",
-        "L-BFGS learns the valley's shape as it goes; gradient descent does not, so scale matters more to it.",
-        lambda order: tuple((family, {"solver": s}) for family in ("lr", "alr") for s in ("lbfgs", "gd")),
+        "L-BFGS and conjugate gradients learn the valley's shape as they go, trust region Newton asks for it, gradient "
+        "descent does without; sgd and adagrad walk row by row. Beside passes or seconds they are compared fairly.",
+        lambda order: tuple(("alr", {"solver": s}) for s in ("lbfgs", "cg", "tron", "gd", "sgd", "adagrad")),
     ),
     "orders": Question(
         "Orders 1, 2, 3?",

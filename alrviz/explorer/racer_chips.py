@@ -39,9 +39,9 @@ class RacerChips:
         for number, chip in enumerate(self._chips):
             there = number < len(recipes)
             if there:
-                chip.param.update(
-                    label=names[number], description=f"{names[number]}: settings", sx=_sx(colours[number])
-                )
+                paper = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
+                words = f"{names[number]}{paper}"
+                chip.param.update(label=words, description=f"{words}: settings", sx=_sx(colours[number]))
             chip.visible = there
         self._add.visible = len(recipes) < MOST_RACERS
 

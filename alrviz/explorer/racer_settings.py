@@ -1,7 +1,7 @@
 """The drawer of the Convergence page: one racer's settings, and those that all racers share.
 
-A control that has no effect is hidden. Choices come from the registry of families, so that nothing is offered that a
-recipe would refuse.
+A control that has no effect is hidden, and nothing is offered that a recipe would refuse: both are asked of
+`racer_fields`, which asks the registry of families.
 """
 
 from collections.abc import Callable
@@ -10,15 +10,25 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
-from alrviz.fitting.recipe import Recipe, choices
+from alrviz.explorer.racer_fields import (
+    HIGHEST,
+    Field,
+    common_fields,
+    has_effect,
+    in_words,
+    offered,
+    param_of,
+    racer_fields,
+)
+from alrviz.fitting.recipe import ENCODING, Recipe, paper_mode
 from alrviz.views.style import safe
 
 _NONE = "none"  # stands for None in menus, which show nothing for it
-_WORDS: dict[Any, str] = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: _NONE}
-_CUTS = {"MDL": "mdl", "quantiles": "quantile", "equal widths": "uniform", "every value": _NONE}
+_PAPER = "Paper mode: start, solver, tolerance and limits as the papers have them, without a pull"
+_BADGE = "<p><b class='good'>paper mode</b> <span class='quiet'>as the papers ran it</span></p>"
 
 
 class RacerSettings:
@@ -43,57 +53,47 @@ class RacerSettings:
         self._build()
 
     def _build(self) -> None:
-        self._title = _html()
-        self._problem = _html()
-        select, number = self._select, self._number_input
-        self._fields: dict[str, Any] = {
-            "family": select("family", "Family", {"lr": "lr", "alr": "alr"}),
-            "scale": select("scale", "Scale"),
-            "order": number("order", "Order n", step=1, end=5, start=1),
-            "alpha": number("alpha", "alpha: strength of the pull", hint="alpha", step=0.01, start=0),
-            "penalty": select("penalty", "Pull acts on"),
-            "center": select("center", "Pull toward", hint="center"),
-            "start": select("start", "Start at", hint="start"),
-            "solver": select("solver", "Solver"),
-            "memory": number("memory", "Steps that L-BFGS remembers", step=1, start=1, end=100),
-            "max_iter": number("max_iter", "Most iterations", step=100, start=1, end=100_000),
-            "smoothing": number("smoothing", "Smoothing m of theta", hint="theta", step=0.1, start=0),
-            "missing": select("missing", "Missing values"),
-            "unseen": select("unseen", "Cells never seen", hint="cell"),
-            "class_weight": select("class_weight", "Class weights"),
-        }
-        self._common: dict[str, Any] = {
-            "discretize": select("discretize", "Cut numeric columns by", _CUTS, hint="MDL"),
-            "n_bins": number("n_bins", "Number of levels", step=1, start=2, end=1000),
-            "holdout": number("holdout", "Share of rows held out", hint="held-out", step=0.05, start=0, end=0.95),
-        }
-        remove = pmui.Button(label="Remove this racer", icon="delete", variant="outlined", color="error", margin=(8, 8))
-        remove.on_click(lambda _: self._removed(self._number))
-        self._remove = remove
-        heads = [pn.pane.HTML("<h2>All racers</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))]
+        self._title, self._problem, self._badge = _html(), _html(), _html()
+        family = self._select(Field("family", "Family"))
+        family.options = {"lr": "lr", "alr": "alr"}
+        self._fields: dict[str, Any] = {"family": family}
+        self._fields |= {field.name: self._widget(field) for field in racer_fields()}
+        self._common = {field.name: self._widget(field) for field in common_fields()}
+        self._remove = pmui.Button(
+            label="Remove this racer", icon="delete", variant="outlined", color="error", margin=(8, 8)
+        )
+        self._remove.on_click(lambda _: self._removed(self._number))
+        self._paper = pmui.Button(
+            label="Paper mode", icon="article", variant="outlined", description=_PAPER, margin=(8, 8)
+        )
+        self._paper.on_click(lambda _: self._change(paper_mode))
+        head = pn.pane.HTML("<h2>All racers</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
         self.panel = pn.Column(
-            self._title, self._problem, *self._fields.values(), remove, *heads, *self._common.values(),
-            sizing_mode="stretch_width",
+            self._title, self._badge, self._problem, *self._fields.values(), pn.Row(self._paper, self._remove), head,
+            *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
-    def _select(self, name: str, label: str, options: Any = None, hint: str = "") -> Any:
+    def _widget(self, field: Field) -> Any:
+        return self._select(field) if param_of(field.name).choices else self._number_input(field)
+
+    def _select(self, field: Field) -> Any:
         widget = pmui.Select(
-            label=label, options=options or [], size="small", description=explain(hint) if hint else "",
+            label=field.label, options=[], size="small", description=explain(field.term) if field.term else "",
             sizing_mode="stretch_width", margin=(6, 8),
         )  # fmt: skip
-        widget.param.watch(lambda event: self._edit(name, event.new), "value")
+        widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
         return widget
 
-    def _number_input(
-        self, name: str, label: str, *, step: float, start: float, end: float | None = None, hint: str = ""
-    ) -> Any:
-        kind = pmui.IntInput if isinstance(step, int) else pmui.FloatInput
-        shown = {} if kind is pmui.IntInput else {"format": "0[.]000000"}
+    def _number_input(self, field: Field) -> Any:
+        param = param_of(field.name)
+        kind = pmui.IntInput if param.integer else pmui.FloatInput
+        shown = {} if param.integer else {"format": "0[.]000000"}
         widget = kind(
-            **shown, label=label, step=step, start=start, end=end, size="small",
-            description=explain(hint) if hint else "", sizing_mode="stretch_width", margin=(6, 8),
+            **shown, label=field.label, step=field.step, start=param.low, size="small",
+            end=HIGHEST.get(field.name, param.high if param.high < 1e5 else None),
+            description=explain(field.term) if field.term else "", sizing_mode="stretch_width", margin=(6, 8),
         )  # fmt: skip
-        widget.param.watch(lambda event: self._edit(name, event.new), "value")
+        widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
         return widget
 
     def show(self, number: int, recipe: Recipe, name: str, *, alone: bool) -> None:
@@ -102,46 +102,47 @@ class RacerSettings:
         self._title.object = f"<h2>Racer: {safe(name, 60)}</h2>"
         self._problem.object = ""
         self._remove.visible = not alone
+        self._paper.visible = "solver" in recipe.params and not recipe.paper
+        self._badge.object = _BADGE if "solver" in recipe.params and recipe.paper else ""
         self._setting = True
         try:
-            for key, widget in self._fields.items():
-                self._fill(key, widget, recipe)
-            for key, widget in self._common.items():
-                value = getattr(recipe, key)
-                widget.value = _NONE if value is None else value
-            self._common["n_bins"].visible = recipe.discretize in ("quantile", "uniform")
+            self._fields["family"].value = recipe.family
+            for key, widget in (self._fields | self._common).items():
+                if key != "family":
+                    self._fill(key, widget, recipe)
         finally:
             self._setting = False
 
     def _fill(self, key: str, widget: Any, recipe: Recipe) -> None:
-        if key == "family":
-            widget.value = recipe.family
+        widget.visible = has_effect(recipe, key)
+        if key not in recipe.params and key not in ENCODING:
             return
-        if key not in recipe.params:  # a link may race AnJE, which has nothing to set but its tables
-            widget.visible = False
+        value = recipe.params[key] if key in recipe.params else getattr(recipe, key)
+        if param_of(key).choices:
+            widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in offered(recipe, key)}
+            value = _NONE if value is None else value
+        widget.value = value
+
+    @staticmethod
+    def _words(recipe: Recipe, key: str, value: Any) -> str:
+        """A value in words; "auto" says what it comes to."""
+        if key == "solver" and value == "auto":
+            why = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
+            return f"auto: {recipe.replace(solver='auto').solver}{why}"
+        return in_words(key, value)
+
+    def _change(self, change: Callable[[Recipe], Recipe]) -> None:
+        if self._recipe is None:
             return
-        value = recipe.params[key]
-        options = choices(recipe.family, key)
-        if options:
-            shown = {_WORDS.get(o, str(o)): _NONE if o is None else o for o in options if o != "auto"}
-            widget.options = shown
-            value = recipe.solver if key == "solver" else value
-        pulled = recipe.params.get("alpha", 0) > 0
-        hidden = {
-            "scale": len(options) < 2,
-            "penalty": not pulled,
-            "center": not pulled,
-            "memory": recipe.solver != "lbfgs",
-        }
-        widget.visible = not hidden.get(key, False)
-        widget.value = _NONE if value is None else value
+        try:
+            self._changed(self._number, change(self._recipe))
+        except AlrvizError as error:
+            self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
     def _edit(self, name: str, value: Any) -> None:
-        if self._setting or self._recipe is None:
+        if self._setting or self._recipe is None or value is None:  # None: a number being typed
             return
-        if value is None:
-            return  # a number being typed
-        if value == _NONE and name in ("discretize", "class_weight"):
+        if value == _NONE and name != "family" and None in param_of(name).choices:
             value = None
         try:
             if name in self._common:
@@ -150,7 +151,7 @@ class RacerSettings:
             else:
                 self._changed(self._number, self._recipe.replace(**{name: value}))
             self._problem.object = ""
-        except AlrvizError as error:
+        except RecipeError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
 

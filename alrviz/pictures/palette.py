@@ -11,8 +11,10 @@ GREY = "#777777"
 FAMILY_COLOURS = {
     "lr": "#D55E00",
     "alr": "#0072B2",
+    "alrj": "#56B4E9",
     "wanbiac": "#0072B2",
     "diagonal": "#E69F00",
+    "adaptive": "#CC79A7",
     "dlr": "#009E73",
     "anje": GREY,
     "nb": GREY,

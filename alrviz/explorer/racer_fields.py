@@ -1,0 +1,107 @@
+"""What a racer's settings are called, which of them have an effect, and what may be chosen now. Pure data.
+
+Parameters and their values are the registry's: one that it gains is shown under its own name until it has words here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.param import Param
+from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
+
+HIGHEST: Mapping[str, float] = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000}
+_REMEMBER = ("lbfgs", "lbfgsb")  # solvers that keep the last steps
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One setting: its name in a recipe, its label, the glossary's term that explains it, the step of its buttons."""
+
+    name: str
+    label: str
+    term: str = ""
+    step: float = 1
+
+
+_FIELDS = (
+    Field("scale", "Scale"),
+    Field("order", "Order n"),
+    Field("objective", "Objective"),
+    Field("alpha", "alpha: strength of the pull", "alpha", 0.01),
+    Field("penalty", "Pull acts on"),
+    Field("center", "Pull toward", "center"),
+    Field("start", "Start at", "start"),
+    Field("solver", "Solver"),
+    Field("memory", "Steps that L-BFGS remembers"),
+    Field("max_iter", "Most iterations", step=100),
+    Field("tol", "Converged below (tol)", step=1e-6),
+    Field("share", "A weight for each"),
+    Field("bounds", "Weights between"),
+    Field("smoothing", "Smoothing m of theta", "theta", 0.1),
+    Field("missing", "Missing values"),
+    Field("unseen", "Cells never seen", "cell"),
+    Field("class_weight", "Class weights"),
+)
+_COMMON = (
+    Field("discretize", "Cut numeric columns by", "MDL"),
+    Field("n_bins", "Number of levels"),
+    Field("holdout", "Share of rows held out", "held-out", 0.05),
+)
+_WORDS: Mapping[Any, str] = {
+    "zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none", (0, 1): "0 and 1", "nll": "NLL (log loss)",
+    "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "cell and class", "all": "class",
+    "theta": "log theta (alr)", "theta-gamma": "gamma log theta (alrj)", "diagonal-adaptive": "diagonal, at every step",
+}  # fmt: skip
+_CUTS: Mapping[Any, str] = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"}
+
+
+def racer_fields() -> tuple[Field, ...]:
+    """The settings of a racer, of whatever family, in the order in which they are shown."""
+    known = {field.name for field in _FIELDS}
+    more = dict.fromkeys(name for params in FAMILIES.values() for name in params if name not in known)
+    return (*_FIELDS, *(Field(name, name) for name in more))
+
+
+def common_fields() -> tuple[Field, ...]:
+    """The settings that all racers share."""
+    return _COMMON
+
+
+def param_of(name: str) -> Param:
+    """What the registry says of a parameter, from the first family that has it."""
+    found = (params[name] for params in (ENCODING, *FAMILIES.values()) if name in params)
+    return next(found)
+
+
+def in_words(name: str, value: Any) -> str:
+    """A value as a menu shows it."""
+    words = _CUTS if name == "discretize" else _WORDS
+    return words.get(value, str(value))
+
+
+def offered(recipe: Recipe, name: str) -> list[Any]:
+    """The values of a parameter that this recipe may take as it is otherwise; its own is always among them."""
+    own = recipe.params[name] if name in recipe.params else getattr(recipe, name)
+    params = FAMILIES[recipe.family] if name in recipe.params else ENCODING
+    return [value for value in params[name].choices if value == own or _takes(recipe, name, value)]
+
+
+def _takes(recipe: Recipe, name: str, value: Any) -> bool:
+    try:
+        recipe.replace(**{name: value})
+    except RecipeError:
+        return False
+    return True
+
+
+def has_effect(recipe: Recipe, name: str) -> bool:
+    """Whether a setting changes anything for this recipe."""
+    if name in ENCODING:
+        return name != "n_bins" or recipe.discretize in ("quantile", "uniform")
+    if name not in recipe.params:  # a link may race AnJE, which has nothing to set but its tables
+        return False
+    pulled = recipe.params.get("alpha", 0) > 0
+    needs = {"penalty": pulled, "center": pulled, "memory": recipe.solver in _REMEMBER}
+    return needs.get(name, True) and (not param_of(name).choices or len(offered(recipe, name)) > 1)

@@ -1,0 +1,77 @@
+"""What the drawer offers is what the registry has, less what it would refuse."""
+
+import pytest
+
+from alrviz.errors import RecipeError
+from alrviz.explorer.racer_fields import common_fields, has_effect, in_words, offered, param_of, racer_fields
+from alrviz.explorer.racer_settings import RacerSettings
+from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe, paper_mode
+
+
+def opened(recipe, changed=lambda *_: None):
+    settings = RacerSettings(changed, lambda *_: None, lambda *_: None)
+    settings.show(0, recipe, "racer", alone=True)
+    return settings
+
+
+def test_every_parameter_of_the_registry_has_a_field():
+    names = [field.name for field in (*racer_fields(), *common_fields())]
+    known = {name for params in FAMILIES.values() for name in params} | set(ENCODING) - {"seed"}
+    assert set(names) == known
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("family", ["lr", "alr"])
+def test_nothing_is_offered_that_a_recipe_refuses(family):
+    for start in (Recipe(family), Recipe(family, bounds=(0, 1), start="zero"), Recipe(family, objective="hinge")):
+        for name, param in FAMILIES[family].items():
+            for value in offered(start, name):
+                assert start.replace(**{name: value}).params[name] == value
+            for value in set(param.choices) - set(offered(start, name)):
+                with pytest.raises(RecipeError):
+                    start.replace(**{name: value})
+
+
+def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
+    bounded = Recipe("alr", bounds=(0, 1))
+    assert offered(bounded, "solver") == ["auto", "lbfgsb"]
+    assert "auto: lbfgsb, which keeps the bounds" in opened(bounded)._fields["solver"].options
+    assert "auto: lbfgs" in opened(Recipe("alr"))._fields["solver"].options
+
+
+def test_what_has_no_effect_is_not_shown():
+    free, pulled = Recipe("alr", alpha=0), Recipe("alr", alpha=1, solver="gd")
+    assert not has_effect(free, "center")
+    assert has_effect(pulled, "center")
+    assert has_effect(free, "memory")
+    assert not has_effect(pulled, "memory")
+    assert not has_effect(Recipe("anje"), "solver")
+    assert has_effect(Recipe("anje"), "smoothing")
+    assert not has_effect(free, "n_bins")
+    assert has_effect(Recipe("alr", discretize="uniform"), "n_bins")
+
+
+def test_a_value_that_is_none_or_a_pair_goes_there_and_back():
+    found = []
+    settings = opened(Recipe("alr", alpha=0), lambda number, recipe: found.append(recipe))
+    settings._fields["bounds"].value = (0, 1)
+    settings.show(0, found[-1], "racer", alone=True)
+    assert settings._fields["bounds"].value == (0, 1)
+    settings._fields["bounds"].value = "none"
+    assert [recipe.params["bounds"] for recipe in found] == [(0, 1), None]
+    assert in_words("discretize", None) == "every value"
+    assert param_of("max_iter").integer
+
+
+def test_paper_mode_is_one_press_and_says_so():
+    found = []
+    settings = opened(Recipe("alr", alpha=2, order=2), lambda number, recipe: found.append(recipe))
+    assert settings._badge.object == ""
+    settings._change(paper_mode)
+    assert found == [paper_mode(Recipe("alr", alpha=2, order=2))]
+    settings.show(0, found[0], "racer", alone=True)
+    assert "paper mode" in settings._badge.object
+    assert not settings._paper.visible
+    adaptive = opened(Recipe("lr", scale="diagonal-adaptive"))
+    adaptive._change(paper_mode)
+    assert "diagonal-adaptive" in adaptive._problem.object
