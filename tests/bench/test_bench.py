@@ -106,8 +106,9 @@ def test_families_race_on_sets_and_zipf_columns_and_orders_of_poker_hands(tmp_pa
 def test_a_racer_that_never_came_near_counts_with_what_it_spent_and_is_never_first(capsys):
     found = pd.DataFrame(
         [
-            {"set": name, "racer": racer, "order": 1, "alpha": 0.0, "iterations_0": spent, "iterations_1": spent,
-             "met_0": met, "met_1": met}
+            {"set": name, "racer": racer, "order": 1, "alpha": 0.0, "met_0": met, "met_1": met,
+             **{f"{unit}_{goal}": k * spent for k, unit in ((1, "iterations"), (2, "passes"), (3, "seconds"))
+                for goal in (0, 1)}}
             for name in "ab" for racer, spent, met in [("lr", 40, True), ("alr", 10, True), ("alrj", 9, False)]
         ]
     )  # fmt: skip
@@ -115,9 +116,9 @@ def test_a_racer_that_never_came_near_counts_with_what_it_spent_and_is_never_fir
         patch.setattr(families, "RACERS", dict.fromkeys(["lr", "alr", "alrj"]))
         families.summary(found, "lr")
     lines = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line}
-    assert lines["alr"] == ["0.25", "2", "0.25", "2", "2"]
-    assert lines["alrj"] == ["0.23", "0", "0.23", "0", "0"]
-    assert lines["lr"] == ["1.00", "0", "1.00", "0", "2"]
+    assert lines["alr"] == [*["0.25", "0.25", "0.25", "2"] * 2, "2"]
+    assert lines["alrj"] == [*["0.23", "0.23", "0.23", "0"] * 2, "0"]
+    assert lines["lr"] == [*["1.00", "1.00", "1.00", "0"] * 2, "2"]
 
 
 def test_missing_data_are_named(tmp_path, capsys):
