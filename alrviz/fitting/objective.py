@@ -170,8 +170,8 @@ class LinearObjective:
         """
         if model.n_classes != self.n_classes or not np.array_equal(model.seen, self._seen):
             raise RecipeError(
-                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have {len(self._seen)} "
-                f"of {self.n_classes}; expected a model of the same rows and order"
+                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have "
+                f"{len(self._seen)} of {self.n_classes}; expected a model of the same rows and order"
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 

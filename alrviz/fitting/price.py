@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from alrviz.errors import MemoryLimitError
+from alrviz.fitting.choice import Choice, choose
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.snapshots import LIMIT
 from alrviz.models.plan import Plan, plan_cover
@@ -47,6 +48,7 @@ class Price:
         seconds_per_pass: one NLL and gradient; None if it was not asked for.
         allowed: bytes that may be used.
         refused: why it will not be run; empty if it will.
+        choice: the solver that will run, and why; None if it was not asked for.
     """
 
     parameters: int
@@ -55,6 +57,7 @@ class Price:
     seconds_per_pass: float | None
     allowed: int
     refused: str = ""
+    choice: Choice | None = None
 
 
 def price(
@@ -81,12 +84,14 @@ def price(
     n_tuples = comb(len(levels), order)
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
     tables = _Tables(n_tuples, seen, seen) if plan is None else _Tables(len(plan.blocks), plan.joint, plan.links)
-    size = _bytes(len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, tables, recipe)
+    shape = (len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, tables, recipe)
     allowed = free_memory() // 2 if max_memory is None else max_memory
+    vector = 8 * (seen + 1) * n_classes
+    choice = choose(recipe.params, (allowed - _bytes(*shape, 0)) / vector)
+    size = _bytes(*shape, choice.vectors * vector)
     seconds = seconds_per_pass(Work(n_rows, n_classes, seen, *tables)) if timed and cells <= MOST_CELLS else None
-    return Price(
-        count_parameters(levels, order, n_classes), seen, size, seconds, allowed, _refusal(order, cells, size, allowed)
-    )
+    parameters = count_parameters(levels, order, n_classes)
+    return Price(parameters, seen, size, seconds, allowed, _refusal(order, cells, size, allowed), choice)
 
 
 def price_of(
@@ -178,7 +183,9 @@ def _bytes(
     seen: int,
     tables: _Tables,
     recipe: Recipe,
+    solver: int,
 ) -> int:
+    """Peak bytes; `solver` are those that the solver keeps for itself."""
     padded = lanes_of(n_classes)[1]
     rows = n_rows + n_heldout
     codes = rows * (a * 3 + 24)
@@ -191,10 +198,9 @@ def _bytes(
     cell_table = 8 * padded * (2 * n_tuples + seen)
     table = 8 * padded * tables.joint
     vector = 8 * (seen + 1) * n_classes
-    memory = min(int(recipe.params["memory"]), steps) if recipe.solver == "lbfgs" else 0
     snapshots = min(max(LIMIT, 3 * vector // 2), (steps + 1) * vector // 2)  # the first, one more, the last: always
-    vectors = (_VECTORS if steps else _VECTORS_AT_REST) + 2 * memory
-    fitting = scores + table + cell_table + vectors * vector + snapshots
+    vectors = _VECTORS if steps else _VECTORS_AT_REST
+    fitting = scores + table + cell_table + vectors * vector + solver + snapshots
     return int(codes + keys + space + links + max(table + cell_table + 3 * vector, keys * (n_heldout > 0), fitting))
 
 

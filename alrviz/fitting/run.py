@@ -10,7 +10,8 @@ The first k steps of a run are those of a fit with max_iter=k, bit for bit, howe
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ class Run(Driven):
         recipe: what to fit and how.
         n_jobs: threads for the passes; None for all.
         max_memory: bytes the fit may take; None for half of what is free when it starts.
+        start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
+            not from the recipe's start. For paths along alpha.
 
     Attributes:
         trace: the steps so far; readable from any thread at any time.
@@ -60,7 +63,13 @@ class Run(Driven):
     """
 
     def __init__(
-        self, dataset: "Dataset | None", recipe: Recipe, *, n_jobs: int | None = None, max_memory: int | None = None
+        self,
+        dataset: "Dataset | None",
+        recipe: Recipe,
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        start: LinearModel | None = None,
     ):
         self.dataset = dataset
         self.recipe = recipe
@@ -71,6 +80,7 @@ class Run(Driven):
         self.compile_seconds = 0.0
         self._n_jobs = n_jobs
         self._max_memory = max_memory
+        self._start = start
         self._stop = StopToken()
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
@@ -91,9 +101,10 @@ class Run(Driven):
         *,
         n_jobs: int | None = None,
         max_memory: int | None = None,
+        start: LinearModel | None = None,
     ) -> "Run":
         """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
-        run = cls(None, recipe, n_jobs=n_jobs, max_memory=max_memory)
+        run = cls(None, recipe, n_jobs=n_jobs, max_memory=max_memory, start=start)
         run._prepared = Prepared(encoded, holdout, None, n_jobs)
         return run
 
@@ -141,7 +152,7 @@ class Run(Driven):
 
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
-        limits = {"n_jobs": self._n_jobs, "max_memory": self._max_memory}
+        limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": self._max_memory, "start": self._start}
         if self.dataset is None and self._prepared is not None:
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
@@ -162,6 +173,16 @@ class Run(Driven):
         if self._state is not None:
             return "running"
         return "preparing" if self.activity else "waiting"
+
+    @property
+    def solver(self) -> str:
+        """The solver that runs: once priced what "auto" and the memory rule chose, before that the recipe's."""
+        return self.price.choice.solver if self.price and self.price.choice else self.recipe.solver
+
+    @property
+    def solver_reason(self) -> str:
+        """Why that solver runs, in a sentence; empty before the run is priced."""
+        return self.price.choice.reason if self.price and self.price.choice else ""
 
     @property
     def encoded(self) -> "Encoded | None":
@@ -272,6 +293,13 @@ class Run(Driven):
             extra=extra,
         )
 
+    def _chosen(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The recipe's parameters, with the solver and the memory that were chosen for it."""
+        choice = self.price.choice if self.price else None
+        if choice is None or choice.solver == "none":
+            return params
+        return {**params, "solver": choice.solver, "memory": choice.memory}
+
     def _prepare(self) -> Fit:
         recipe, stop = self.recipe, self._stop
         if self._prepared is None:
@@ -307,9 +335,10 @@ class Run(Driven):
             if rows is not None:
                 found = observers.baselines(self._tables, covered.cover, rows, stop)
                 self.trace.baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
-        fit = assemble(
-            covered.rows, covered.cover, self._tables, recipe.family, recipe.params, classes, stop, seed=recipe.seed
-        )
+        of_rows = (covered.rows, covered.cover, self._tables)
+        fit = assemble(*of_rows, recipe.family, self._chosen(recipe.params), classes, stop, seed=recipe.seed)
+        if self._start is not None:
+            fit = replace(fit, w0=fit.objective.weights_of(self._start))
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
         self._observers = [observers.training(fit.objective)]
         self.trace.rows = fit.objective.total

@@ -75,6 +75,14 @@ class Parameterisation:
         dphi *= self.scale
         return dphi if self.owner is None else self._by_owner(dphi)
 
+    def weights_at(self, phi: Floats) -> Floats:
+        """Return the w whose phi (S + 1, C) this is: phi / scale, 0 where the scale is 0; of shared weights the
+        nearest, in the least squares of phi.
+        """
+        norms = self.norms
+        pulled = self.pull(phi.copy())
+        return np.divide(pulled, norms**2, out=np.zeros_like(pulled), where=norms != 0)
+
     def weights_of(self, model: object) -> Floats:
         """Return w of the model that a center (0, 1, "anje") or a start ("zero", "one", "anje") names."""
         name = _MODEL_OF[model]

@@ -1,0 +1,131 @@
+"""Which solver runs and why: bounds, memory, the recipe; and starts from an earlier run."""
+
+import numpy as np
+import pytest
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.choice import choose
+from alrviz.fitting.price import price
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from tests.fitting.tables import drain, run_of, same_steps, table
+
+
+def chosen(room=1e9, family="lr", **params):
+    choice = choose(Recipe(family, **params).params, room)
+    return choice.solver, choice.memory, choice.reason
+
+
+def test_lbfgs_is_what_auto_means():
+    solver, memory, reason = chosen()
+    assert (solver, memory) == ("lbfgs", 10)
+    assert reason.startswith("lbfgs: ")
+    assert chosen(solver="lbfgs")[2] == "lbfgs, as the recipe says"
+    assert chosen(solver="tron") == ("tron", 0, "tron, as the recipe says")
+    assert chosen(bounds=(0, 1))[::2] == ("lbfgsb", "lbfgsb: no other solver keeps weights between bounds")
+    assert chosen(family="anje")[0] == "none"
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+@pytest.mark.parametrize(
+    ("room", "kept"), [(100, 10), (20, 10), (19.9, 9), (11, 5), (6, 3), (5.9, None), (0, None), (-7, None)]
+)
+def test_corrections_are_as_many_as_there_is_room_for_and_three_at_least(solver, room, kept):
+    name, memory, reason = chosen(room, solver=solver)
+    if kept is None:
+        assert (name, memory) == ("cg", 0)
+        assert "fewer than 3 are no help" in reason
+        assert f"room for {max(0, int(room // 2))} corrections" in reason
+    else:
+        assert (name, memory) == ("lbfgs", kept)
+        assert (f"with {kept} corrections instead of 10" in reason) == (kept < 10)
+
+
+def test_a_short_fit_asks_for_no_more_corrections_than_it_has_steps():
+    assert chosen(4, max_iter=2)[:2] == ("lbfgs", 10)
+    assert chosen(3.9, max_iter=2)[0] == "cg"
+
+
+def test_a_metric_that_changes_is_followed_by_gd_where_memory_lacks():
+    assert chosen(0, scale="diagonal-adaptive")[0] == "gd"
+
+
+def test_a_price_knows_the_solver_and_refuses_only_what_no_solver_fits():
+    shape = ([50] * 10, 3, 1000)
+    recipe = Recipe("lr", order=2)
+    full = price(*shape, recipe, max_memory=2**40, timed=False)
+    vector = 8 * (full.cells_seen + 1) * 3
+    less = price(*shape, recipe, max_memory=full.bytes - 1, timed=False)
+    assert (less.choice.solver, less.choice.memory, less.refused) == ("lbfgs", 9, "")
+    assert full.bytes - less.bytes == pytest.approx(2 * vector, abs=2)
+    least = price(*shape, recipe, max_memory=full.bytes - 15 * vector, timed=False)
+    assert (least.choice.solver, least.refused) == ("cg", "")
+    assert price(*shape, recipe, max_memory=full.bytes - 19 * vector, timed=False).refused
+
+
+def test_a_run_says_which_solver_it_took_and_why():
+    encoded = table(400, (12, 12, 12), 3)
+    recipe = Recipe("lr", max_iter=12)
+    whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)
+    assert (whole.solver, whole.solver_reason) == ("lbfgs", "")
+    whole.advance()
+    assert "few passes" in whole.solver_reason
+    tight = Run.of(encoded, recipe, n_jobs=1, max_memory=whole.price.bytes - 8 * (whole.price.cells_seen + 1) * 3 * 11)
+    drain(tight)
+    assert (tight.solver, tight._fit.solver.memory) == ("lbfgs", 4)
+    poor = drain(Run.of(encoded, recipe, n_jobs=1, max_memory=tight.price.bytes - 8 * (whole.price.cells_seen + 1) * 9))
+    assert poor.solver == "cg"
+    assert "instead of lbfgs" in poor.solver_reason
+    named = drain(Run.of(encoded, recipe.replace(solver="cg"), n_jobs=1))
+    assert same_steps(poor.trace, named.trace)
+
+
+METRICS = [("lr", {}), ("alr", {}), ("alr", {"scale": "theta-gamma"}), ("lr", {"scale": "diagonal"})]
+
+
+@pytest.mark.parametrize(("family", "params"), METRICS)
+def test_a_start_is_the_earlier_model_in_whatever_units(family, params):
+    encoded = table(200)
+    earlier = drain(run_of(encoded, "lr", order=2, alpha=1.0, max_iter=15))
+    recipe = Recipe(family, order=2, alpha=0.3, penalty="phi", max_iter=5, **params)
+    run = Run.of(encoded, recipe, n_jobs=1, start=earlier.model)
+    first = run.advance()
+    assert first.nll == pytest.approx(earlier.trace[-1].nll, rel=1e-9) or family == "alr"
+    live = run.scale != 0
+    phi = np.vstack([earlier.model.phi, earlier.model.bias])
+    np.testing.assert_allclose((run.scale * run.state.point.w)[live], phi[live], rtol=1e-12, atol=1e-14)
+    drain(run)
+    assert same_steps(run.replay(3).trace, run.trace.since(0)[:4])
+
+
+def test_a_path_with_starts_begins_near_its_ends_and_takes_fewer_steps():
+    encoded = table(300)
+    cold, warm, before = 0, 0, None
+    for alpha in np.geomspace(10.0, 5.0, 8):
+        recipe = Recipe("lr", order=2, alpha=alpha, tol=1e-10, max_iter=500)
+        far = drain(Run.of(encoded, recipe, n_jobs=1)).trace
+        run = drain(Run.of(encoded, recipe, n_jobs=1, start=before))
+        if before is not None:
+            assert run.trace[0].objective < 1.01 * run.trace[-1].objective < 0.9 * far[0].objective
+        cold, warm, before = cold + len(far), warm + len(run.trace), run.model
+    assert warm < 0.9 * cold
+
+
+def test_shared_weights_start_from_the_nearest():
+    encoded = table(200)
+    earlier = drain(run_of(encoded, "alr", order=2, alpha=0.5, share="tuple", max_iter=20))
+    run = Run.of(encoded, Recipe("alr", order=2, alpha=0.5, share="tuple"), n_jobs=1, start=earlier.model)
+    run.advance()
+    np.testing.assert_allclose(run.state.point.w, earlier.state.point.w, rtol=1e-10, atol=1e-12)
+    phi = np.random.default_rng(0).normal(size=run.scale.shape)
+    of = run._fit.objective.parameterisation
+    nearest = of.weights_at(phi)
+    for _ in range(5):
+        other = nearest + 0.1 * np.random.default_rng(1).normal(size=nearest.shape)
+        assert ((of.phi(nearest) - phi) ** 2).sum() < ((of.phi(other) - phi) ** 2).sum()
+
+
+def test_a_start_of_another_table_is_refused():
+    earlier = drain(run_of(table(200), "lr", order=1, max_iter=2))
+    with pytest.raises(RecipeError, match="expected a model of the same rows and order"):
+        Run.of(table(200), Recipe("lr", order=2), n_jobs=1, start=earlier.model).advance()
