@@ -141,12 +141,12 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, 
             return n, codes.shape[1] * 2.0**doublings, 1, mark
         size = _join(key, size, codes[c], tops[c], slot)
     values, tuples, total = size, 1, n
-    if values > most or n == a:
-        return n, float(values), 1, mark
     early = 0
     for r in range(half):
         early = max(early, key[r] + 1)
     expected = _in_all(values, early, doublings)
+    if values > most or n == a:
+        return n, expected, 1, mark
     _gain(block, total, n - 1, -1, inside, open_, weight, gains, chosen, others)
     while total < a:
         best, best_merit, best_expected = -1, 0.0, 0.0
