@@ -2,7 +2,8 @@
 
     real    lr, diagonal, adaptive, alr from zero, one and AnJE, alrj: iterations, passes and seconds of solver time to
             within 1 % and 0.1 % of the lowest F that any of them reached, alpha 0 and 1 on phi, n = 1 and 2
-    zipf    the same racers where levels are as uneven as words are (the demo set "skewed", several seeds), n = 1, 2, 3
+    zipf    the same racers where levels are as uneven as words are (Zipf's law) and the class follows weights of tuples
+            of order n, alpha 0, n = 1, 2, 3, several tables each
     poker   held-out log loss of lr at n = 2 and n = 3
 
 Where some racer can fit every row, F falls to 0 and the goals are 0.01 and 0.0001 per row. ">" stands before what a
@@ -21,12 +22,14 @@ from alrviz.bench._sets import load_set
 from alrviz.bench._tools import Row, show
 from alrviz.bench.defaults import SETS
 from alrviz.data.dataset import Dataset
-from alrviz.data.demos import load_demo
+from alrviz.data.demos.made import skewed
+from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.studies.milestones import Lane, Milestones, milestones
+from alrviz.studies.heldout import heldout_losses
+from alrviz.studies.milestones import Lane, Milestones, milestones, paired
 
 RACERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lr": ("lr", {}),
@@ -48,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), metavar="SET", help="which sets (default: ten)")
     parser.add_argument("--orders", nargs="+", type=int, default=[1, 2], metavar="N", help="of the sets (default: 1 2)")
     parser.add_argument("--alphas", nargs="+", type=float, default=[0.0, 1.0], help="on phi (default: 0 1)")
-    parser.add_argument("--rows", type=int, help="most rows of a set, drawn at random (default: all)")
+    parser.add_argument("--rows", type=int, help="most rows of a set, drawn at random (default: all; Zipf: 5000)")
     parser.add_argument("--max-iter", type=int, default=1000, help="most iterations of a fit (default: 1000)")
     parser.add_argument("--seeds", type=int, default=5, help="how many Zipf tables (default: 5)")
 
@@ -78,7 +81,8 @@ def _real(options: argparse.Namespace) -> Iterator[Row]:
 def _zipf(options: argparse.Namespace) -> Iterator[Row]:
     for order in (1, 2, 3):
         for seed in range(options.seeds):
-            dataset = load_demo("skewed", options.rows, seed=seed)
+            frame = skewed(options.rows or 5000, np.random.default_rng(seed), order)
+            dataset = read_table(frame, target="class", name="skewed")
             yield from raced("zipf", dataset, order, 0.0, options.max_iter, name=f"skewed {seed}")
 
 
@@ -172,13 +176,14 @@ def _standing(group: pd.DataFrame, racer: str, base: str) -> Sequence[str]:
 
 def _poker(options: argparse.Namespace) -> Iterator[Row]:
     dataset = load_set(options.data, POKER)
-    rows = []
+    rows, losses = [], {}
     for order in (1, 2, 3):
         for alpha in options.alphas:
             fit = Run(dataset, Recipe("lr", order=order, alpha=alpha, max_iter=min(200, options.max_iter), tol=1e-7))
             for _ in fit.steps():
                 pass
             last = fit.trace[-1]
+            losses[order, alpha] = heldout_losses(fit)
             rows.append(
                 {"part": "poker", "set": POKER, "order": order, "alpha": alpha, "racer": "lr", "iterations": last.index,
                  "train_log_loss": last.nll / fit.trace.rows, "log_loss": last.extra["heldout_log_loss"],
@@ -189,5 +194,9 @@ def _poker(options: argparse.Namespace) -> Iterator[Row]:
           *(f"{row[name]:.4f}" for name in ("train_log_loss", "log_loss", "error"))) for row in rows),
         header=(f"{POKER}, 70 % of {dataset.n_rows:,} rows", "iterations", "training log loss", "held out", "0-1 loss"),
     )  # fmt: skip
+    for alpha in options.alphas:
+        more = paired(losses[3, alpha], losses[2, alpha])
+        print(f"held-out log loss of n=3 minus that of n=2, alpha={alpha:g}: {more.mean:.4f}, standard error "
+              f"{more.error:.4f}")  # fmt: skip
     print(flush=True)
     yield from rows

@@ -11,19 +11,17 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from math import comb
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from alrviz.bench._child import Peak, in_child
+from alrviz.bench._passes import ready
 from alrviz.bench._sets import load_set, made_rows, train_and_held
 from alrviz.bench._tools import Row, mib, show
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.assemble import assemble
-from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -74,8 +72,7 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Mea
         return Measured(priced.refused, priced.cells_seen, priced.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)
     alone = pass_seconds(train, recipe, repeats, 1, time.thread_time)
-    tuples = comb(train.n_columns, recipe.params["order"])
-    priced_alone = seconds_per_pass(Work(train.n_rows, tuples, train.n_classes, priced.cells_seen), 1)
+    priced_alone = seconds_per_pass(work_of(train, recipe, priced.cells_seen), 1)
     peak = Peak()
     tracemalloc.start()
     run = Run.of(copied(train), recipe, copied(held))
@@ -89,13 +86,18 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Mea
     return Measured("", priced.cells_seen, priced.bytes, traced, growth, *times)
 
 
+def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> Work:
+    """Return what a pass is made of, as it is priced."""
+    at_hand = ready(encoded, recipe)
+    plan = at_hand.plan
+    return Work(at_hand.covered.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links)
+
+
 def pass_seconds(
     encoded: Encoded, recipe: Recipe, repeats: int, n_jobs: int | None, clock: Callable[[], float]
 ) -> float:
     """Return the median seconds of one NLL and gradient."""
-    prepared = Prepared(encoded, None, n_jobs=n_jobs)
-    tables = prepared.tables(recipe.params["order"], recipe.params["smoothing"])
-    fit = assemble(prepared.rows, tables, recipe.family, recipe.params, encoded.classes)
+    fit = ready(encoded, recipe, n_jobs).fit
     taken = []
     for _ in range(repeats + 1):
         begin = clock()

@@ -1,0 +1,195 @@
+"""The explorer in a process of its own, which notes when each step was made and how long its event loop was blocked."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
+
+from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+BEAT = 0.005  # seconds between two looks at the event loop
+READY = 180.0  # seconds until the server answers
+
+
+@dataclass
+class Notes:
+    """What the server has noted since it was last asked to forget.
+
+    Attributes:
+        begun: when a run was first asked for a step (seconds since 1970), infinite if none was.
+        steps: racer's label, iteration and time of every step of any run.
+        blocked: the longest time that the event loop was late, seconds.
+    """
+
+    begun: float = float("inf")
+    steps: list[tuple[str, int, float]] = field(default_factory=list)
+    blocked: float = 0.0
+
+
+class Server:
+    """A server under way; `ask(name, ...)` has it do one of the things of `_Desk`."""
+
+    def __init__(self, connection: Connection, url: str):
+        self._connection = connection
+        self.url = url
+
+    def ask(self, name: str, *arguments: Any, limit: float = 600.0) -> Any:
+        """Return what the desk's method of that name returns; raises `AlrvizError` if it does not answer."""
+        self._connection.send((name, arguments))
+        if not self._connection.poll(limit):
+            raise AlrvizError(f"the server did not answer {name!r} within {limit:.0f} s")
+        return self._connection.recv()
+
+
+@contextmanager
+def serving(
+    make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...] = (), **environment: str
+) -> Iterator[Server]:
+    """Serve the explorer, on what `make` makes, and beside it "watched", one view of a race of `recipes` on it."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)  # a child takes them at its start, before it imports anything
+    child = context.Process(target=_serve, args=(theirs, make, recipes), daemon=True)
+    try:
+        child.start()
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    theirs.close()
+    try:
+        if not ours.poll(READY):
+            raise AlrvizError(f"the server did not start within {READY:.0f} s")
+        yield Server(ours, ours.recv())
+    finally:
+        child.terminate()
+        child.join()
+
+
+def _serve(connection: Connection, make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...]) -> None:
+    from panel.io.server import get_server
+
+    from alrviz.explorer import application
+
+    dataset = make() if make is not None else None
+    desk = _Desk(dataset, recipes)
+    pages = {"explorer": lambda: application(dataset), "watched": desk.watched}
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = get_server(pages, port=port, address="127.0.0.1", websocket_origin=[f"127.0.0.1:{port}"])
+    desk.listen(server.io_loop)
+    connection.send(f"http://127.0.0.1:{port}/")
+    threading.Thread(target=desk.answer, args=(connection,), daemon=True).start()
+    server.start()
+    server.io_loop.start()
+
+
+class _Desk:
+    """Answers what the benchmark asks, on a thread of its own."""
+
+    def __init__(self, dataset: "Dataset | None", recipes: tuple[Recipe, ...]):
+        self._dataset = dataset
+        self._recipes = recipes
+        self._notes = Notes()
+        self._view: Any = None
+        self._take_note()
+
+    def _take_note(self) -> None:
+        from alrviz.fitting.run import Run
+
+        advance = Run.advance
+
+        def noted(run: Run) -> Any:
+            self._notes.begun = min(self._notes.begun, time.time())
+            step = advance(run)
+            if step is not None:
+                self._notes.steps.append((run.recipe.label, step.index, time.time()))
+            return step
+
+        Run.advance = noted  # type: ignore[method-assign, assignment]
+
+    def listen(self, loop: Any) -> None:
+        """Ask the event loop to call back every few milliseconds, and note how late it is."""
+        due = time.perf_counter() + BEAT
+
+        def beat() -> None:
+            nonlocal due
+            now = time.perf_counter()
+            self._notes.blocked = max(self._notes.blocked, now - due)
+            due = now + BEAT
+            loop.call_later(BEAT, beat)
+
+        loop.call_later(BEAT, beat)
+
+    def answer(self, connection: Connection) -> None:
+        """Do what is asked until the connection ends."""
+        while True:
+            try:
+                name, arguments = connection.recv()
+            except EOFError:
+                return
+            connection.send(getattr(self, name)(*arguments))
+
+    # ---- what may be asked -----------------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Begin new notes."""
+        self._notes = Notes()
+
+    def notes(self) -> Notes:
+        """Return the notes."""
+        return self._notes
+
+    def warm(self) -> None:
+        """Make the kernels ready."""
+        from alrviz.fitting.warm import warm
+
+        warm(wide=False)
+
+    def alone(self) -> float:
+        """Run the race with nobody watching; return its seconds from its first iteration to its last."""
+        race = self._race()
+        self.forget()
+        race.start()
+        race.join()
+        return self._taken()
+
+    def together(self, limit: float) -> float:
+        """Wait until the race of the view that a browser shows, which its button has started, ends; likewise."""
+        if self._view is None:
+            raise AlrvizError("no browser shows the view")
+        end = time.monotonic() + limit
+        while not self._view.race.ended and time.monotonic() < end:
+            time.sleep(0.05)
+        return self._taken()
+
+    def watched(self) -> Any:
+        """Return the page with a view of a race that has not begun."""
+        import panel as pn
+
+        from alrviz.views.race_view import RaceView
+
+        pn.extension(notifications=False)
+        self._view = RaceView(self._race())
+        return pn.panel(self._view)
+
+    def _race(self) -> Any:
+        from alrviz.studies.race import race
+
+        assert self._dataset is not None
+        return race(self._dataset, self._recipes, n_jobs=1)
+
+    def _taken(self) -> float:
+        times = [at for _, index, at in self._notes.steps if index]
+        return times[-1] - times[0]

@@ -1,0 +1,276 @@
+"""The explorer in Chromium: what watching costs a fit, points on the screen, blocked loop, Stop, first paint.
+
+Needs Playwright (extra `bench`) and Chromium; the server runs in a process of its own, the browser in others, and all
+share the machine: an empty request, timed beside, says how busy it is. Times in the page end when the frame that shows
+the change has been painted.
+
+    watching    two racers on one thread (n_jobs 1), alone and in a view that a browser shows, taking turns
+    race        lr and alr at n = 2 on --data's Covertype at full size (20 quantiles), else on a made table
+    first       the start of a race until its first points, kernels kept on disk, and never compiled
+    tic-tac-toe a click on Run until the whole trace and its end are on the screen
+"""
+
+import argparse
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from alrviz.bench._server import Notes, Server, serving
+from alrviz.bench._sets import covertype, made_dataset
+from alrviz.bench._tools import Row, reached, show
+from alrviz.explorer.compact import write_recipes
+from alrviz.fitting.recipe import Recipe
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--no-first-run"]  # fmt: skip
+SCRIPT = Path(__file__).with_name("_live.js")
+PATIENCE = 120_000  # ms
+PRICED = "bench.says('an iteration of all')"  # the page has encoded and counted the table
+PARTS = ("watching", "race", "first", "tic-tac-toe", "paint")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add parts and sizes."""
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="which parts (default: all)")
+    parser.add_argument("--rows", type=int, default=581_012, help="rows of Covertype (default: 581012)")
+    parser.add_argument("--made", type=int, default=100_000, help="rows of the made table (default: 100000)")
+    parser.add_argument("--seconds", type=float, default=15.0, help="for which the race is watched (default: 15)")
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Yield Chromium, or None where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        yield None
+        return
+    with sync_playwright() as playwright:
+        found = next(filter(None, map(shutil.which, CHROMIUMS)), playwright.chromium.executable_path)
+        if not Path(found).exists():
+            yield None
+            return
+        chromium = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def page_of(chromium: Any, address: str) -> Iterator[Any]:
+    """Open a page in a context of its own."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    page.add_init_script(path=SCRIPT)
+    page.goto(address, wait_until="commit", timeout=PATIENCE)
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+def wait(page: Any, condition: str, milliseconds: int = PATIENCE) -> None:
+    """Wait until a condition of the page's script holds."""
+    page.wait_for_function(f"() => window.bench && ({condition})", timeout=milliseconds, polling=20)
+
+
+def started(page: Any, server: Server) -> float:
+    """Have a race begin, if the page does not start one by itself; return when (ms since 1970)."""
+    wait(page, PRICED, 3 * PATIENCE)
+    time.sleep(1.0)
+    begun = server.ask("notes").begun
+    return 1000.0 * begun if np.isfinite(begun) else page.evaluate("bench.press('Run')")
+
+
+class Findings:
+    """The table as it grows: what, seconds of every repeat, and what they are to reach."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def add(self, what: str, seconds: list[float], reach: float | None = None) -> None:
+        """Add a line; NaN is what was not seen within the time for it."""
+        kept = [value for value in seconds if not np.isnan(value)]
+        middle = median(kept) if kept else np.nan
+        self.rows.append({"what": what, "seconds": middle, "least": min(kept, default=np.nan),
+                          "most": max(kept, default=np.nan), "repeats": len(kept), "reach": reach})  # fmt: skip
+
+    def show(self) -> None:
+        """Print the table."""
+        show(
+            ((r["what"], *(f"{1e3 * r[name]:.0f} ms" for name in ("seconds", "least", "most")), r["repeats"],
+              "" if r["reach"] is None else reached(r["seconds"], r["reach"]).split(", ")[1]) for r in self.rows),
+            header=("in the page", "median", "least", "most", "repeats", "reached"),
+        )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print and yield a row a figure."""
+    with browser() as chromium:
+        if chromium is None:
+            print("nothing measured: Playwright or Chromium is missing (pip install 'alrviz[bench]'; Debian: apt-get "
+                  "install chromium; or: playwright install chromium)")  # fmt: skip
+            return
+        found = Findings()
+        parts: dict[str, Callable[[Any, argparse.Namespace, Findings], None]] = {
+            "watching": watching, "race": race, "first": first, "tic-tac-toe": tic_tac_toe, "paint": paint
+        }  # fmt: skip
+        for name in options.parts:
+            print(f"{name} ...", flush=True)
+            parts[name](chromium, options, found)
+    print()
+    found.show()
+    yield from found.rows
+
+
+def recipes_of(iterations: int, **params: Any) -> tuple[Recipe, ...]:
+    """Return lr and alr on one objective."""
+    plain = Recipe("lr", order=2, alpha=0.1, penalty="phi", center=0, start="zero", tol=0.0, max_iter=iterations)
+    return tuple(plain.replace(family=family, **params) for family in ("lr", "alr"))
+
+
+def watching(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Time the same race alone and watched."""
+    make = partial(made_dataset, options.made, 15, 6, 3)
+    alone, watched, blocked = [], [], []
+    with serving(make, recipes_of(60)) as server:
+        server.ask("warm")
+        server.ask("alone")
+        for _ in range(options.repeats):
+            alone.append(server.ask("alone"))
+            with page_of(chromium, server.url + "watched") as page:
+                wait(page, "bench.button('Run')")
+                server.ask("forget")
+                page.evaluate("bench.press('Run')")
+                watched.append(server.ask("together", 300.0))
+                blocked.append(server.ask("notes").blocked)
+    found.add(f"two racers, {options.made:,} made rows, 60 iterations, one thread, alone", alone)
+    found.add("the same, watched", watched)
+    found.add("event loop blocked at the longest meanwhile", blocked, 0.05)
+    cost = median(watched) / median(alone) - 1.0
+    print(f"watching costs a fit {100 * cost:.1f} %, to reach 5 %: {'yes' if cost <= 0.05 else 'NO'}")
+    found.rows.append({"what": "watching costs, share", "seconds": cost, "least": min(watched) / min(alone) - 1.0,
+                       "most": max(watched) / max(alone) - 1.0, "repeats": len(watched), "reach": 0.05})  # fmt: skip
+
+
+def race(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Watch a race, and stop it."""
+    if options.data is None:
+        make: Callable[[], Any] = partial(made_dataset, options.made, 30, 6, 7)
+        name, recipes = f"made, {options.made:,} rows", recipes_of(100_000)
+    else:
+        make = partial(covertype, options.data, options.rows)
+        name, recipes = f"Covertype, {options.rows:,} rows", recipes_of(100_000, discretize="quantile", n_bins=20)
+    stops, delays, blocked, rates, answers = [], [], [], [], []
+    with serving(make) as server:
+        server.ask("warm")
+        address = f"{server.url}explorer?racers={write_recipes(recipes)}"
+        for turn in range(max(1, options.repeats // 2)):
+            with page_of(chromium, address) as page:
+                started(page, server)
+                wait(page, "bench.says('^running$') && Math.max(...Object.values(bench.last())) > 1", 3 * PATIENCE)
+                server.ask("forget")
+                page.evaluate("bench.follow()")
+                time.sleep(options.seconds + 0.37 * turn)
+                notes, seen = server.ask("notes"), page.evaluate("bench.seen")
+                answers.append(beat(page))
+                stops.append(_seconds(page.evaluate(f"bench.pressed('Stop', '^stopped', {PATIENCE})")))
+                delays += delays_of(notes, seen)
+                rates.append(rate_of(notes))
+                blocked.append(notes.blocked)
+    print(f"{name}: {median(rates):.1f} steps a second of each racer")
+    found.rows.append({"what": f"{name}: steps a second and racer", "seconds": median(rates), "repeats": len(rates),
+                       "least": min(rates), "most": max(rates), "reach": None})  # fmt: skip
+    found.add(f"{name}: from a step to its point", delays, 0.25)
+    found.add(f"{name}: event loop blocked at the longest", blocked, 0.05)
+    found.add(f"{name}: from Stop to its word", stops, 0.2)
+    found.add("an empty request beside it", answers)
+
+
+def delays_of(notes: Notes, seen: list[Any]) -> list[float]:
+    """Return the seconds from each step to the moment its racer's point was on the screen.
+
+    Racers' names in the picture begin with their labels.
+    """
+    made = {(label, index): at for label, index, at in notes.steps}
+    own = [(name.split()[0], index, at / 1000.0) for name, index, at in seen]
+    return [at - made[label, index] for label, index, at in own if (label, index) in made]
+
+
+def rate_of(notes: Notes) -> float:
+    """Return the steps a second of each racer."""
+    times = sorted(at for _, _, at in notes.steps)
+    racers = len({label for label, _, _ in notes.steps})
+    return (len(times) - 1) / (times[-1] - times[0]) / racers if len(times) > 1 else 0.0
+
+
+def first(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Time the first point of a live race, kernels kept on disk and never compiled."""
+    with serving(None) as server:
+        server.ask("warm")
+        taken = [_first_point(chromium, server) for _ in range(options.repeats)]
+    found.add("first live point of a race, kernels kept on disk", taken, 1.0)
+    taken = []
+    for _ in range(max(1, options.repeats // 2)):
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder, serving(None, NUMBA_CACHE_DIR=folder) as server:
+            taken.append(_first_point(chromium, server))
+    found.add("first live point of a race, never compiled", taken, 8.0)
+
+
+def _first_point(chromium: Any, server: Server) -> float:
+    server.ask("forget")
+    with page_of(chromium, f"{server.url}explorer?racers={write_recipes(recipes_of(200))}") as page:
+        wait(page, "true")
+        page.evaluate("bench.follow()")
+        begun = started(page, server)
+        wait(page, f"bench.seen.some(([, , at]) => at > {begun})")
+        return (min(at for _, _, at in page.evaluate("bench.seen") if at > begun) - begun) / 1000.0
+
+
+def tic_tac_toe(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Time a click on Run until the finished trace is on the screen."""
+    taken = []
+    with serving(None) as server:
+        server.ask("warm")
+        for _ in range(options.repeats):
+            with page_of(chromium, server.url + "explorer?data=tic-tac-toe") as page:
+                server.ask("forget")
+                started(page, server)
+                wait(page, "bench.says('^ended$')")  # its first race: all is prepared, as for a reader who looks again
+                taken.append(_seconds(page.evaluate(f"bench.again('Run', '^ended$', {PATIENCE})")))
+    found.add("tic-tac-toe, n = 2: from Run to the finished trace", taken, 0.3)
+
+
+def paint(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Time the first screen with the recorded race in it."""
+    painted = (
+        "bench.until(() => bench.drawn() && Math.max(...Object.values(bench.last())) > 0, performance.timeOrigin, "
+    )
+    cold: list[float] = []
+    warm: list[float] = []
+    for _ in range(max(1, options.repeats // 2)):
+        with serving(None) as server:
+            for taken in (cold, warm, warm):
+                with page_of(chromium, server.url + "explorer") as page:
+                    wait(page, "true")
+                    taken.append(_seconds(page.evaluate(f"{painted}{PATIENCE})")))
+    found.add("first paint with the recorded curve, a server's first page", cold, 3.0)
+    found.add("first paint with the recorded curve, later pages", warm, 3.0)
+
+
+def beat(page: Any) -> float:
+    """Return the seconds of an empty request to the page's server."""
+    script = "async () => { const b = bench.now(); await fetch('static/js/bokeh.min.js', {method: 'HEAD', cache: 'no-store'}); return bench.now() - b; }"  # noqa: E501
+    return _seconds(page.evaluate(script))
+
+
+def _seconds(milliseconds: float | None) -> float:
+    return np.nan if milliseconds is None else milliseconds / 1000.0
