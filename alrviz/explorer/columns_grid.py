@@ -28,8 +28,9 @@ _CSS = """
 .tabulator .tabulator-footer .tabulator-page { background: transparent; color: var(--alrviz-text);
   border: 1px solid var(--alrviz-line); border-radius: 5px; font-size: 15px; }
 .tabulator .tabulator-footer .tabulator-page.active { background: var(--alrviz-accent); color: var(--alrviz-paper); }
-.tabulator-cell:focus, .tabulator-page:focus-visible { outline: 3px solid var(--alrviz-accent) !important;
-  outline-offset: -3px; }
+.tabulator-cell:focus, .tabulator-tableholder:focus-visible, .tabulator-page:focus-visible {
+  outline: 3px solid var(--alrviz-accent) !important; outline-offset: -3px; }
+.tabulator .tabulator-footer .tabulator-page.active:focus-visible { outline-color: var(--alrviz-text) !important; }
 """
 
 

@@ -14,6 +14,8 @@ import pandas as pd
 
 from tests.conftest import wait_until
 
+# A race that does not end while a test looks at it: gradient descent never gets there.
+LONG = "racers=lr_a0.01_vgd_i100000~alr_a0.01_pphi_vgd_i100000"
 PATIENCE = 45.0  # seconds for what only must happen at all: the machine may be busy with other things
 PROBE = Path(__file__).with_name("probe.js")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.steps import Explorer
+from tests.browser.steps import LONG, Explorer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
 MOST = 150  # presses of Tab; a page has a third of that
@@ -122,7 +122,7 @@ def test_a_dialog_is_named_takes_the_focus_and_closes_with_escape(explorer: Expl
 
 def test_the_keys(explorer: Explorer):
     press = explorer.page.keyboard.press
-    explorer.open("?data=digits")
+    explorer.open(f"?data=waveform&{LONG}")
     explorer.race()
     explorer.js("probe.focused()?.blur()")
     press("Space")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tests.browser.steps import Explorer, say
+from tests.browser.steps import LONG, Explorer, say
 from tests.conftest import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
@@ -65,7 +65,7 @@ def press_stop(explorer: Explorer, press: str) -> Stop:
 
 def test_stop_while_fitting(explorer: Explorer):
     moments = random.Random(1)
-    explorer.open("?data=digits&page=convergence")
+    explorer.open(f"?data=digits&{LONG}")
     explorer.wait_says("an iteration of all|Refused")
     stops = []
     for moment in range(MOMENTS):
