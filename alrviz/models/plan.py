@@ -94,7 +94,8 @@ def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: flo
     weight = np.array([[comb(a - 1 - c, n - i) for i in range(n)] for c in range(a)], np.int64)
     open_ = np.ones(space.n_tuples, np.uint8)
     key = np.zeros(m, np.int32)
-    slot, stamp = np.full(_SLOTS, -1, np.int32), np.zeros(_SLOTS, np.int32)
+    slots = min(_SLOTS, max(m, 1) * int(space.levels.max() + 1))  # what a sample of so many rows can ask for
+    slot, stamp = np.full(slots, -1, np.int32), np.zeros(slots, np.int32)
     most = m if n_rows <= m else m // _MOST
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
     row, mark = ROW * n_rows, 0
