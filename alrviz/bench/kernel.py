@@ -82,10 +82,9 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
     )
     plans = [ready(encoded, options.recipe, options.threads, merge=False) for _ in range(min(3, options.repeats))]
     before = {what: median(getattr(p, what) for p in plans) for what in ("planning", "covering", "counting")}
-    whole, *others = parts
-    return Measured(
-        whole.median, min(whole.seconds), *(part.median for part in others), **before, objective=point.objective
-    )
+    names = ("whole", "expand", "gather", "softmax", "scatter", "marginalise")
+    taken = {name: part.median for name, part in zip(names, parts, strict=True)}
+    return Measured(least=min(parts[0].seconds), objective=point.objective, **taken, **before)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

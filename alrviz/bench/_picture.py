@@ -1,0 +1,153 @@
+"""README's picture of speed, drawn as SVG from what `peers --csv FILE` saved.
+
+    python -m alrviz.bench._picture FILE ... OUT
+
+Bars on a logarithmic axis, a group a table, shorter is faster; above seconds per iteration, below seconds to the
+target. An arrow at the end of a bar: it was given up there.
+"""
+
+import argparse
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, inf, isfinite, log10
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from alrviz.bench._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
+
+WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
+COLORS = {"ours": "#0072b2", "auto": "#56b4e9", "theirs": "#d55e00", "others": "#999999"}
+STYLE = """
+text { font: 12px system-ui, sans-serif; fill: #222 } .title { font-size: 14px; font-weight: 600 } .quiet { fill: #666 }
+line { stroke: #ddd } rect.page { fill: #fff }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6e6e6 } .quiet { fill: #a0a0a0 } line { stroke: #444 } rect.page { fill: #0d1117 }
+}
+"""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: its words, its length, whether the work was given up there, and whose it is (a key of `COLORS`)."""
+
+    name: str
+    seconds: float
+    whose: str
+    given_up: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Groups of bars under one title and on one axis."""
+
+    title: str
+    groups: dict[str, list[Bar]]
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return HEAD + sum(BAR * len(bars) + GAP for bars in self.groups.values())
+
+
+def svg(panels: Sequence[Panel]) -> str:
+    """Return the panels one below the other."""
+    parts: list[str] = []
+    top = 8
+    for panel in panels:
+        parts += _panel(panel, top)
+        top += panel.height + 8
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}">'
+        f'<style>{STYLE}</style><rect class="page" width="{WIDTH}" height="{top}" rx="6"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def _panel(panel: Panel, top: int) -> list[str]:
+    lengths = [bar.seconds for bars in panel.groups.values() for bar in bars]
+    low, high = floor(log10(min(lengths))), ceil(log10(max(lengths)))
+    high = max(high, low + 1)
+
+    def x(seconds: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (log10(seconds) - low) / (high - low)
+
+    parts = [f'<text class="title" x="12" y="{top + 16}">{escape(panel.title)}</text>']
+    for power in range(low, high + 1):
+        at = x(10.0**power)
+        parts.append(f'<line x1="{at:.1f}" y1="{top + 38}" x2="{at:.1f}" y2="{top + panel.height - 6}"/>')
+        parts.append(
+            f'<text class="quiet" x="{at:.1f}" y="{top + 34}" text-anchor="middle">{_short(10.0**power)}</text>'
+        )
+    y = top + HEAD
+    for group, bars in panel.groups.items():
+        parts.append(f'<text x="12" y="{y + 10}">{escape(group)}</text>')
+        for bar in bars:
+            end = x(bar.seconds)
+            words = f"{'→ over ' if bar.given_up else ''}{_short(bar.seconds)}"
+            parts.append(f'<text class="quiet" x="{LEFT - 6}" y="{y + 10}" text-anchor="end">{escape(bar.name)}</text>')
+            parts.append(f'<rect x="{LEFT}" y="{y + 1}" width="{max(1.0, end - LEFT):.1f}" height="{BAR - 2}" '
+                         f'fill="{COLORS[bar.whose]}"/>')  # fmt: skip
+            parts.append(f'<text x="{end + 5:.1f}" y="{y + 10}">{words}</text>')
+            y += BAR
+        y += GAP
+    return parts
+
+
+def _short(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
+
+
+def panels_of(rows: Iterable[dict[str, str]]) -> list[Panel]:
+    """Return the panels that the saved rows of `peers` make."""
+    each: dict[str, list[Bar]] = {}
+    target: dict[str, list[dict[str, str]]] = {}
+    whose = {OURS: "ours", THEIRS: "theirs", THEIRS_ALONE: "theirs", PLAIN: "others"}
+    for row in rows:
+        if row["part"] == "per iteration":
+            each.setdefault(row["set"], []).append(Bar(row["library"], float(row["seconds"]), whose[row["library"]]))
+        elif row["part"] == "to target":
+            target.setdefault(f"{row['set']}, alpha {float(row['alpha']):g}", []).append(row)
+    panels = [Panel("Seconds per iteration of L-BFGS, order 2, the same objective", each)] if each else []
+    if target:
+        groups = {name: _bars(found) for name, found in target.items()}
+        panels.append(Panel("Seconds until F is within 0.001 nats a row of the lowest found", groups))
+    return panels
+
+
+def _bars(rows: list[dict[str, str]]) -> list[Bar]:
+    """The best of ours, auto, the best of scikit-learn's, and plain numpy."""
+    kinds = {
+        "alrviz, best solver": ("ours", lambda name: not name.startswith(("scikit-learn", "numpy"))),
+        "alrviz, auto": ("auto", lambda name: name == "auto"),
+        "scikit-learn, best": ("theirs", lambda name: name.startswith("scikit-learn")),
+        "numpy and SciPy": ("others", lambda name: name.startswith("numpy")),
+    }
+    bars = []
+    for words, (whose, mine) in kinds.items():
+        own = [row for row in rows if mine(row["solver"]) and row.get("spent")]
+        if not own:
+            continue
+        best = min(own, key=lambda row: float(row["seconds"] or inf))
+        taken = float(best["seconds"] or inf)
+        longest = max(float(row["spent"]) for row in own)
+        bars.append(Bar(words, taken if isfinite(taken) else longest, whose, not isfinite(taken)))
+    return bars
+
+
+def main() -> None:
+    """Draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figures", type=Path, nargs="+")
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args()
+    rows: list[dict[str, str]] = []
+    for path in options.figures:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows += csv.DictReader(line for line in lines if not line.startswith("#"))
+    options.out.write_text(svg(panels_of(rows)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
