@@ -183,7 +183,9 @@ def _poker(options: argparse.Namespace) -> Iterator[Row]:
             for _ in fit.steps():
                 pass
             last = fit.trace[-1]
-            losses[order, alpha] = heldout_losses(fit)
+            loss = heldout_losses(fit)
+            assert loss is not None
+            losses[order, alpha] = loss
             rows.append(
                 {"part": "poker", "set": POKER, "order": order, "alpha": alpha, "racer": "lr", "iterations": last.index,
                  "train_log_loss": last.nll / fit.trace.rows, "log_loss": last.extra["heldout_log_loss"],
