@@ -4,11 +4,13 @@ from typing import Any
 
 import panel as pn
 
+from alrviz import __version__
 from alrviz.explorer.convergence_words import WHY, rich
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.export import to_csv
 from alrviz.views.folded import Folded
 from alrviz.views.saving import save_buttons
 from alrviz.views.style import safe
@@ -65,7 +67,11 @@ class Why:
         self.about.object = f"<p class='quiet'>{words}</p>"
 
     def _csv(self) -> str:
-        return "" if self._points is None else str(self._points.to_csv(index=False))
+        dataset, recipe = self._session.dataset, self.recipe
+        if self._points is None or dataset is None or recipe is None:
+            return ""
+        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
+        return to_csv(self._points, about, [recipe])
 
 
 def why_points(dataset: Any, recipe: Recipe, stop: Any) -> Any:

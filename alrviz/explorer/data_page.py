@@ -87,8 +87,8 @@ class DataPage:
         return card(top, self._head, self._notes, self._suggestions)
 
     def _columns_row(self) -> Any:
-        export = csv_button("columns.csv", self.columns_csv, "the list of columns")
-        export.param.update(label="Columns as CSV", margin=(6, 0, 0, 0), width=180, height=36)
+        export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
+        export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
         left = card(self._grid.table, export, styles={**CARD, "flex": "11 1 0"})
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "9 1 0"})
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
@@ -96,7 +96,9 @@ class DataPage:
     def _price_card(self) -> Any:
         head = html((0, 0, 8, 0))
         head.object = "<h2>What each order would cost</h2>"
-        return card(head, self._prices, margin=(12, 0, 16, 0))
+        export = csv_button("prices.csv", self.prices_csv, "what each order would cost", "Prices as CSV")
+        export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
+        return card(head, self._prices, export, margin=(12, 0, 16, 0))
 
     def _empty_card(self) -> Any:
         text = html((0, 0, 12, 0))
@@ -242,10 +244,15 @@ class DataPage:
     def columns_csv(self) -> str:
         """Return the list of columns, with the table it is of."""
         dataset = self.session.dataset
-        if dataset is None:
-            return ""
-        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
-        return to_csv(columns_frame(dataset), about)
+        return "" if dataset is None else to_csv(columns_frame(dataset), self._origin(dataset))
+
+    def prices_csv(self) -> str:
+        """Return what each order would cost, with the table it is of."""
+        dataset = self.session.dataset
+        return "" if dataset is None else to_csv(prices.offers_frame(tuple(self._offers)), self._origin(dataset))
+
+    def _origin(self, dataset: "Dataset") -> dict[str, Any]:
+        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
 
 
 def _line(session: Session) -> str:

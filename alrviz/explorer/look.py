@@ -10,6 +10,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.explorer.repairs import REPAIRS
 from alrviz.views.style import safe as safe  # one way to show a stranger's text, for pages as for views
 
 ACCENT = {"light": "#4a4896", "dark": "#b9b7ff"}
@@ -205,7 +206,7 @@ PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
-    "<script>" + _HEAD_SCRIPT + "</script>{{ super() }}{% endblock %}"
+    "<script>" + _HEAD_SCRIPT + REPAIRS + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
     "#loader .spinner { border-color: var(--alrviz-line); border-top-color: var(--alrviz-accent); }</style>"
     "{{ super() }}{% endblock %}"

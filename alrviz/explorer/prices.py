@@ -12,6 +12,8 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from alrviz.data.dataset import Dataset
     from alrviz.fitting.price import Price
 
@@ -82,6 +84,24 @@ def seconds_text(seconds: float | None) -> str:
 def count_text(count: int) -> str:
     """Return a count with marks, shortened where nobody reads the digits."""
     return f"{count:,}" if count < 10**9 else f"{count:.2e}"
+
+
+def offers_frame(found: tuple[Offer, ...]) -> "pd.DataFrame":
+    """Return the offers as numbers: order, tuples, parameters, bytes, seconds a pass, and why one is refused."""
+    import pandas as pd
+
+    rows = [
+        {
+            "order": offer.order,
+            "tuples": offer.tuples,
+            "parameters": offer.price.parameters if offer.price else None,
+            "bytes": offer.price.bytes if offer.price else None,
+            "seconds_per_pass": offer.price.seconds_per_pass if offer.price else None,
+            "refused": offer.refused,
+        }
+        for offer in found
+    ]
+    return pd.DataFrame(rows, columns=["order", "tuples", "parameters", "bytes", "seconds_per_pass", "refused"])
 
 
 def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:

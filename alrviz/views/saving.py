@@ -40,14 +40,14 @@ def save_buttons(figure: str, file: str, what: str, numbers: Callable[[], str], 
     return [*buttons, csv_button(f"{file}.csv", numbers, told)]
 
 
-def csv_button(filename: str, numbers: Callable[[], str], told: str) -> Any:
+def csv_button(filename: str, numbers: Callable[[], str], told: str, label: str = "CSV") -> Any:
     """Return the button that saves what `numbers` returns; `told` says what that is."""
     button = pmui.FileDownload(
         callback=lambda: io.BytesIO(numbers().encode()),
         filename=filename,
-        label="CSV",
+        label=label,
         size="small",
-        description=f"CSV: save {told}",
+        description=f"{label}: save {told}",
         margin=0,
     )
     button.variant = "text"  # given to the constructor it is taken for two styles at once, with a warning

@@ -117,7 +117,7 @@ class Explorer:
         time.sleep(0.5)  # a cheap race starts by itself
         if self.says("^(outdated|recorded|stopped)"):
             self.run.click()
-        self.wait(lambda: not self.says("^(outdated|recorded)") and self.fewest() >= 1, "a race on this table")
+        self.wait(lambda: self.says("^(running|paused|ended)$") and self.fewest() >= 1, "a race on this table")
 
     def everything(self) -> str:
         """All text of the page, shown or folded, as one line."""

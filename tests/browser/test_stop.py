@@ -1,7 +1,7 @@
 """Stop means stop: at random moments of reading, cutting (MDL), compiling and fitting, and no later point appears.
 
 The milliseconds are those of the page: from the press until the word is on the screen. They are printed; of a fit their
-median is held to 200 ms, unless the machine cannot even answer an empty request in half of that.
+median is held to 200 ms, unless the machine is so busy that even an empty request takes long.
 """
 
 import random
@@ -48,18 +48,18 @@ def told(what: str, stops: list[Stop]) -> None:
         *(f"  {stop.ms:5.0f} ({stop.beat:.0f})  {stop.state}" for stop in stops),
         f"  median {middle:.0f} ({beat:.0f})",
     )
-    assert middle < 200 or beat > 50
+    assert middle < 200 or beat > 25  # on a machine with nothing else to do an empty request takes 4 ms
 
 
 def press_stop(explorer: Explorer, press: str) -> Stop:
     """Press Stop (or its key), wait for the word, and see that no point appears in the next second."""
     state = f"{explorer.fewest()} points, {explorer.page.get_by_role('status').all_inner_texts()}"
-    answer = explorer.js("([press, limit]) => probe.pressed(press, '^stopped', limit)", [press, LIMIT])
+    answer = explorer.js("([press, limit]) => probe.pressed(press, '^stopped(;|$)', limit)", [press, LIMIT])
     assert "error" not in answer, f"{answer['error']}\n{explorer.text()}"
     at_once = {name: len(line) for name, line in explorer.lines(answer["racers"]).items()}
     time.sleep(1.0)
     assert {name: len(line) for name, line in explorer.racers().items()} == at_once, "points after the word"
-    assert explorer.says("^stopped")
+    assert explorer.says("^stopped(;|$)")
     return Stop(state, answer["ms"], answer["beat"])
 
 

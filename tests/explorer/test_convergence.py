@@ -1,7 +1,9 @@
 """The Convergence page without a browser: questions, prices, outdated marks, links, the script."""
 
+import io
 import time
 
+import pandas as pd
 import pytest
 
 import alrviz
@@ -235,3 +237,52 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     monkeypatch.undo()
     page.controls.order.value = 1
     assert not page.pricing.refused
+
+
+def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.session.dataset is not None)
+    page.why.part.open = True
+    until(page, lambda: page.why.picture.object is not None)
+    assert "monks-1, all cells of order 2" in page.why.about.object
+    text = page.why._csv()
+    assert text.count("# recipe") == 1
+    assert {"label", "hessian", "scale"} == set(pd.read_csv(io.StringIO(text), comment="#").columns)
+    old = page.why.picture.object
+    page.controls.order.value = 1
+    assert page.why.picture.styles["opacity"] != "1"
+    until(page, lambda: page.why.picture.object is not old)
+    assert page.why.picture.styles["opacity"] == "1"
+    assert "order 1" in page.why.about.object
+
+
+def test_another_table_begins_without_the_recorded_race_of_the_first_screen():
+    page = open_page("?data=monks-1")
+    assert page.race_view.race is None
+    assert open_page("").race_view.race.recorded
+    assert open_page("?data=led&rows=500").race_view.race is None
+
+
+def test_who_reads_has_no_controls_that_do_nothing():
+    registry = Registry(ServerLimits(), timer=False)
+    page = open_page("?data=monks-1", registry=registry)
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    session = Session(owner="b" * 32, registry=registry)
+    session.apply(read_link(f"?watch={page.session.entry.token}"))
+    reader = ConvergencePage(session)
+    layout = reader.view()
+    shown = [part for part in layout if getattr(part, "visible", True)]
+    assert reader.controls.panel not in shown
+    assert any("Start a race of your own" in str(getattr(part, "object", "")) for part in shown)
+
+
+def test_step_before_the_price_is_known_takes_one_step():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    before = page.session.entry
+    page.controls.order.value = 1
+    assert not page.pricing.known
+    page.race_view.press_step()
+    until(page, lambda: page.session.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
+    until(page, lambda: page.race_view.race.phase == "paused")
+    assert [len(run.trace) for run in page.race_view.race.runs] == [1, 1]
