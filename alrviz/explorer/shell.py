@@ -7,11 +7,13 @@ needs it, and `close()`, called when the visitor has gone.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import panel as pn
+from tornado.ioloop import IOLoop
 
-from alrviz.explorer import look, owners
+from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
@@ -171,5 +173,10 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     session.apply(state)
     shell = Shell(session, page_classes)
     if request is not None:
-        pn.state.on_session_destroyed(lambda _: shell.close())
+        pn.state.on_session_destroyed(partial(_gone, shell))
     return shell
+
+
+def _gone(shell: Shell, context: Any) -> None:
+    shell.close()
+    process.left(context, IOLoop.current().call_later)

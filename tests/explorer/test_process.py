@@ -1,15 +1,26 @@
 import gc
 import sys
+import threading
+import time
+import weakref
+from types import SimpleNamespace
+from urllib.request import urlopen
 
 import pytest
+from bokeh.client import pull_session
+from panel.io.server import get_server
 
-from alrviz.explorer import process
+from alrviz.explorer import application, process
+from alrviz.explorer.shell import Shell
+
+VISITORS = 3
 
 
 @pytest.fixture
 def unsettled(monkeypatch):
     interval = sys.getswitchinterval()
     monkeypatch.setattr(process, "_settled", False)
+    monkeypatch.setattr(process, "_frozen_page", False)
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
@@ -32,3 +43,78 @@ def test_a_notebook_keeps_its_own_settings():
     before = sys.getswitchinterval(), gc.get_freeze_count()
     process.settle(None)
     assert (sys.getswitchinterval(), gc.get_freeze_count()) == before
+
+
+@pytest.mark.usefixtures("unsettled")
+def test_the_page_frozen_with_the_imports_is_freed_when_nobody_is_there():
+    class Page:
+        def __init__(self):
+            self.itself = self
+
+    page, calls = Page(), []
+    gone, server = weakref.ref(page), SimpleNamespace(sessions=["another visitor"])
+    process.settle(object())
+    del page
+    gc.collect()
+    assert gone() is not None
+    context = SimpleNamespace(server_context=server)
+    process.left(context, lambda seconds, call: calls.append(call))
+    calls.pop()()
+    assert gone() is not None  # whoever is there would be frozen with the imports
+    server.sessions.clear()
+    process.left(context, lambda seconds, call: calls.append(call))
+    calls.pop()()
+    assert gone() is None
+    assert gc.get_freeze_count() > 10_000
+    process.left(context, lambda seconds, call: calls.append(call))
+    assert not calls  # once is enough
+
+
+@pytest.mark.usefixtures("unsettled")
+def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
+    """Some look at the page, some ask for it only, as robots do; all leave."""
+    pages = []
+    monkeypatch.setattr(process, "AFTER", 0.5)
+    made = Shell.__init__
+
+    def remembered(self, *given, **named):
+        made(self, *given, **named)
+        pages.extend([weakref.ref(self), weakref.ref(self.session)])
+
+    monkeypatch.setattr(Shell, "__init__", remembered)
+    address = "127.0.0.1"
+    server = get_server(
+        {"explorer": application},
+        port=0,
+        address=address,
+        unused_session_lifetime_milliseconds=1500,
+        check_unused_sessions_milliseconds=300,
+        websocket_origin="*",
+    )
+    url = f"http://{address}:{server.port}/explorer"
+    errors = []
+
+    def visit():
+        try:
+            for _ in range(VISITORS):
+                with urlopen(url, timeout=60) as answer:
+                    answer.read()
+                pull_session(url=url).close()
+            end = time.monotonic() + 60
+            while (server.get_sessions("/explorer") or process._frozen_page) and time.monotonic() < end:
+                time.sleep(0.1)
+        except Exception as error:
+            errors.append(error)
+        finally:
+            server.io_loop.add_callback(server.io_loop.stop)
+
+    visitor = threading.Thread(target=visit, daemon=True)
+    visitor.start()
+    server.start()
+    server.io_loop.start()
+    server.stop()
+    visitor.join(10)
+    assert not errors
+    gc.collect()
+    assert len(pages) == 4 * VISITORS
+    assert [page() for page in pages if page() is not None] == []
