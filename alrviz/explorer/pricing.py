@@ -1,7 +1,6 @@
 """What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -80,13 +79,12 @@ def priced(dataset: "Dataset", recipes: tuple[Recipe, ...], stop: StopToken) -> 
     """Price every racer on its own encoding, and compile what the race will need."""
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
-    from alrviz.passes.warm import warm_for
+    from alrviz.fitting.warm import warm_for
 
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         prepared = prepare(dataset, recipe, stop=stop)
-        plan = partial(prepared.plan, recipe.params["order"], stop)
-        price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, planned=plan)
+        price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
         found.append((name, price))
         stop.check()
         warm_for(prepared.encoded.n_classes)

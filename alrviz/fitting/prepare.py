@@ -78,6 +78,12 @@ class Prepared:
         self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
         self._lock = threading.RLock()
 
+    def kept(self, stop: StopToken = NEVER) -> tuple[int, int]:
+        """Return how many training and held-out rows there are once repeats are merged."""
+        with _turn(self._lock, stop):
+            rows = [rows.n_rows for _, rows in self._rows(stop)]
+            return rows[0], sum(rows[1:])
+
     def plan(self, order: int, stop: StopToken = NEVER) -> Plan:
         """Return the plan of a cover of order n, from memory if it was asked for before."""
         with _turn(self._lock, stop):

@@ -4,20 +4,22 @@ From the shape of a table alone every cell counts as seen, and every tuple as a 
 hand the number of cells that occur is found by looking at (a sample of) the tuples, and the cover is planned.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from alrviz.data.encoded import code_dtype
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.choice import Choice, choose
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.snapshots import LIMIT
-from alrviz.models.plan import Plan, plan_cover
+from alrviz.models.index import MOST_ROWS
+from alrviz.models.plan import SAMPLE as SAMPLED
+from alrviz.models.plan import SLOTS, Plan, plan_cover
 from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
 from alrviz.passes.memory import free_memory
 from alrviz.passes.room import lanes_of
@@ -26,6 +28,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.fitting.prepare import Prepared
 
 # Tuples looked at to find the share of cells that occur; beyond them the share is taken as the same.
 SAMPLE = 256
@@ -69,10 +72,13 @@ def price(
     cells_seen: int | None = None,
     plan: Plan | None = None,
     n_heldout: int = 0,
+    kept: tuple[int, int] | None = None,
     max_memory: int | None = None,
     timed: bool = True,
 ) -> Price:
     """Return the price of `recipe` on a table of that shape; nothing is allocated.
+
+    `kept` are the training and held-out rows left once repeats are merged; all where it is not known.
 
     Raises:
         RecipeError: if the order is higher than the number of columns.
@@ -82,16 +88,18 @@ def price(
     check_order(len(levels), order)
     cells = count_cells(levels, order)
     n_tuples = comb(len(levels), order)
+    rows = _Rows(n_rows, n_heldout, *(kept or (n_rows, n_heldout)))
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
-    tables = _Tables(n_tuples, seen, seen) if plan is None else _Tables(len(plan.blocks), plan.joint, plan.links)
-    shape = (len(levels), order, n_rows, n_heldout, n_classes, n_tuples, cells, seen, tables, recipe)
+    tables = _tables(levels, order, rows, cells_seen, plan)
+    shape = (levels, order, rows, n_classes, n_tuples, cells, seen, tables, recipe)
     allowed = free_memory() // 2 if max_memory is None else max_memory
     vector = 8 * (seen + 1) * n_classes
     choice = choose(recipe.params, (allowed - _bytes(*shape, 0)) / vector)
     size = _bytes(*shape, choice.vectors * vector)
-    seconds = seconds_per_pass(Work(n_rows, n_classes, seen, *tables)) if timed and cells <= MOST_CELLS else None
+    seconds = seconds_per_pass(Work(rows.kept, n_classes, seen, *tables)) if timed and cells <= MOST_CELLS else None
     parameters = count_parameters(levels, order, n_classes)
-    return Price(parameters, seen, size, seconds, allowed, _refusal(order, cells, size, allowed), choice)
+    refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
+    return Price(parameters, seen, size, seconds, allowed, refused, choice)
 
 
 def price_of(
@@ -101,27 +109,28 @@ def price_of(
     max_memory: int | None = None,
     stop: StopToken = NEVER,
     timed: bool = False,
-    planned: Callable[[], Plan] | None = None,
+    prepared: "Prepared | None" = None,
 ) -> Price:
     """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated.
 
-    `planned` gives the plan of the cover where the caller keeps one.
+    `prepared` is where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
+    both to stay there.
     """
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
-    if count_cells(encoded.levels, order) > MOST_CELLS:  # too many to look for
-        return price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
     check_order(encoded.n_columns, order)
-    least = price(*shape, cells_seen=0, n_heldout=heldout, max_memory=max_memory, timed=False)
-    if least.refused:  # the list of tuples alone is too long
-        return least
+    least = price(*shape, cells_seen=0, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
+    if least.refused:  # too many cells to look for, or the list of tuples alone is too long
+        bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
+        return bound if bound.refused else least
     seen = estimate_seen(encoded, order, stop)
-    plan = None
-    if comb(encoded.n_columns, order) <= PLANNED:
-        codes = encoded.codes
-        plan = planned() if planned else plan_cover(codes, CellSpace(encoded.levels, order), stop=stop)
-    return price(*shape, cells_seen=seen, plan=plan, n_heldout=heldout, max_memory=max_memory, timed=timed)
+    plan = kept = None
+    if prepared is not None:
+        kept, plan = prepared.kept(stop), prepared.plan(order, stop)
+    elif comb(encoded.n_columns, order) <= PLANNED:
+        plan = plan_cover(encoded.codes, CellSpace(encoded.levels, order), stop=stop)
+    return price(*shape, cells_seen=seen, plan=plan, n_heldout=heldout, kept=kept, max_memory=max_memory, timed=timed)
 
 
 def require_memory(price: Price) -> None:
@@ -172,11 +181,28 @@ class _Tables(NamedTuple):
     links: float
 
 
+def _tables(levels: NDArray[np.int64], order: int, rows: "_Rows", cells_seen: int | None, plan: Plan | None) -> _Tables:
+    """What is planned; without a plan every tuple is a block, and "no level" makes joint values too."""
+    if plan is not None:
+        return _Tables(len(plan.blocks), plan.joint, plan.links)
+    n_tuples = comb(len(levels), order)
+    joint = min(count_cells(levels + 1, order), n_tuples * rows.given) if cells_seen is None else cells_seen
+    return _Tables(n_tuples if joint else 0, joint, joint)
+
+
+class _Rows(NamedTuple):
+    """Rows given for training and for watching, and those kept once repeats are merged."""
+
+    given: int
+    held: int
+    kept: int
+    kept_held: int
+
+
 def _bytes(
-    a: int,
+    levels: NDArray[np.int64],
     order: int,
-    n_rows: int,
-    n_heldout: int,
+    rows: _Rows,
     n_classes: int,
     n_tuples: int,
     cells: int,
@@ -185,26 +211,50 @@ def _bytes(
     recipe: Recipe,
     solver: int,
 ) -> int:
-    """Peak bytes; `solver` are those that the solver keeps for itself."""
+    """Bytes at the peak: of merging repeats, of planning, of covering or of fitting, `solver` of them its own."""
+    a, top = len(levels), int(levels.max(initial=0))
+    kept = rows.kept + rows.kept_held
+    code = 4 if top >= 2**16 else 2
+    given = (rows.given + rows.held) * (a * code_dtype(levels).itemsize + 12)
+    codes = kept * (a * code + (12 if kept < rows.given + rows.held else 0))
+    merging = code * (a + 1) * rows.given + _joining(rows.given, rows.kept, top)
+    base = given + codes + n_tuples * (order * 12 + 24) + 400 * tables.blocks
+    sampled = min(SAMPLED, rows.kept)
+    planning = 8 * min(SLOTS, sampled * (top + 1)) + (code + 4) * a * sampled + 8 * rows.kept + 9 * n_tuples
+    keys = 2 * kept * tables.blocks
+    both = rows.held > 0  # rows that are watched are joined with those that are fitted, and parted again
+    shown = 8 * tables.joint
+    joining = keys + shown + both * code * a * kept + _joining(kept, tables.joint / max(1, tables.blocks), top)
+    index = n_tuples * 24 + 4 * min(cells, 16 * seen + 64 * n_tuples) + 8 * seen
+    linking = both * code * a * kept + shown + (1 + both) * keys + index + 4 * tables.links
+    passing = keys + index + 4 * tables.links + _passing(rows, n_classes, n_tuples, seen, tables, recipe, solver)
+    return int(max(given + merging, base + max(planning, joining, linking, passing)))
+
+
+def _joining(n_rows: int, values: float, top: int) -> float:
+    """Bytes of joining a column of `top` levels to so many joint values: keys, rows that show them, places, hashes."""
+    possible, places = values * (top + 1), min(SLOTS, 8 * n_rows)
+    hashed = 12 * 2 ** (2 * n_rows).bit_length() if possible > places else 0
+    return 12 * n_rows + min(4 * places, 16 * possible) + hashed
+
+
+def _passing(
+    rows: _Rows, n_classes: int, n_tuples: int, seen: int, tables: _Tables, recipe: Recipe, solver: int
+) -> float:
+    """Bytes of counting and fitting."""
     padded = lanes_of(n_classes)[1]
-    rows = n_rows + n_heldout
-    codes = rows * (a * 3 + 24)
-    keys = 2 * rows * tables.blocks
     steps = int(recipe.params.get("max_iter", 0))
     # of the point before, of this one, and of the line between them or, once that is gone, of the held-out rows
-    scores = 8 * padded * ((2 if steps else 1) * n_rows + max(n_rows, n_heldout))
-    space = n_tuples * (order * 12 + 40) + 4 * min(cells, 16 * seen + 64 * n_tuples) + 8 * seen
-    links = 4 * tables.links
+    scores = 8 * padded * ((2 if steps else 1) * rows.kept + max(rows.kept, rows.kept_held))
     cell_table = 8 * padded * (2 * n_tuples + seen)
     table = 8 * padded * tables.joint
     vector = 8 * (seen + 1) * n_classes
     snapshots = min(max(LIMIT, 3 * vector // 2), (steps + 1) * vector // 2)  # the first, one more, the last: always
     vectors = _VECTORS if steps else _VECTORS_AT_REST
-    fitting = scores + table + cell_table + vectors * vector + solver + snapshots
-    return int(codes + keys + space + links + max(table + cell_table + 3 * vector, keys * (n_heldout > 0), fitting))
+    return table + cell_table + max(3 * vector, scores + vectors * vector + solver + snapshots)
 
 
-def _refusal(order: int, cells: int, size: int, allowed: int) -> str:
+def _refusal(order: int, cells: int, table_rows: int, size: int, allowed: int) -> str:
     if cells > MOST_CELLS:
         return (
             f"order {order} has {cells:,} cells here; at most {MOST_CELLS:,} can be numbered. "
@@ -214,5 +264,10 @@ def _refusal(order: int, cells: int, size: int, allowed: int) -> str:
         return (
             f"order {order} needs about {size / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. "
             "Choose a lower order, fewer levels or columns, or a higher max_memory"
+        )
+    if table_rows > MOST_ROWS:
+        return (
+            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MOST_ROWS:,} can be told apart. "
+            "Choose a lower order, or fewer levels or columns"
         )
     return ""

@@ -319,7 +319,7 @@ class Run(Driven):
             prepared.holdout,
             self._max_memory,
             stop,
-            planned=lambda: prepared.plan(order, stop),
+            prepared=prepared,
         )
         require_memory(self.price)
         self.activity = "counting cells"

@@ -18,6 +18,8 @@ from alrviz.stop import NEVER, StopToken
 
 # Joint values possible that are numbered by their place (4 bytes each); more are hashed.
 _SLOTS = 2**22
+# So many for each row: about what hashing takes.
+_PLACES = 8
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -71,12 +73,13 @@ def join_columns(
     n = len(columns[0])
     key, shown = np.zeros(n, np.int32), np.empty(n, np.int64)
     slot, size = np.empty(0, np.int32), min(n, 1)
+    most_slots = min(_SLOTS, _PLACES * n)
     for column, top in zip(columns, tops.tolist(), strict=True):
         stop.check()
         possible = size * (top + 1)
-        if possible <= _SLOTS:
+        if possible <= most_slots:
             if len(slot) < possible:
-                slot = np.full(min(_SLOTS, 4 * possible), -1, np.int32)
+                slot = np.full(min(most_slots, 4 * possible), -1, np.int32)
             size = kernels.join(key, size, column, top, slot, shown)
         else:
             room = 1 << max(4, (2 * n).bit_length())

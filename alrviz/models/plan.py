@@ -38,7 +38,7 @@ _TRIED = 6
 # Above so many tuples planning would take longer than it saves: every tuple is a block of its own.
 MOST_TUPLES = 2**22
 # Possible joint values that are counted by their place; 16 MiB.
-_SLOTS = 2**22
+SLOTS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: flo
     weight = np.array([[comb(a - 1 - c, n - i) for i in range(n)] for c in range(a)], np.int64)
     open_ = np.ones(space.n_tuples, np.uint8)
     key = np.zeros(m, np.int32)
-    slots = min(_SLOTS, max(m, 1) * int(space.levels.max() + 1))  # what a sample of so many rows can ask for
+    slots = min(SLOTS, max(m, 1) * int(space.levels.max() + 1))  # what a sample of so many rows can ask for
     slot, stamp = np.full(slots, -1, np.int32), np.zeros(slots, np.int32)
     most = m if n_rows <= m else m // _MOST
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0

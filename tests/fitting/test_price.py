@@ -13,6 +13,7 @@ from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm_for
+from alrviz.models.space import MOST_CELLS, count_cells
 from alrviz.passes.memory import free_memory
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, table
@@ -53,17 +54,64 @@ def test_prices_of_the_papers_shape():
 
 
 def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
-    told = price([1000] * 30, 2, 100, Recipe("lr", order=4))
-    assert told.refused.startswith("order 4 has 27,405,000,000,000,000 cells here; at most ")
+    told = price([1000] * 30, 2, 100, Recipe("lr", order=7))
+    assert told.refused.startswith("order 7 has 2,035,800,000,000,000,000,000,000,000 cells here; at most ")
     assert told.refused.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
     assert told.seconds_per_pass is None
-    encoded = table(50, [400] * 8)
+    encoded = table(50, [400] * 12)
     stop = StopToken()
     stop.stop()
-    refused = price_of(encoded, Recipe("lr", order=6), stop=stop)  # no tuple was looked at
+    refused = price_of(encoded, Recipe("lr", order=8), stop=stop)  # no tuple was looked at
     assert "cells here" in refused.refused
     with pytest.raises(Stopped):
         price_of(encoded, Recipe("lr", order=2), stop=stop)
+
+
+@pytest.mark.parametrize(("columns", "order", "max_memory"), [(400, 5, None), (60, 10, None), (100, 3, 2**20)])
+def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns, order, max_memory):
+    encoded, recipe = table(20, [3] * columns, 2), Recipe("lr", order=order)
+    warm_for(2)
+    assert count_cells(encoded.levels, order) < MOST_CELLS
+    tracemalloc.start()
+    try:
+        told = price_of(encoded, recipe, max_memory=max_memory)
+        with pytest.raises(MemoryLimitError, match=r"needs about [\d,]+ MiB here and [\d,]+ MiB may be used"):
+            list(Run.of(encoded, recipe, max_memory=max_memory).steps())
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert told.refused.startswith(f"order {order} needs about ")
+    assert told.bytes > max(told.allowed, comb(columns, order) * 12 * order)
+
+
+def test_many_tuples_alone_are_no_reason_to_refuse():
+    """Where columns are looked up together, keys are as many as blocks: 4,060 tuples of them would take 330 MiB."""
+    encoded = table(20_000, [2] * 30, 2)
+    encoded.codes[3:] = encoded.codes[:3].repeat(9, axis=0)
+    recipe = Recipe("lr", order=3, max_iter=0)
+    assert price(encoded.levels, 2, 20_000, recipe, max_memory=2**27).refused
+    told = price_of(encoded, recipe, max_memory=2**27)
+    assert told.refused == ""
+    assert told.bytes < 2**25
+
+
+def test_more_cells_than_kernels_can_tell_apart_are_refused():
+    recipe, levels = Recipe("lr", order=2, max_iter=0), [60_000] * 2
+    limit = {"max_memory": 2**60, "timed": False}
+    assert price(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refused == ""
+    told = price(levels, 2, 10**10, recipe, cells_seen=2**31 - 2, **limit)
+    assert told.refused.startswith("order 2 has 2,147,483,648 tuples and cells that occur; at most 2,147,483,647 can")
+
+
+def test_repeats_are_priced_as_they_are_merged():
+    encoded = table(30_000, (3, 2, 4), 3)
+    prepared, recipe = Prepared(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2)
+    told = price_of(encoded, recipe, prepared.holdout, timed=True, prepared=prepared)
+    given = price_of(encoded, recipe, prepared.holdout, timed=True)
+    assert prepared.kept()[0] < 100
+    assert told.bytes < given.bytes / 2
+    assert told.seconds_per_pass < given.seconds_per_pass / 100
+    assert prepared.plan(2) is prepared.plan(2)
 
 
 def test_what_takes_too_much_memory_is_refused_with_both_figures():

@@ -156,7 +156,7 @@ def test_stop_while_rows_are_covered(stage, monkeypatch):
 
 def test_stop_while_pricing(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(run_module, "price_of", lambda encoded, recipe, holdout, limit, stop, planned: gate(stop))
+    monkeypatch.setattr(run_module, "price_of", lambda encoded, recipe, holdout, limit, stop, prepared: gate(stop))
     stopped_at(endless(), gate, "pricing")
 
 
