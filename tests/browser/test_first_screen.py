@@ -130,6 +130,7 @@ def test_a_changed_control_marks_the_picture_outdated(explorer: Explorer):
     explorer.wait(lambda: not explorer.says("^outdated"), "a new race")
 
 
+@pytest.mark.slow(reason="a visitor's minutes in a real browser")
 def test_what_has_no_effect_is_hidden(explorer: Explorer):
     explorer.open("?data=led&rows=500")
     ended(explorer)

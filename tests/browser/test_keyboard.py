@@ -9,7 +9,8 @@ from PIL import Image
 
 from tests.browser.steps import LONG, Explorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
 MOST = 150  # presses of Tab; a page has a third of that
 NAMED = {
     "button",
@@ -99,6 +100,7 @@ def test_every_control_of_convergence_is_reached_and_named(explorer: Explorer):
     check(explorer)
 
 
+@slow
 def test_every_control_of_data_is_reached_and_named(explorer: Explorer):
     explorer.open("?data=iris&page=data")
     explorer.wait_says("^150 rows")
@@ -106,6 +108,7 @@ def test_every_control_of_data_is_reached_and_named(explorer: Explorer):
     check(explorer)
 
 
+@slow
 @pytest.mark.parametrize("opener", ["alr", "Help", "Python", "Share"])
 def test_a_dialog_is_named_takes_the_focus_and_closes_with_escape(explorer: Explorer, opener: str):
     explorer.open("?data=led&rows=300")
@@ -120,6 +123,7 @@ def test_a_dialog_is_named_takes_the_focus_and_closes_with_escape(explorer: Expl
     explorer.page.locator(".MuiBackdrop-root").filter(visible=True).wait_for(state="hidden")
 
 
+@slow
 def test_the_keys(explorer: Explorer):
     press = explorer.page.keyboard.press
     explorer.open(f"?data=waveform&{LONG}")

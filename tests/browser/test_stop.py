@@ -16,7 +16,8 @@ import pytest
 from tests.browser.steps import LONG, Explorer, say
 from tests.conftest import Served
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
 MOMENTS = 5  # of each of four states
 LIMIT = 15_000  # ms; a Stop that takes longer is broken whatever the machine
 
@@ -75,6 +76,7 @@ def test_stop_while_fitting(explorer: Explorer):
     told("fitting", stops)
 
 
+@slow
 def test_stop_while_numbers_are_cut(explorer: Explorer):
     moments = random.Random(2)
     explorer.open("?data=iris&page=data")
@@ -92,6 +94,7 @@ def test_stop_while_numbers_are_cut(explorer: Explorer):
     told("cutting (MDL)", stops)
 
 
+@slow
 def test_stop_while_compiling(new_explorer: Callable[..., Explorer], serve: Callable[..., Served], tmp_path):
     server = serve(NUMBA_CACHE_DIR=str(tmp_path))
     moments = random.Random(3)
@@ -106,6 +109,7 @@ def test_stop_while_compiling(new_explorer: Callable[..., Explorer], serve: Call
     told("compiling", stops)
 
 
+@slow
 def test_cancel_while_reading(explorer: Explorer, tmp_path):
     path = tmp_path / "big.csv"
     path.write_bytes(numbers(150_000, 20))

@@ -10,7 +10,8 @@ from tests.browser.steps import Explorer
 from tests.browser.test_stop import numbers
 from tests.hostile.cases import rows
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="a visitor's minutes in a real browser")]
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
 
 
 def raced_on_own_table(explorer: Explorer) -> None:
@@ -45,6 +46,7 @@ def test_two_visitors_see_nothing_of_each_other(new_explorer: Callable[..., Expl
     assert mine.says("^400 rows")
 
 
+@slow
 def test_a_secret_link_shows_a_race_and_cannot_touch_it(new_explorer: Callable[..., Explorer]):
     mine, other = new_explorer(), new_explorer()
     raced_on_own_table(mine)
@@ -69,6 +71,7 @@ def test_a_secret_link_shows_a_race_and_cannot_touch_it(new_explorer: Callable[.
     assert not other.says("grade|team")  # curves are shared, rows are not
 
 
+@slow
 def test_a_reload_finds_a_race_that_runs(explorer: Explorer):
     explorer.open("?data=waveform&q=solvers")
     explorer.race()
@@ -81,6 +84,7 @@ def test_a_reload_finds_a_race_that_runs(explorer: Explorer):
         explorer.wait_says("^(running|paused|ended)$")
 
 
+@slow
 def test_a_table_dropped_twice_is_found_by_its_link(explorer: Explorer):
     explorer.open("?data=iris&page=data")
     explorer.picked("n.csv", numbers(300, 3))

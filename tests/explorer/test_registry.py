@@ -6,7 +6,8 @@ from alrviz.explorer.governed import Governed
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import CapReached, Registry
 from alrviz.passes.threads import available_threads
-from tests.explorer.fakes import Clock, FakeRace
+from tests.explorer.fakes import Clock
+from tests.races import FakeRace
 
 
 def registry(**limits):

@@ -12,7 +12,7 @@ from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FileLink, State
 from alrviz.stop import StopToken
-from tests.explorer.fakes import FakeRace
+from tests.races import FakeRace
 
 CSV = "size,colour,class\n" + "".join(f"{i / 7:.3f},{'rgb'[i % 3]},{'yes' if i % 2 else 'no'}\n" for i in range(60))
 

@@ -16,7 +16,7 @@ from alrviz.explorer.notice import problem_html, time_text
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.shell import Shell
-from tests.explorer.fakes import FakeRace
+from tests.races import FakeRace
 
 
 class _Page:

@@ -1,7 +1,7 @@
 """The place of a reader in a race, without a page."""
 
 from alrviz.views.player import Player
-from tests.views.racing import ByHand
+from tests.races import ByHand
 
 
 def playing(race, ticks=10):
@@ -23,10 +23,10 @@ def test_a_press_that_found_no_race_is_repeated_as_it_was():
     assert player.buttons["may_stop"]
     made.append(ByHand())
     player.press_again()
-    assert made[0].calls == ["step"], "a full run was started for one step"
+    assert made[0].calls == ["step 1"], "a full run was started for one step"
     assert not player.waits
     player.press_again()
-    assert made[0].calls == ["step"]
+    assert made[0].calls == ["step 1"]
 
 
 def test_stop_gives_up_what_run_waits_for():

@@ -12,7 +12,7 @@ from alrviz.studies.recorded import read_recorded, record
 from alrviz.views.live import feed
 from alrviz.views.race_view import RaceView
 from alrviz.views.watched import LEAST, Watched
-from tests.views.racing import ByHand, a_step
+from tests.races import ByHand, a_step
 
 
 def view_of(race, **options):
@@ -132,7 +132,7 @@ def test_pause_step_back_and_forward_only_move_the_view():
     assert len(view.picture._picture.beyond[0].data["y"]) == 0
     view.press_step()
     pump(view, 2)
-    assert race.calls == ["start", "pause", "step"]
+    assert race.calls == ["start", "pause", "step 1"]
     assert len(drawn(view)) == 11
     view.press_run()
     assert race.calls[-1] == "resume"

@@ -1,4 +1,4 @@
-"""A race whose steps are written by hand: no thread, no fit, the interface of the real one."""
+"""Races that run no thread: one that only keeps its calls, one whose steps are written by hand."""
 
 from types import SimpleNamespace
 
@@ -10,32 +10,58 @@ from alrviz.studies.race import Race
 ROWS = 10.0
 
 
+class FakeRace:
+    """The interface of a race, and the calls it got."""
+
+    def __init__(self, size=0):
+        self.phase, self.activity, self.ended, self.calls = "waiting", "fitting", False, []
+        self.runs = ()
+        self.size = size
+
+    def start(self):
+        self.calls.append("start")
+        self.phase = "running"
+
+    def resume(self):
+        self.calls.append("resume")
+        self.phase = "running"
+
+    def pause(self):
+        self.calls.append("pause")
+        self.phase = "paused"
+
+    def step(self, count=1):
+        self.calls.append(f"step {count}")
+        self.phase = "paused"
+
+    def stop(self):
+        self.calls.append("stop")
+        self.phase, self.ended = "ended", True
+
+
 def a_step(index, per_row, **extra):
     seen = {"lead": 0.5, "phi_norm": float(index), "train_error": per_row / 4, "heldout_log_loss": per_row + 0.1}
     total = ROWS * per_row
     return Step(index, "inner", index + 1, index + 1.0, index / 100, total, total, 0.0, per_row, 1.0, {**seen, **extra})
 
 
-class ByHand:
+class ByHand(FakeRace):
     """Racers that take the steps a test gives them."""
 
     frame = Race.frame
 
     def __init__(self, *recipes):
+        super().__init__()
+        self.activity = ""
         self.recipes = recipes or (Recipe("lr", alpha=0), Recipe("alr", alpha=0))
         self.runs = [self._run(recipe) for recipe in self.recipes]
         self.dataset = SimpleNamespace(name="by hand", hash="0" * 64, n_rows=ROWS)
-        self.phase, self.activity, self.calls = "waiting", "", []
 
     def _run(self, recipe):
         trace = Trace()
         trace.rows, trace.baseline = ROWS, {"class_shares": 2.0, "anje": 0.8}
         rest = dict.fromkeys(("outcome", "model", "holdout", "price"))
         return SimpleNamespace(recipe=recipe, trace=trace, activity="", separation={"empty_share": 0.25}, **rest)
-
-    @property
-    def ended(self):
-        return all(run.outcome is not None for run in self.runs)
 
     def take(self, count, racer=None, floor=0.5):
         """Append `count` steps to every racer, or to one."""
@@ -51,25 +77,12 @@ class ByHand:
             if run.outcome is None:
                 run.trace.close()
                 run.outcome = Outcome(code, "by hand")
-        self.phase = "ended"
-
-    def start(self):
-        self.calls.append("start")
-        self.phase = "running"
-
-    def resume(self):
-        self.calls.append("resume")
-        self.phase = "running"
-
-    def pause(self):
-        self.calls.append("pause")
-        self.phase = "paused"
+        self.phase, self.ended = "ended", True
 
     def step(self, count=1):
-        self.calls.append("step")
         self.take(count)
-        self.phase = "paused"
+        super().step(count)
 
     def stop(self):
-        self.calls.append("stop")
+        super().stop()
         self.end("stopped")
