@@ -101,13 +101,14 @@ def _warm(options: argparse.Namespace) -> int:
 
 def _explore(options: argparse.Namespace) -> int:
     dataset = _read(options.file) if options.file else None
-    from alrviz.explorer import application
+    from alrviz.explorer import application, preload
     from alrviz.explorer.owners import LOCAL_SWITCH
 
     if options.address in LOCAL:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
     page = partial(application, dataset=dataset) if dataset is not None else application
     failures: list[Exception] = []
+    preload()
     server = _serve(_watched(page, failures), options)
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     url = f"http://{host}:{server.port}/{PATH}"
