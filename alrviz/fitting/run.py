@@ -12,12 +12,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit, assemble, class_weighted
+from alrviz.fitting.facts import Facts
 from alrviz.fitting.judge import Judge
 from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
@@ -32,7 +32,6 @@ from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
-from alrviz.passes.rows import Floats
 from alrviz.passes.warm import warm_single
 from alrviz.stop import StopToken
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Run(Driven):
+class Run(Facts, Driven):
     """One fit.
 
     Args:
@@ -173,71 +172,6 @@ class Run(Driven):
         if self._state is not None:
             return "running"
         return "preparing" if self.activity else "waiting"
-
-    @property
-    def solver(self) -> str:
-        """The solver that runs: once priced what "auto" and the memory rule chose, before that the recipe's."""
-        return self.price.choice.solver if self.price and self.price.choice else self.recipe.solver
-
-    @property
-    def solver_reason(self) -> str:
-        """Why that solver runs, in a sentence; empty before the run is priced."""
-        return self.price.choice.reason if self.price and self.price.choice else ""
-
-    @property
-    def encoded(self) -> "Encoded | None":
-        """The training rows, once prepared."""
-        return self._prepared.encoded if self._prepared else None
-
-    @property
-    def holdout(self) -> "Encoded | None":
-        """The held-out rows, once prepared; None without any."""
-        return self._prepared.holdout if self._prepared else None
-
-    @property
-    def encoder(self) -> Any:
-        """The encoder fitted on the training rows, once prepared."""
-        return self._prepared.encoder if self._prepared else None
-
-    @property
-    def tables(self) -> Tables | None:
-        """Counts and log theta, once prepared."""
-        return self._tables
-
-    @property
-    def scale(self) -> Floats | None:
-        """scale (S + 1, C) of phi = scale * w, once prepared; the last row belongs to the class weights."""
-        return self._fit.objective.scale if self._fit else None
-
-    @property
-    def state(self) -> State | None:
-        """The solver's state at the latest step."""
-        return self._state
-
-    @property
-    def model(self) -> LinearModel | None:
-        """The model at the latest step."""
-        return self._fit.objective.model(self._state.point.w) if self._fit and self._state else None
-
-    @property
-    def snapshots(self) -> list[int]:
-        """Indices of the steps whose weights are kept."""
-        return self._snapshots.indices
-
-    def phi_at(self, index: int) -> tuple[int, Floats]:
-        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision."""
-        kept, w = self._snapshots.at(index)
-        assert self._fit is not None
-        return kept, self._fit.objective.parameterisation.phi(w)
-
-    @property
-    def separation(self) -> "MappingProxyType[str, float]":
-        """The separation meter: share of (cell, class) pairs with count 0, share of rows that lead, norm of phi."""
-        last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
-        empty = self._tables.empty_share if self._tables else nan
-        return MappingProxyType(
-            {"empty_share": empty, "lead": last.get("lead", nan), "phi_norm": last.get("phi_norm", nan)}
-        )
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

@@ -71,12 +71,18 @@ def start(objective: LinearObjective, w0: Floats) -> State:
     return State(0, objective.value_grad(w0), 1, 1.0)
 
 
-def along(objective: LinearObjective, state: State, direction: Floats, guess: float | None) -> State | None:
-    """Return the state after the search along `direction`, carrying nothing; None if F does not fall."""
+def along(
+    objective: LinearObjective, state: State, direction: Floats, guess: float | None, share: float = 1.0
+) -> State | None:
+    """Return the state after the search along `direction`, carrying nothing; None if F does not fall.
+
+    `share` of the step that is found is gone; all of it where F is not convex and may be higher on the way.
+    """
     line = objective.along(state.point, direction)
     t, trials = exact_step(line, guess, objective.loss.convex) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return None
+    t *= share if objective.loss.convex else 1.0
     point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
     index = state.index + 1
     if index % REFRESH == 0:
