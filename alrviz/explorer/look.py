@@ -38,7 +38,14 @@ _COMPONENTS = {
             }
         }
     },
-    "MuiTooltip": {"styleOverrides": {"tooltip": {"fontSize": "0.9375rem", "lineHeight": 1.45, "maxWidth": "420px"}}},
+    # It lives inside the narrow control that it explains, which must not be what its width goes by; and what it covers
+    # can be pressed all the same.
+    "MuiTooltip": {
+        "styleOverrides": {
+            "popper": {"pointerEvents": "none !important"},
+            "tooltip": {"fontSize": "0.9375rem", "lineHeight": 1.45, "width": "max-content", "maxWidth": "300px"},
+        }
+    },
     "MuiButton": {
         "defaultProps": {"disableElevation": True},
         "styleOverrides": {"root": {"whiteSpace": "nowrap"}, "sizeSmall": {"fontSize": "0.9375rem"}},
