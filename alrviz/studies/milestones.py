@@ -7,8 +7,8 @@ steps with
 
 Where the racers can fit the training rows perfectly (no penalty, and some model ranks every row's own class first) F*
 is 0 and is never reached; the milestones are then F / N <= 1e-2 and 1e-4. Milestones count iterations, passes and
-seconds; an iteration is a step of the solver, the same amount of work for every solver here (one forward and one
-scatter pass).
+seconds; an iteration is a step of the solver, the same amount of work for lbfgs, cg and gd (one forward and one scatter
+pass), as many passes as it takes for tron.
 
 Shapes: a lane's `frame` has one row a step, with the columns of `Step`; `n_rows` is N, the total row weight.
 """

@@ -10,23 +10,34 @@ SCRIPT = """
 import json
 from unittest import mock
 import numpy as np
-from alrviz.kernels import cells, joint, plan, rows, scores
+from alrviz.kernels import cells, hinge, joint, plan, rows, scores, squares, stochastic
 from alrviz.models import linear
 from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
     "widths and keys": [rows.forward, rows.scatter],
     "widths": [rows.expand, rows.marginalise],
-    "keys": [rows.count],
-    "once": [scores.trial, scores.settle, scores.curve, cells.fill_index, plan.grow, plan.close],
+    "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.squared_error, stochastic.visits],
+    "once": [
+        *(getattr(of, name) for of in (scores, hinge, squares) for name in ("trial", "settle", "curve", "diagonal")),
+        cells.fill_index, plan.grow, plan.close,
+    ],
     "codes": [joint.join, joint.distinct_cells, cells.locate, cells.score, cells.link],
 }
 counts = {}
 def note(name):
     counts[name] = {kind: sorted({len(kernel.signatures) for kernel in of}) for kind, of in KERNELS.items()}
 
+SOLVERS = [
+    ("lr", {"solver": "tron", "objective": "hinge"}),
+    ("alr", {"solver": "tron", "objective": "mse"}),
+    ("alr", {"solver": "sgd", "objective": "mse", "share": "tuple"}),
+    ("lr", {"solver": "adagrad"}),
+]
+
 def fit(n_classes, rows=40, levels=(3, 2, 4), **more):
-    for family, params in [("lr", {}), ("alr", {"start": "anje"}), ("anje", {}), ("lr", {"scale": "diagonal"})]:
+    families = [("lr", {}), ("alr", {"start": "anje"}), ("anje", {}), ("lr", {"scale": "diagonal"})]
+    for family, params in families + SOLVERS:
         encoded = table(rows, levels, n_classes, weights="fractions", gaps=0.1, **more)
         limit = {} if family == "anje" else {"max_iter": 3}
         run = drain(run_of(encoded, family, encoded.take(np.arange(5)), order=2, missing="skip", **params, **limit))
@@ -45,7 +56,8 @@ fit(3, dtype=np.uint32); note("wide codes")
 
 many = table(70_000, (66_000, 2), 3, dtype=np.uint32)
 many.codes[0] = np.arange(70_000) % 66_000
-assert drain(run_of(many, "lr", order=1, max_iter=1)).outcome.code == "step limit"
+for solver in ("lbfgs", "sgd", "adagrad"):
+    assert drain(run_of(many, "lr", order=1, max_iter=1, solver=solver)).outcome.code == "step limit"
 note("wide keys")
 print(json.dumps(counts))
 """
