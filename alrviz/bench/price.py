@@ -22,6 +22,7 @@ from alrviz.bench._sets import load_set, made_rows, train_and_held
 from alrviz.bench._tools import Row, mib, show
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
+from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -67,7 +68,7 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Mea
     """Price one fit, run it, and time its passes."""
     warm(wide=False)
     train, held = rows_of(folder, name)
-    priced = price_of(train, recipe, held, timed=True)
+    priced = price_of(train, recipe, held, timed=True, prepared=Prepared(train, held))
     if priced.refused:
         return Measured(priced.refused, priced.cells_seen, priced.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)

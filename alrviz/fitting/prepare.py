@@ -120,11 +120,11 @@ class Prepared:
             wide = any(part.codes.dtype.itemsize > 2 for part in sets)
             found = []
             for part in sets:
-                codes = part.codes.astype(np.uint32 if wide else np.uint16)
-                of = (codes, part.y, part.weights)
+                codes: NDArray[np.unsignedinteger] = part.codes.astype(np.uint32 if wide else np.uint16)
+                y, weights = part.y, part.weights
                 if self._merge:
-                    of = merge_repeats(*of, part.levels, part.n_classes, stop)
-                found.append((of[0], Rows(of[1], of[2], part.n_classes, n_jobs=self.n_jobs)))
+                    codes, y, weights = merge_repeats(codes, y, weights, part.levels, part.n_classes, stop)
+                found.append((codes, Rows(y, weights, part.n_classes, n_jobs=self.n_jobs)))
             self._merged = found
         return self._merged
 

@@ -49,7 +49,7 @@ def join(
     def one(b: int) -> None:
         stop.check()
         columns = blocks[b].columns
-        key, shown[b] = join_columns(codes[columns], levels[columns], None, stop)
+        key, shown[b] = join_columns([codes[c] for c in columns], levels[columns], None, stop)
         if len(shown[b]) > 2**16:
             wide[b] = key
         else:

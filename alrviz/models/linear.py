@@ -83,7 +83,7 @@ class LinearModel:
             cells = cell_table(index.n_rows, self.space.n_tuples, self.n_classes, self.unseen)
             cells[2 * self.space.n_tuples :] = self.phi
             cached = self.__dict__["_cached"] = index, cells
-        return cached  # type: ignore[no-any-return]
+        return cached
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_cached"}

@@ -28,5 +28,5 @@ def merge_repeats(
     key, shown = join_columns([*codes, y.astype(codes.dtype)], tops, int((1 - SHARE) * n), stop)
     if len(shown) >= (1 - SHARE) * n:
         return codes, y, weights
-    merged = np.bincount(key, weights, minlength=len(shown))
+    merged = np.bincount(key, weights, minlength=len(shown)).astype(np.float64, copy=False)
     return np.ascontiguousarray(codes[:, shown]), y[shown], merged
