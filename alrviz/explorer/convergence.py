@@ -182,6 +182,7 @@ class ConvergencePage:
     def _show_racer(self, number: int) -> None:
         number = min(number, len(self.recipes) - 1)
         names = short_names(self.recipes)
+        self.settings.tell(self.pricing.solvers)
         self.settings.show(number, self.recipes[number], names[number], alone=len(self.recipes) == 1)
 
     def _own(self, *recipes: Recipe) -> None:
@@ -228,6 +229,8 @@ class ConvergencePage:
             self.race_view.give_up()
 
     def _price_arrived(self) -> None:
+        if "settings" in self.__dict__:  # the drawer was opened
+            self.settings.tell(self.pricing.solvers)
         if self.race_view.player.waits:
             self._autorun = False
             self.race_view.press_again()

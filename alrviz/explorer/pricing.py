@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.fitting.price import Price
 
+_SAID = "as the recipe says"
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
 
 
@@ -49,6 +50,12 @@ class Pricing:
     def seconds(self) -> float:
         """What a typical race of them takes."""
         return _TYPICAL * sum(price.seconds_per_pass or 0.0 for _, price in self.found)
+
+    @property
+    def solvers(self) -> list[str]:
+        """Of every racer, which solver will run and why, where that is more than its recipe says."""
+        reasons = [price.choice.reason if price.choice is not None else "" for _, price in self.found]
+        return ["" if reason.endswith(_SAID) else reason for reason in reasons]
 
     def ask(self, dataset: "Dataset", recipes: tuple[Recipe, ...]) -> bool:
         """Price the racers on this table; returns whether that was not asked already."""

@@ -4,7 +4,7 @@ A control that has no effect is hidden, and nothing is offered that a recipe wou
 `racer_fields`, which asks the registry of families.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import panel as pn
@@ -53,7 +53,8 @@ class RacerSettings:
         self._build()
 
     def _build(self) -> None:
-        self._title, self._problem, self._badge = _html(), _html(), _html()
+        self._title, self._problem, self._badge, self._solver = _html(), _html(), _html(), _html()
+        self._reasons: Sequence[str] = ()
         family = self._select(Field("family", "Family"))
         family.options = {"lr": "lr", "alr": "alr"}
         self._fields: dict[str, Any] = {"family": family}
@@ -68,9 +69,11 @@ class RacerSettings:
         )
         self._paper.on_click(lambda _: self._change(paper_mode))
         head = pn.pane.HTML("<h2>All racers</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
+        fields = list(self._fields.values())
+        below = fields.index(self._fields["solver"]) + 1
         self.panel = pn.Column(
-            self._title, self._badge, self._problem, *self._fields.values(), pn.Row(self._paper, self._remove), head,
-            *self._common.values(), sizing_mode="stretch_width",
+            self._title, self._badge, self._problem, *fields[:below], self._solver, *fields[below:],
+            pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
     def _widget(self, field: Field) -> Any:
@@ -112,6 +115,13 @@ class RacerSettings:
                     self._fill(key, widget, recipe)
         finally:
             self._setting = False
+        self.tell(self._reasons)
+
+    def tell(self, reasons: Sequence[str]) -> None:
+        """Say of every racer which solver will run and why, where that is known; "" where there is no more to it."""
+        self._reasons = reasons
+        reason = reasons[self._number] if self._number < len(reasons) else ""
+        self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
 
     def _fill(self, key: str, widget: Any, recipe: Recipe) -> None:
         widget.visible = has_effect(recipe, key)

@@ -286,3 +286,16 @@ def test_step_before_the_price_is_known_takes_one_step():
     until(page, lambda: page.session.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
     until(page, lambda: page.race_view.race.phase == "paused")
     assert [len(run.trace) for run in page.race_view.race.runs] == [1, 1]
+
+
+def test_the_drawer_says_which_solver_auto_picked_and_why():
+    page = open_page("?data=monks-1&racers=lr_a0~alr_a0_vgd")
+    until(page, lambda: page.pricing.known)
+    page._show_racer(0)
+    assert "lbfgs" in page.settings._solver.object
+    page._show_racer(1)
+    assert page.settings._solver.object == "", "gd is what its recipe says"
+    page.settings._fields["bounds"].value = "none"
+    page.settings._fields["solver"].value = "auto"
+    until(page, lambda: page.pricing.known)
+    assert "lbfgs" in page.settings._solver.object
