@@ -14,7 +14,7 @@ from alrviz.fitting.matrix import chosen_solver
 # With fewer corrections L-BFGS is hardly better than CG, which needs no room for any.
 LEAST = 3
 # Vectors as long as the weights that a solver keeps besides those of the point before, this one and the line between.
-_VECTORS: Mapping[str, int] = {"cg": 2, "tron": 4, "sgd": 4, "adagrad": 8, "lbfgsb": 10}
+_VECTORS: Mapping[str, int] = {"cg": 2, "tron": 4, "sgd": 3, "adagrad": 3, "lbfgsb": 14}
 
 
 @dataclass(frozen=True)

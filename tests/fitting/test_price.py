@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
+import scipy.optimize  # noqa: F401  (lbfgsb loads it, which is no memory of a fit)
 
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.prepare import Prepared
@@ -173,6 +174,10 @@ ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
         ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0)),
         ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=25, tol=0.0)),
         ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=15, tol=0.0, solver="gd")),
+        ("cg", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="cg")),
+        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="tron")),
+        ("adagrad", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="adagrad")),
+        ("lbfgsb", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb")),
         ("diagonal", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0)),
         ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
     ],
