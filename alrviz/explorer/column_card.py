@@ -40,14 +40,14 @@ class ColumnCard:
     def __init__(
         self, session: Session, jobs: Jobs, chosen: Callable[[str], None], asked: Callable[[str, str], None], below: Any
     ):
-        self.session, self._jobs, self._asked = session, jobs, asked
+        self.session, self._jobs, self._chosen, self._asked = session, jobs, chosen, asked
         self.name, self._kind_is = "", ""
         self._picture: ColumnPicture | None = None
         self._classes: list[str] = []
         self.column = _select("Column", [], margin=(4, 8, 4, 0))
         self.kind = _select("Kind", list(KINDS), margin=(4, 8, 4, 0))
         self.cuts = _select("Cut into levels by", _CUT_WORDS, value="mdl", margin=(4, 0))
-        self.column.param.watch(lambda event: event.new and chosen(event.new), "value")
+        self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
         self.cuts.param.watch(lambda *_: self.draw(), "value")
         self.title, self._numbers = html((4, 0)), html()
@@ -72,6 +72,10 @@ class ColumnCard:
         self._kind_is = next(column.kind for column in dataset.columns if column.name == self.name)
         self.kind.param.update(value=self._kind_is, disabled=self._kind_is == "target")
         self.cuts.visible = self._kind_is == "numeric"
+
+    def _column_changed(self, event: Any) -> None:
+        if event.new:
+            self._chosen(event.new)
 
     def _kind_changed(self, event: Any) -> None:
         if event.new and event.new != self._kind_is:

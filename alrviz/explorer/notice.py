@@ -59,8 +59,8 @@ class Notice:
         self._close = pmui.Button(label="Dismiss", variant="text", size="small", margin=(0, 0, 0, 12))
         self._cancel.on_click(lambda _: session.give_up())
         self._close.on_click(lambda _: session.param.update(problem=None, told="", wanted=None))
-        self._row = pmui.Row(
-            pmui.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
+        self._row = pn.Row(  # Bokeh's own layouts: the words are there before React has drawn the buttons
+            pn.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
             self._cancel,
             self._close,
             sizing_mode="stretch_width",
