@@ -48,7 +48,10 @@ class Server:
         self._connection.send((name, arguments))
         if not self._connection.poll(limit):
             raise AlrvizError(f"the server did not answer {name!r} within {limit:.0f} s")
-        return self._connection.recv()
+        answer = self._connection.recv()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 @contextmanager
@@ -90,9 +93,10 @@ def _serve(connection: Connection, make: "Callable[[], Dataset] | None", recipes
     server = get_server(pages, port=port, address="127.0.0.1", websocket_origin=[f"127.0.0.1:{port}"])
     desk.listen(server.io_loop)
     connection.send(f"http://127.0.0.1:{port}/")
-    threading.Thread(target=desk.answer, args=(connection,), daemon=True).start()
+    loop = server.io_loop
+    threading.Thread(target=desk.answer, args=(connection, lambda: loop.add_callback(loop.stop)), daemon=True).start()
     server.start()
-    server.io_loop.start()
+    loop.start()
 
 
 class _Desk:
@@ -132,14 +136,18 @@ class _Desk:
 
         loop.call_later(BEAT, beat)
 
-    def answer(self, connection: Connection) -> None:
-        """Do what is asked until the connection ends."""
+    def answer(self, connection: Connection, end: Callable[[], None]) -> None:
+        """Do what is asked until the connection ends, as it does too when whoever asks is killed; then `end` all."""
         while True:
             try:
                 name, arguments = connection.recv()
             except EOFError:
+                end()
                 return
-            connection.send(getattr(self, name)(*arguments))
+            try:
+                connection.send(getattr(self, name)(*arguments))
+            except Exception as error:
+                connection.send(AlrvizError(f"{type(error).__name__} in the server: {error}"))
 
     # ---- what may be asked -----------------------------------------------------------------------------------------
 

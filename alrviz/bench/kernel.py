@@ -9,6 +9,7 @@ the blocks, covering makes keys, seen cells and links; counting follows.
 """
 
 import argparse
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
@@ -29,10 +30,11 @@ WITHIN, OF_GATHERS, OF_PASSES = 0.10, 3.0, 10.0
 
 @dataclass(frozen=True)
 class Measured:
-    """Median seconds of a pass, of its parts, and of what goes before it."""
+    """Median seconds of a pass (the least, and summed over processors), of its parts, and of what goes before it."""
 
     whole: float
     least: float
+    processors: float
     expand: float
     gather: float
     softmax: float
@@ -80,11 +82,15 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
         ],
         options.repeats,
     )
+    begin = time.process_time()
+    for _ in range(options.repeats):
+        objective.value_grad(w)
+    processors = (time.process_time() - begin) / options.repeats
     plans = [ready(encoded, options.recipe, options.threads, merge=False) for _ in range(min(3, options.repeats))]
     before = {what: median(getattr(p, what) for p in plans) for what in ("planning", "covering", "counting")}
     names = ("whole", "expand", "gather", "softmax", "scatter", "marginalise")
     taken = {name: part.median for name, part in zip(names, parts, strict=True)}
-    return Measured(least=min(parts[0].seconds), objective=point.objective, **taken, **before)
+    return Measured(least=min(parts[0].seconds), processors=processors, objective=point.objective, **taken, **before)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +118,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         })  # fmt: skip
         yield found[-1]
     counted = ("rows", "columns", "blocks", "joint", "cells")
-    parts = ("whole", "least", "expand", "gather", "softmax", "scatter", "marginalise")
+    parts = ("whole", "least", "processors", "expand", "gather", "softmax", "scatter", "marginalise")
     show(
         ((row["set"], *(f"{row[name]:,}" for name in counted), *(seconds(row[name]) for name in parts),
           f"{row['objective']:.6g}") for row in found),
