@@ -269,5 +269,8 @@ def legend_rows(names: Sequence[str], measure: str) -> int:
 def _kinds(measure: str) -> list[tuple[str, list[int], str]]:
     """The kinds of lines of a measure: words, dashes, column."""
     of = MEASURES[measure]
-    kinds = (("training rows", [], of.train), ("held-out rows", DASHES, of.heldout))
+    kinds: tuple[tuple[str, list[int], str | None], ...] = (
+        ("training rows", [], of.train),
+        ("held-out rows", DASHES, of.heldout),
+    )
     return [(words, dashes, column) for words, dashes, column in kinds if column is not None]
