@@ -67,8 +67,8 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
         "anje": _TABLES,
     }
 )
-# What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, with factr
-# = 1e7, and at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
+# What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
+# is 1e7; or at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
 _PAPER: Mapping[str, Any] = MappingProxyType(
     {
         "start": "zero",

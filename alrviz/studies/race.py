@@ -30,10 +30,17 @@ class Race(Driven):
         runs: one `Run` per racer, in the same order.
     """
 
-    def __init__(self, dataset: "Dataset", recipes: Sequence[Recipe], **limits: int | None):
+    def __init__(
+        self,
+        dataset: "Dataset",
+        recipes: Sequence[Recipe],
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+    ):
         self.dataset = dataset
         self.recipes = tuple(recipes)
-        self.runs = tuple(Run(dataset, recipe, **limits) for recipe in self.recipes)
+        self.runs = tuple(Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory) for recipe in self.recipes)
         self._worker = Worker(self._round, "alrviz-race")
 
     def stop(self) -> None:
