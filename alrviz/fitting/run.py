@@ -27,7 +27,7 @@ from alrviz.fitting.snapshots import Snapshots
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.trace import Trace
-from alrviz.fitting.warm import warm_for
+from alrviz.fitting.warm import warm_covers, warm_for
 from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
@@ -245,6 +245,7 @@ class Run(Facts, Driven):
         self.activity = "compiling"
         loss = LOSSES[recipe.params.get("objective", "nll")]
         self.compile_seconds = warm_for(prepared.encoded.n_classes, loss=loss)
+        self.compile_seconds += warm_covers(prepared.encoded.codes.dtype.itemsize > 2)
         stop.check()
         self.activity = "pricing"
         self.price = price_of(
