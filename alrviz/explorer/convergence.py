@@ -94,16 +94,15 @@ class ConvergencePage:
             self.chips.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width",
         )  # fmt: skip
-        owners = [self.controls.panel, second]
-        for part in owners:
-            part.visible = not self.session.read_only
-        visitor = pn.pane.HTML(VISITOR, stylesheets=[PANE_CSS], visible=self.session.read_only, margin=(0, 0, 8, 0))
         card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
-        about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        return pn.Column(
-            *owners, visitor, card, self.why.part, Folded("What am I looking at?", about), *self.dialogs.panels,
-            sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        about = Folded("What am I looking at?", text)
+        if self.session.read_only:  # whose race it is has the table, and the controls
+            visitor = pn.pane.HTML(VISITOR, stylesheets=[PANE_CSS], margin=(0, 0, 8, 0))
+            parts = [visitor, card, about]
+        else:
+            parts = [self.controls.panel, second, card, self.why.part, about, *self.dialogs.panels]
+        return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
     @cached_property
     def settings(self) -> RacerSettings:

@@ -58,7 +58,7 @@ class Why:
     def _draw(self, points: Any, words: str) -> None:
         from alrviz.pictures.scales import scales
 
-        figure = scales(points, name=_NAME)
+        figure = scales(points, name=_NAME, dark=self._session.dark)
         # A size of its own: a part that is just unfolding has none to stretch to.
         figure.update(width=640, height=340, sizing_mode="fixed")
         self._points = points

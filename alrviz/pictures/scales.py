@@ -13,7 +13,7 @@ from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, frame
-from alrviz.pictures.palette import family_colour
+from alrviz.pictures.palette import family_colour, readable
 
 SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
 
@@ -44,8 +44,11 @@ def _positive(points: pd.DataFrame) -> pd.DataFrame:
     return kept.assign(scale=kept["scale"] / middle)
 
 
-def scales(points: pd.DataFrame, *, name: str = "scales") -> figure:
-    """Draw each family's scale against the Hessian's diagonal, both logarithmic; `points` as for `binned`."""
+def scales(points: pd.DataFrame, *, name: str = "scales", dark: bool = False) -> figure:
+    """Draw each family's scale against the Hessian's diagonal, both logarithmic; `points` as for `binned`.
+
+    dark: whether the ground is dark.
+    """
     lines, dots = binned(points), _positive(points)
     x = (float(dots["hessian"].min()) / 1.3, float(dots["hessian"].max()) * 1.3) if len(dots) else (0.1, 10.0)
     y = (float(dots["scale"].min()) / 1.5, float(dots["scale"].max()) * 1.5) if len(dots) else (0.1, 10.0)
@@ -64,7 +67,7 @@ def scales(points: pd.DataFrame, *, name: str = "scales") -> figure:
                 x=[line["hessian"].iloc[0]],
                 y=[line["middle"].iloc[0]],
                 text=[str(label)],
-                text_color=colour,
+                text_color=readable(colour, dark),
                 text_font=FONT,
                 text_font_size="16px",
                 text_font_style="bold",
