@@ -60,7 +60,7 @@ def _run(name: str, path: Path, arguments: Sequence[str]) -> int:
     print(environment(), end="\n\n", flush=True)
     rows = []
     try:
-        for row in module.run(options) or ():
+        for row in module.run(options):
             rows.append(row)
             if options.csv is not None:  # again with every row: hours of figures must not hang on the last one
                 save(rows, options.csv)

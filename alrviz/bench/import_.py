@@ -9,6 +9,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator
+from statistics import median
 
 from alrviz.bench._tools import Row, Timing, reached, seconds, show
 
@@ -26,27 +27,37 @@ STATEMENTS = {
 }
 
 
-def fresh(statement: str) -> float:
-    """Return the seconds `statement` takes in a fresh interpreter, without the interpreter's own start."""
-    code = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
-    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+def fresh(statement: str) -> tuple[float, float]:
+    """Return the seconds `statement` takes in a fresh interpreter, without its own start: by the clock, of processors."""
+    clocks = "(time.perf_counter(), time.process_time())"
+    code = f"import time; begin = {clocks}; {statement}; end = {clocks}; print(end[0] - begin[0], end[1] - begin[1])"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    clock, processors = map(float, told.split())
+    return clock, processors
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a statement; print the two figures that have something to reach."""
-    taken: dict[str, list[float]] = {name: [] for name in STATEMENTS}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in STATEMENTS}
     for turn in range(options.repeats + 1):
         for name, statement in STATEMENTS.items():
             value = fresh(statement)
             if turn:
                 taken[name].append(value)
-    timings = {name: Timing(tuple(values)) for name, values in taken.items()}
+    timings = {name: Timing(tuple(clock for clock, _ in values)) for name, values in taken.items()}
+    processors = {name: median(used for _, used in values) for name, values in taken.items()}
     show(
-        ((name, *map(seconds, (t.median, min(t.seconds), max(t.seconds)))) for name, t in timings.items()),
-        header=("in a fresh interpreter", "median", "least", "most"),
+        (
+            (name, *map(seconds, (t.median, min(t.seconds), max(t.seconds), processors[name])))
+            for name, t in timings.items()
+        ),
+        header=("in a fresh interpreter", "median", "least", "most", "processors"),
     )
-    own, first = timings["scikit-learn's own import"].median, timings["first fit and predict"].median
+    sklearn, use = "scikit-learn's own import", "first fit and predict"
+    own, first = timings[sklearn].median, timings[use].median
     print(f"\nimport alrviz: {reached(timings['import alrviz'].median, 0.1)}")
-    print(f"first fit and predict beyond scikit-learn's own import: {reached(first - own, 0.7)}")
+    print(f"first fit and predict beyond scikit-learn's own import: {reached(first - own, 0.7)}; "
+          f"of processors {seconds(processors[use] - processors[sklearn])}")  # fmt: skip
     for name, t in timings.items():
-        yield {"statement": name, "seconds": t.median, "least": min(t.seconds), "most": max(t.seconds)}
+        yield {"statement": name, "seconds": t.median, "least": min(t.seconds), "most": max(t.seconds),
+               "processors": processors[name]}  # fmt: skip
