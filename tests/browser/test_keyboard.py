@@ -118,7 +118,8 @@ def test_a_dialog_is_named_takes_the_focus_and_closes_with_escape(explorer: Expl
     explorer.wait(
         lambda: explorer.js("probe.focused()?.closest('[role=dialog], [role=presentation]') !== null"), "focus"
     )
-    assert not nameless(explorer)
+    # Names that the library leaves out come a moment after what they name.
+    explorer.wait(lambda: not nameless(explorer), "a name for every control", 10)
     explorer.page.keyboard.press("Escape")
     explorer.page.locator(".MuiBackdrop-root").filter(visible=True).wait_for(state="hidden")
 

@@ -52,6 +52,7 @@ def test_convergence_looks_right(new_explorer: Callable[..., Explorer], theme: s
     explorer.wait_says("^outdated")
     look("outdated")
     explorer.order(2)
+    explorer.wait(lambda: not explorer.says("^outdated"), "the settings of the race")
     explorer.button("alr").first.click()
     explorer.page.get_by_role("combobox", name="Family").wait_for()
     look("racer")
