@@ -28,7 +28,7 @@ STATEMENTS = {
 
 
 def fresh(statement: str) -> tuple[float, float]:
-    """Return the seconds `statement` takes in a fresh interpreter, without its own start: by the clock, of processors."""
+    """Return the seconds of `statement` in a fresh interpreter, by the clock and of processors; its start left out."""
     clocks = "(time.perf_counter(), time.process_time())"
     code = f"import time; begin = {clocks}; {statement}; end = {clocks}; print(end[0] - begin[0], end[1] - begin[1])"
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
