@@ -132,10 +132,12 @@ class Run(Facts, Driven):
             state, step, verdict = self._next()
         except Stopped:
             return None
-        except AlrvizError as error:
-            self._end(Outcome(FAILED, str(error)))
-            raise
         except Exception as error:
+            if self.trace.closed:  # a stop took the solver's state away while it was at work
+                return None
+            if isinstance(error, AlrvizError):
+                self._end(Outcome(FAILED, str(error)))
+                raise
             self._end(Outcome(FAILED, f"an error in alrviz itself: {type(error).__name__}: {error}"))
             raise
         with self._ending:  # what a stop overtook leaves no trace: neither a step nor weights
@@ -196,10 +198,8 @@ class Run(Facts, Driven):
     def _next(self) -> tuple[State, Step, Outcome | None]:
         fit = self._fit or self._prepare()
         begin = time.perf_counter()
-        if self._state is None:
-            state = fit.solver.init(fit.objective, fit.w0)
-        else:
-            state = fit.solver.advance(fit.objective, self._state)
+        before = self._state  # once: a stop may put another in its place
+        state = fit.solver.init(fit.objective, fit.w0) if before is None else fit.solver.advance(fit.objective, before)
         self._seconds += time.perf_counter() - begin
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from alrviz.errors import AlrvizError, RecipeError
+from alrviz.errors import AlrvizError, RecipeError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers import LBFGSB
 from tests.fitting.tables import drain, prepared_objective, run_of, same_steps, states, table
@@ -176,3 +176,39 @@ def test_it_cannot_be_taken_back():
     with pytest.raises(AlrvizError, match="is at step 1 and cannot go back to step 0"):
         LBFGSB().advance(objective, first)
     second.released()
+
+
+@pytest.mark.parametrize("iterates", [0, 2])
+def test_whoever_waits_for_a_closed_helper_is_told(iterates):
+    objective, w0 = make()
+    *_, state = islice(states(LBFGSB(), objective, w0), iterates + 1)
+    state.released()
+    told = []
+
+    def ask():
+        for _ in range(2):
+            try:
+                LBFGSB().advance(objective, state)
+            except Stopped as error:
+                told.append(str(error))
+
+    waiting = threading.Thread(target=ask, daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    assert told == ["SciPy's L-BFGS-B was closed"] * 2
+
+
+def test_a_stop_just_before_the_solver_is_asked_is_a_stop(monkeypatch):
+    run = run_of(table(150), "alr", alpha=0.1, solver="lbfgsb")
+    run.advance()
+    following = run._next
+
+    def overtaken():
+        run.stop()
+        return following()
+
+    monkeypatch.setattr(run, "_next", overtaken)
+    assert run.advance() is None
+    assert run.outcome.code == "stopped"
+    assert len(run.trace) == 1

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting.objective import LinearObjective, Point
 from alrviz.fitting.solvers.state import Solver, State, start
 from alrviz.passes.rows import Floats
@@ -72,9 +72,13 @@ class Helper:
         self.thread.start()
 
     def next(self) -> tuple[Point, int, str]:
-        """Return the next iterate, all evaluations so far, and SciPy's message if it has ended there."""
+        """Return the next iterate, all evaluations so far, and SciPy's message if it has ended there.
+
+        Raises:
+            Stopped: if it was closed, before or meanwhile.
+        """
         channel = self._channel
-        if not channel.message:
+        if not channel.message and channel.error is None:
             channel.go.release()
             channel.done.acquire()
         if channel.error is not None:
@@ -111,8 +115,8 @@ def _loop(channel: _Channel, objective: LinearObjective, options: dict[str, Any]
         )
         evaluated(found.x)
         channel.message = str(found.message)
-    except _Closed:
-        return
+    except _Closed:  # somebody may be about to wait, or waits already
+        channel.error = Stopped("SciPy's L-BFGS-B was closed")
     except BaseException as error:  # to be raised where somebody waits, a stop above all
         channel.error = error
     channel.done.release()
