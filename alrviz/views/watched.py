@@ -19,7 +19,10 @@ LEAST, SHARE = 2, 1 / 20
 
 
 class Racer:
-    """One run and the columns read from its trace so far."""
+    """One run and the columns read from its trace so far, one row an iteration: row k is iteration k.
+
+    tried: trial fits before the first iteration. They are steps of the trace, but no iterations, and in no column.
+    """
 
     def __init__(self, run: Any, name: str):
         self.run = run
@@ -29,6 +32,8 @@ class Racer:
         self.key = objective_key(run.recipe)
         self.alpha = float(run.recipe.params.get("alpha", 0.0))
         self.columns: dict[str, list[Any]] = {name: [] for name in _FIELDS}
+        self.tried = 0
+        self._read = 0  # steps of the trace
         self.best_lead = float("-inf")  # a row that leads once proves what falls to 0, even if it drops back later
         self.heldout: Any = None
 
@@ -38,14 +43,22 @@ class Racer:
     def pull(self) -> int:
         """Read what the trace has added; returns how many steps that were."""
         before = len(self)
-        steps = self.run.trace.since(before)
+        added = self.run.trace.since(self._read)
+        steps = [step for step in added if step.kind != "search"]
+        self._read += len(added)
+        self.tried += len(added) - len(steps)
         extras = dict.fromkeys(name for step in steps for name in step.extra)
         for name in extras:
             self.columns.setdefault(name, [float("nan")] * before)
         for name, column in self.columns.items():
             column.extend(_of(step, name) for step in steps)
         self.best_lead = max([self.best_lead, *(step.extra["lead"] for step in steps if "lead" in step.extra)])
-        return len(steps)
+        return len(added)
+
+    @property
+    def behind(self) -> bool:
+        """Whether its trace has steps that were not read yet."""
+        return len(self.run.trace) > self._read
 
     def lane(self, *, upto: int | None = None, ended: bool = True) -> Lane:
         """What a verdict needs to know, up to an iteration; `ended` False hides an outcome not shown yet."""
@@ -105,11 +118,7 @@ class Watched:
     @property
     def shown(self) -> bool:
         """Whether everything that was read has been shown, and no more will come."""
-        return (
-            self.race.ended
-            and self.seen >= self.last
-            and not any(len(racer.run.trace) > len(racer) for racer in self.racers)
-        )
+        return self.race.ended and self.seen >= self.last and not any(racer.behind for racer in self.racers)
 
     def pull(self) -> int:
         """Read what the traces have added, and whether NLL falls to 0; an outcome may say so after the last step."""

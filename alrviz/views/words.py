@@ -8,7 +8,7 @@ import math
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.milestones import Milestones, by_objective, milestones
 from alrviz.views.style import safe
-from alrviz.views.watched import Watched
+from alrviz.views.watched import Racer, Watched
 
 ROWS_SHOWN = 300
 _HINTS = {
@@ -51,13 +51,20 @@ def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) 
             mine = marks.get(racer.name)
             cells += [_count(mine.at(racer.name, goal, unit) if mine else None, unit) for goal in (0, 1)]
         shown = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{shown}</tr>")
+        rows.append(f"<tr><td>{_racer(racer.name, colour)}{_search(racer)}</td>{shown}</tr>")
     head = "".join(f"<th><abbr title='{safe(hint)}'>{name}</abbr></th>" for name, hint in heads)
     until = f"<p class='quiet'>1 %, 0.1 %: {unit} until that near the best{_whose(watched)}</p>" if marks else ""
     if marks and watched.to_zero:
         until = f"<p class='quiet'>≤: {unit} until NLL per row is that low</p>"
     title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
     return f"{title}<table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{until}"
+
+
+def _search(racer: Racer) -> str:
+    """How far the search of a step length is, while there is no iteration yet."""
+    if not racer.tried or len(racer) > 1:
+        return ""
+    return f" <span class='quiet'>step length: {racer.tried} trial fit{'s' if racer.tried > 1 else ''}</span>"
 
 
 def _whose(watched: Watched) -> str:

@@ -1,0 +1,76 @@
+"""What is read of a trace: a row of a racer's columns is an iteration, whatever else its solver reports."""
+
+from dataclasses import replace
+
+import pytest
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.views.player import Player
+from alrviz.views.watched import Watched
+from alrviz.views.words import numbers_html, values_html
+from tests.races import ByHand, a_step
+
+TRIALS = 12
+
+
+@pytest.fixture
+def race():
+    """lbfgs at iteration 6, and sgd at iteration 3 after it has searched its step length."""
+    found = ByHand(Recipe("alr", alpha=0), Recipe("alr", alpha=0, solver="sgd"))
+    found.take(7, racer=0)
+    steps = found.runs[1].trace
+    steps.append(a_step(0, 2.0))
+    for _ in range(TRIALS):
+        steps.append(replace(a_step(0, 2.0, search_rmse=0.5), kind="search"))
+    for index in (1, 2, 3):
+        steps.append(a_step(index, 2.0 - index / 4, eta0=0.1))
+    found.end()
+    return found
+
+
+def watched_at(race, head):
+    watched = Watched(race)
+    watched.pull()
+    watched.move(head)
+    return watched
+
+
+def test_the_head_is_an_iteration_and_no_place_in_the_trace(race):
+    watched = watched_at(race, 2)
+    searched = watched.racers[1]
+    assert searched.columns["index"] == [0, 1, 2, 3]
+    assert searched.tried == TRIALS
+    assert watched.last == 6
+    assert watched.at(searched, "index") == 2
+    assert watched.at(searched, "nll") == pytest.approx(15.0)
+    assert searched.lane(upto=watched.seen).iterations == 2
+    assert watched.curves()[1].columns["index"] == [0, 1, 2]
+
+
+def test_everything_was_shown_at_the_last_iteration(race):
+    watched = watched_at(race, 6)
+    assert watched.shown
+    assert watched.pull() == 0, "trial fits were read twice"
+    race.runs[1].trace._steps.append(a_step(4, 1.0))
+    assert not watched.shown
+
+
+def test_the_table_has_a_row_an_iteration(race):
+    lines = numbers_html(watched_at(race, 6)).split("<tr><td>")[1:]
+    assert [line.split("</td>")[0] for line in lines] == [str(k) for k in range(7)]
+    assert "<td>1.750000</td>" in lines[1]
+
+
+def test_a_search_under_way_is_told_beside_its_racer(race):
+    assert "trial fit" not in values_html(watched_at(race, 6))
+    early = ByHand(*race.recipes)
+    early.take(3, racer=0)
+    early.runs[1].trace.append(a_step(0, 2.0))
+    early.runs[1].trace.append(replace(a_step(0, 2.0), kind="search"))
+    assert "step length: 1 trial fit<" in values_html(watched_at(early, 2))
+
+
+def test_the_slider_ends_at_the_last_iteration(race):
+    player = Player()
+    player.take_up(race)
+    assert player.buttons["last"] == 6
