@@ -167,7 +167,7 @@ class ConvergencePage:
     def show_example(self, example: Example) -> None:
         """Set everything to an example and race as soon as its table is there."""
         self.choice.question, self.choice.order, self.choice.alpha = FIRST, example.order, 0.0
-        self._autorun = True
+        self._autorun, self.race_view.player.halted = True, False
         if self.session.demo is not None and self.session.demo[0] == example.data and self.session.dataset is not None:
             self._ask()
             self._start_if_cheap()
@@ -237,7 +237,7 @@ class ConvergencePage:
             self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
-        if not self._autorun or not self.pricing.known or self.session.read_only:
+        if not self._autorun or not self.pricing.known or self.session.read_only or self.race_view.player.halted:
             return
         self._autorun = False
         if not self.pricing.refused and self.pricing.seconds < AT_ONCE:

@@ -27,7 +27,7 @@ class Player:
         self.playing = False
         self.outdated = False  # whether settings have changed since the race shown was made
         self._stepping = -1  # the iteration to show once it was computed
-        self._halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
+        self.halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
         self._settling = False  # whether a race that was paused here may still end its present step
         self._unmet: Callable[[], None] | None = None
 
@@ -51,7 +51,7 @@ class Player:
     def take_up(self, race: Any, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = Watched(race)
-        self.coming, self._stepping, self._halted, self._settling, self.outdated = None, -1, False, False, False
+        self.coming, self._stepping, self.halted, self._settling, self.outdated = None, -1, False, False, False
         if fresh and self.shown is not None:
             self.coming = watched
             return False
@@ -65,7 +65,7 @@ class Player:
 
     def run(self) -> None:
         """Run or pause; where there is no race to go on with, a fresh one is started."""
-        self._halted = False
+        self.halted = False
         race = self.race
         if self.playing:
             self._pause()
@@ -80,7 +80,7 @@ class Player:
 
     def step(self) -> None:
         """Show one iteration more; if it does not exist yet, have it computed."""
-        self._halted = False
+        self.halted = False
         if (self.race is None or self.outdated) and self._fresh(self.step) is None:
             return
         watched = self.watched
@@ -95,7 +95,7 @@ class Player:
 
     def scrub(self, iteration: int) -> None:
         """Show the race as it was at an iteration; a race that runs is paused."""
-        self._halted = False
+        self.halted = False
         if self.shown is None:
             return
         self._pause()
@@ -104,10 +104,10 @@ class Player:
     def stop(self) -> None:
         """Stop: what was computed is shown, and no later point appears; what Run waited for is given up."""
         watched, waited = self.watched, self._unmet is not None
-        self._unmet = None
+        self._unmet, self.halted = None, waited
         if watched is None:
             return
-        self._halted = waited or (self.playing and watched.race.ended)
+        self.halted = waited or (self.playing and watched.race.ended)
         self.playing, self._stepping = False, -1
         watched.race.stop()
         watched.pull()
@@ -208,19 +208,21 @@ class Player:
     def word(self) -> str:
         """What the race is doing, as HTML of a word or two."""
         race = self.race
+        if self.waits:
+            return "getting ready &hellip;"
         if race is None:
-            return ""
+            return "stopped" if self.halted else ""
         if self.coming is not None:
             return f"{self._old}{_activity(race) or 'getting ready &hellip;'}"
         if self.outdated:
-            return f"{'stopped; ' if self._halted else ''}<b class='bad'>outdated: press Run</b>"
+            return f"{'stopped; ' if self.halted else ''}<b class='bad'>outdated: press Run</b>"
         if self.read_only:
             return "read-only link"
         if recorded(race):
             return "<b>recorded earlier</b>"
         if race.ended and not self.playing:
             stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
-            return "stopped" if stopped or self._halted else "ended"
+            return "stopped" if stopped or self.halted else "ended"
         if race.phase in ("waiting", "preparing"):
             return _activity(race)
         return "running" if self.playing else "paused"

@@ -299,3 +299,15 @@ def test_the_drawer_says_which_solver_auto_picked_and_why():
     page.settings._fields["solver"].value = "auto"
     until(page, lambda: page.pricing.known)
     assert "lbfgs" in page.settings._solver.object
+
+
+def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
+    page = open_page("?data=monks-1")
+    page.race_view.press_run()
+    page.race_view.press_stop()
+    assert "stopped" in page.race_view.status.object
+    until(page, lambda: page.pricing.known)
+    page.pump()
+    assert page.race_view.race is None
+    page.show_example(EXAMPLES[2])
+    until(page, lambda: page.race_view.race is not None)

@@ -44,6 +44,16 @@ def test_stop_gives_up_what_run_waits_for():
     assert not player.playing
 
 
+def test_stop_before_there_is_any_race_says_so():
+    player = Player(lambda: None)
+    player.run()
+    assert player.word.startswith("getting ready")
+    assert player.buttons["may_stop"]
+    player.stop()
+    assert player.word == "stopped"
+    assert not player.buttons["may_stop"]
+
+
 def test_a_coming_race_is_not_mixed_with_the_one_still_drawn():
     old, new = ByHand(), ByHand()
     old.take(30)
