@@ -34,9 +34,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "over other classes of max(0, 1 + s_k - s_y)^2 of the scores, which has no `predict_proba`.",
     ),
     "solver": (
-        '"auto", "lbfgs", "cg", "gd", "tron" or "lbfgsb"',
+        '"auto", "lbfgs", "cg", "gd", "tron", "lbfgsb", "sgd" or "adagrad"',
         "L-BFGS, conjugate gradients, gradient descent or trust region Newton, with the exact search along each line; "
-        'or SciPy\'s L-BFGS-B. "auto" is "lbfgs", or "lbfgsb" between bounds.',
+        "SciPy's L-BFGS-B; or steps by single rows, whose length is searched first. "
+        '"auto" is "lbfgs" ("cg" where `max_memory` leaves no room for 3 corrections), or "lbfgsb" between bounds.',
     ),
     "bounds": ("None or (0, 1)", 'Between which every weight stays, class weights included; only "lbfgsb" keeps them.'),
     "max_iter": (
@@ -78,7 +79,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "random_state": (
         "int, RandomState or None",
-        'Seed of what the fit draws (start="random"); None draws another one each time.',
+        'Seed of what the fit draws (start="random", the order of rows of "sgd" and "adagrad"); None draws another one each time.',
     ),
     "n_jobs": (
         "int or None",
