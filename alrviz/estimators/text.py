@@ -79,7 +79,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "random_state": (
         "int, RandomState or None",
-        'Seed of what the fit draws (start="random", the order of rows of "sgd" and "adagrad"); None draws another one each time.',
+        'Seed of what the fit draws (start="random", the order of rows of "sgd" and "adagrad"); None draws another one '
+        "each time.",
     ),
     "n_jobs": (
         "int or None",
