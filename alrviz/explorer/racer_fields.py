@@ -37,7 +37,7 @@ _FIELDS = (
     Field("memory", "Steps that L-BFGS remembers"),
     Field("max_iter", "Most iterations", step=100),
     Field("tol", "Converged below (tol)", step=1e-6),
-    Field("share", "A weight for each"),
+    Field("share", "A weight for"),
     Field("bounds", "Weights between"),
     Field("smoothing", "Smoothing m of theta", "theta", 0.1),
     Field("missing", "Missing values"),
@@ -51,7 +51,8 @@ _COMMON = (
 )
 _WORDS: Mapping[Any, str] = {
     "zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none", (0, 1): "0 and 1", "nll": "NLL (log loss)",
-    "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "cell and class", "all": "class",
+    "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "each cell and class", "cell": "each cell",
+    "tuple": "each tuple", "all": "all cells together",
     "theta": "log theta (alr)", "theta-gamma": "gamma log theta (alrj)", "diagonal-adaptive": "diagonal, at every step",
 }  # fmt: skip
 _CUTS: Mapping[Any, str] = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"}

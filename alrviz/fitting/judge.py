@@ -41,8 +41,9 @@ class Judge:
         self._values.append(point.objective)
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
-        # a penalty has its optimum also on separated data, and is on its way there
-        if self._objective.alpha == 0 and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
+        # with a penalty or between bounds there is an optimum also on separated data, and the fit is on its way there
+        free = self._objective.alpha == 0 and self._objective.bounds is None
+        if free and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no best model exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):

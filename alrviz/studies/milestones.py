@@ -32,8 +32,8 @@ class Lane:
     name: how sentences call the racer. label: its family's label. frame: one row a step. n_rows: total training weight.
     outcome: the code of its outcome, None while it runs. detail: the outcome's own sentence. objective: equal for
     racers that minimise the same function. alpha: strength of the penalty. loss: the other part of the objective, "nll"
-    or another. heldout: the log loss of each held-out row (nats) at the last step, and heldout_weights their weights;
-    None where they are not kept.
+    or another. bounded: whether the weights keep between bounds. heldout: the log loss of each held-out row (nats) at
+    the last step, and heldout_weights their weights; None where they are not kept.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Lane:
     objective: Hashable = None
     alpha: float = 0.0
     loss: str = "nll"
+    bounded: bool = False
     heldout: np.ndarray | None = field(default=None, repr=False)
     heldout_weights: np.ndarray | None = field(default=None, repr=False)
 
@@ -102,12 +103,15 @@ class Milestones:
 
 
 def falls_to_zero(lanes: Iterable[Lane]) -> bool:
-    """Whether the training rows can be fitted perfectly: then scaling the weights up sends the NLL to 0.
+    """Whether the training rows can be fitted perfectly: then scaling the weights up sends the loss to 0.
 
-    One model that ranks the own class of every row strictly first proves it, for every racer of the same objective.
+    One model that ranks the own class of every row strictly first proves it, for every racer of the same objective;
+    but between bounds weights cannot be scaled up.
     """
     return any(
-        lane.alpha == 0 and (lane.outcome == "separated" or ("lead" in lane.frame and lane.frame["lead"].max() >= 1.0))
+        lane.alpha == 0
+        and not lane.bounded
+        and (lane.outcome == "separated" or ("lead" in lane.frame and lane.frame["lead"].max() >= 1.0))
         for lane in lanes
     )
 

@@ -5,8 +5,8 @@
 | "waiting", "racing" | nothing has been drawn yet; some racer has not ended |
 | "diverged" | some racer's objective stopped being a number, or its fit failed |
 | "stopped" | some racer was stopped, by whom is the caller's to say |
-| "different" | the racers minimise different functions: only held-out log loss compares them |
-| "perfect" | no penalty, and the training rows can be fitted perfectly: no best model exists |
+| "different" | the racers minimise different functions: only a held-out loss compares them |
+| "perfect" | no penalty, and the training rows can be fitted perfectly: F has no minimum above 0 |
 | "step limit" | no racer near the lowest objective has converged |
 | "none" | at both milestones every pair of racers is within a factor 1.25 |
 | "faster" | one racer needs the fewest iterations (the tighter milestone decides) |
@@ -133,11 +133,14 @@ def _so_far(lanes: Sequence[Lane]) -> str:
 def _perfect(lanes: Sequence[Lane]) -> Verdict:
     many = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
     who = f"{lanes[0].name} {many}" if len(lanes) == 1 else many
-    held = heldout_words(lanes)
+    if lanes[0].loss == "hinge":  # 0 as soon as every row's own class leads by 1: the weights need not grow for ever
+        why = "F falls to 0, where many models are equally good"
+    else:
+        why = "no best model exists, the weights grow without end"
     return Verdict(
         "perfect",
-        f"{who} the training rows perfectly: no best model exists, the weights grow without end, and the race only "
-        f"tells how fast. {held} Try alpha 0.1.",
+        f"{who} the training rows perfectly: {why}, and the race only tells how fast. {heldout_words(lanes)} "
+        "Try alpha 0.1.",
     )
 
 
@@ -244,12 +247,18 @@ def _list(words: Iterable[str]) -> str:
 
 
 def heldout_words(lanes: Sequence[Lane]) -> str:
-    """Held-out log loss of every racer at its last step, and whether the best and the worst are a tie."""
-    losses = [(lane.last_of("heldout_log_loss"), lane) for lane in lanes]
+    """Held-out log loss of every racer at its last step, and whether the best and the worst are a tie.
+
+    0-1 loss where a racer's loss gives no probabilities.
+    """
+    hinged = any(lane.loss == "hinge" for lane in lanes)
+    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
     if any(loss != loss for loss, _ in losses):
         return "No rows are held out to compare them on."
     losses.sort(key=lambda pair: pair[0])
     words = ", ".join(f"{lane.name} {loss:.4f}" for loss, lane in losses)
+    if hinged:
+        return f"Held-out 0-1 loss (the hinge has no log loss): {words}."
     return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
 
 

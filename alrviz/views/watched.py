@@ -31,6 +31,8 @@ class Racer:
         self.label = str(run.recipe.label)
         self.key = objective_key(run.recipe)
         self.alpha = float(run.recipe.params.get("alpha", 0.0))
+        self.loss = str(run.recipe.params.get("objective", "nll"))
+        self.bounded = run.recipe.params.get("bounds") is not None
         self.columns: dict[str, list[Any]] = {name: [] for name in _FIELDS}
         self.tried = 0
         self._read = 0  # steps of the trace
@@ -73,13 +75,14 @@ class Racer:
             detail="" if outcome is None else outcome.sentence,
             objective=self.key,
             alpha=self.alpha,
-            loss=self.recipe.params.get("objective", "nll"),
+            loss=self.loss,
+            bounded=self.bounded,
             heldout=self.heldout,
         )
 
 
 # What milestones and verdicts look at.
-_JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss")
+_JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss", "heldout_error")
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 
 
@@ -192,4 +195,12 @@ def _lead_only(racer: Racer) -> Lane:
     outcome = racer.run.outcome
     code = None if outcome is None else outcome.code
     frame = pd.DataFrame({"lead": [racer.best_lead]})
-    return Lane(name=racer.name, label=racer.label, frame=frame, n_rows=1.0, alpha=racer.alpha, outcome=code)
+    return Lane(
+        name=racer.name,
+        label=racer.label,
+        frame=frame,
+        n_rows=1.0,
+        alpha=racer.alpha,
+        bounded=racer.bounded,
+        outcome=code,
+    )

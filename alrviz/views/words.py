@@ -103,14 +103,14 @@ def separation_html(watched: Watched, dark: bool = False) -> str:
         return ""
     title = (
         "<h3><abbr title='Share of training rows whose own class has the highest score: at 100 % the rows are "
-        "separable, and without a pull no best model exists. Beside it the norm of phi, which then grows without end.'>"
-        "Separation</abbr> <span class='quiet'>rows that lead · norm of phi</span></h3>"
+        "separable, and log loss without a pull or bounds has no best model: the norm of phi, beside it, then grows "
+        "without end.'>Separation</abbr> <span class='quiet'>rows that lead · norm of phi</span></h3>"
     )
     return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(watched)}"
 
 
 def _empty_share(watched: Watched) -> str:
-    free = [racer for racer in watched.racers if not racer.alpha]
+    free = [racer for racer in watched.racers if _grows_in_empty(racer)]
     found = [share for racer in free if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
     if not found:
         return ""
@@ -118,6 +118,13 @@ def _empty_share(watched: Watched) -> str:
         f"<p class='quiet'>{100 * max(found):.1f} % of the (cell, class) pairs hold no row, so with alpha 0 "
         "no finite optimum exists: the infimum is only approached.</p>"
     )
+
+
+def _grows_in_empty(racer: Racer) -> bool:
+    """Whether a (cell, class) pair without rows sends its weight to infinity: log loss, a free weight of its own."""
+    of = racer.recipe.params
+    own = of.get("share") == "cell-class" and not racer.bounded
+    return own and of.get("objective") == "nll" and not racer.alpha
 
 
 def numbers_html(watched: Watched, dark: bool = False) -> str:

@@ -39,6 +39,11 @@ def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
     assert "auto: lbfgs" in opened(Recipe("alr"))._fields["solver"].options
 
 
+def test_who_shares_a_weight_is_said():
+    words = [in_words("share", value) for value in param_of("share").choices]
+    assert words == ["each cell and class", "each cell", "each tuple", "all cells together"]
+
+
 def test_what_has_no_effect_is_not_shown():
     free, pulled = Recipe("alr", alpha=0), Recipe("alr", alpha=1, solver="gd")
     assert not has_effect(free, "center")

@@ -101,6 +101,14 @@ def test_a_penalised_fit_is_never_called_separated():
     assert run.outcome.code != "separated"
 
 
+def test_a_bounded_fit_is_never_called_separated():
+    """Its weights cannot grow without end: a best model exists between the bounds."""
+    run = drain(run_of(separable(), "alr", order=2, alpha=0.0, bounds=(0, 1), start="zero", smoothing=1e-9))
+    assert run.trace[-1].extra["lead"] == 1.0
+    assert run.trace[-1].nll < 1e-6 * 30
+    assert run.outcome.code == "converged"
+
+
 def test_equal_scores_are_not_separated():
     """Two rows alike in everything but their class can never both lead."""
     twins = separable()

@@ -132,6 +132,31 @@ def test_perfect_fit_says_that_there_is_no_best_model():
     assert verdict([*racers, lane("diagonal", values)]).sentence.startswith("All 3 fit")
 
 
+def test_a_hinge_is_compared_by_the_rows_it_gets_wrong():
+    def racer(name, error, loss):
+        made = lane(name, falling(10, 20), objective=name, loss=loss, heldout_loss=np.nan)
+        made.frame["heldout_error"] = error
+        return made
+
+    told = verdict([racer("lr", 0.25, "nll"), racer("alr", 0.125, "hinge")])
+    assert told.sentence.endswith("Held-out 0-1 loss (the hinge has no log loss): alr 0.1250, lr 0.2500.")
+    bare = verdict([lane(name, falling(10, 20), objective=name, loss="hinge") for name in ("lr", "alr")])
+    assert bare.sentence.endswith("No rows are held out to compare them on.")
+
+
+def test_the_weights_of_a_hinge_that_fits_perfectly_need_not_grow_for_ever():
+    told = verdict([lane(name, 0.5 ** np.arange(20), lead=1.0, loss="hinge") for name in ("lr", "alr")])
+    assert told.code == "perfect"
+    assert told.sentence.startswith("Both fit the training rows perfectly: F falls to 0, where many models are equally")
+    assert "grow" not in told.sentence
+
+
+def test_between_bounds_rows_that_all_lead_do_not_send_the_loss_to_zero():
+    told = verdict([lane(name, falling(10, 20), lead=1.0, bounded=True) for name in ("lr", "alr")])
+    assert told.code == "none"
+    assert told.sentence.startswith("No difference: within 1 % of the best NLL")
+
+
 def test_milestones_are_absolute_when_the_objective_falls_to_zero():
     values = 0.5 ** np.arange(20)
     marks = milestones([lane("lr", values, lead=np.minimum(1.0, 0.1 * np.arange(20)))])

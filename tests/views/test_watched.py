@@ -7,7 +7,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.player import Player
 from alrviz.views.watched import Watched
-from alrviz.views.words import numbers_html, values_html
+from alrviz.views.words import numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step
 
 TRIALS = 12
@@ -68,6 +68,31 @@ def test_a_search_under_way_is_told_beside_its_racer(race):
     early.runs[1].trace.append(a_step(0, 2.0))
     early.runs[1].trace.append(replace(a_step(0, 2.0), kind="search"))
     assert "step length: 1 trial fit<" in values_html(watched_at(early, 2))
+
+
+@pytest.mark.parametrize(
+    ("family", "more", "told"),
+    [
+        ("lr", {}, True),
+        ("lr", {"alpha": 1}, False),
+        ("alr", {"share": "tuple"}, False),
+        ("alr", {"bounds": (0, 1), "start": "zero"}, False),
+        ("alr", {"objective": "hinge"}, False),
+    ],
+)
+def test_empty_pairs_are_told_where_they_send_a_weight_to_infinity(family, more, told):
+    race = ByHand(Recipe(family, **{"alpha": 0, **more}))
+    race.take(2)
+    assert ("25.0 % of the (cell, class) pairs hold no row" in separation_html(watched_at(race, 1))) == told
+
+
+def test_rows_that_all_lead_send_a_free_racer_to_zero_but_not_a_bounded_one():
+    for bounds in (None, (0, 1)):
+        race = ByHand(Recipe("alr", alpha=0, bounds=bounds, start="zero"))
+        race.runs[0].trace.append(a_step(0, 1.0, lead=1.0))
+        watched = watched_at(race, 0)
+        assert watched.to_zero == (bounds is None)
+        assert watched.racers[0].lane().bounded == (bounds is not None)
 
 
 def test_the_slider_ends_at_the_last_iteration(race):
