@@ -4,11 +4,12 @@ The cuts and levels are learned on the training rows alone. What was prepared is
 encodings), so that racers, orders and repeated runs share it.
 """
 
+import copy
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -48,6 +49,13 @@ class Covered:
     rows: Rows
     heldout: Rows | None
 
+    def on(self, n_jobs: int) -> "Covered":
+        """Return the same rows for passes on so many threads."""
+        if self.rows.n_jobs == n_jobs:
+            return self
+        heldout = None if self.heldout is None else self.heldout.on(n_jobs)
+        return replace(self, rows=self.rows.on(n_jobs), heldout=heldout)
+
 
 class Prepared:
     """Training and held-out rows of one encoding, and the covers and tables made of them.
@@ -78,6 +86,15 @@ class Prepared:
         self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
         self._lock = threading.RLock()
 
+    def on(self, n_jobs: int | None) -> "Prepared":
+        """Return the same rows, and all that is made of them, for work on so many threads; None for all."""
+        jobs = resolve_jobs(n_jobs)
+        if jobs == self.n_jobs:
+            return self
+        other = copy.copy(self)  # what is kept, and its lock, are of both
+        other.n_jobs = jobs
+        return other
+
     def kept(self, stop: StopToken = NEVER) -> tuple[int, int]:
         """Return how many training and held-out rows there are once repeats are merged."""
         with _turn(self._lock, stop):
@@ -94,7 +111,7 @@ class Prepared:
     def covered(self, order: int, stop: StopToken = NEVER) -> Covered:
         """Return the rows covered for order n, from memory if they were asked for before."""
         with _turn(self._lock, stop):
-            return _remember(self._covered, order, lambda: self._cover(order, stop))
+            return _remember(self._covered, order, lambda: self._cover(order, stop)).on(self.n_jobs)
 
     def tables(self, order: int, smoothing: float, stop: StopToken = NEVER) -> Tables:
         """Return the counts of order n, from memory if they were asked for before."""
@@ -118,14 +135,14 @@ class Prepared:
         if not self._merged:
             sets = [self.encoded] if self.holdout is None else [self.encoded, self.holdout]
             wide = any(part.codes.dtype.itemsize > 2 for part in sets)
-            found = []
+            found: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
             for part in sets:
                 codes: NDArray[np.unsignedinteger] = part.codes.astype(np.uint32 if wide else np.uint16)
                 y, weights = part.y, part.weights
                 if self._merge:
                     codes, y, weights = merge_repeats(codes, y, weights, part.levels, part.n_classes, stop)
                 found.append((codes, Rows(y, weights, part.n_classes, n_jobs=self.n_jobs)))
-            self._merged = found
+            self._merged.extend(found)
         return self._merged
 
 
@@ -142,18 +159,18 @@ _shelves_lock = threading.Lock()
 
 
 def prepare(dataset: "Dataset", recipe: Recipe, n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
-    """Split and encode `dataset` as `recipe` says.
+    """Split and encode `dataset` as `recipe` says; on how many threads makes no other rows.
 
     Raises:
         Stopped: if the token was pulled meanwhile.
         TableError: if no model can be learned from the table.
     """
     missing = recipe.params["missing"]
-    key = (recipe.discretize, recipe.n_bins, missing, recipe.holdout, recipe.seed, n_jobs)
+    key = (recipe.discretize, recipe.n_bins, missing, recipe.holdout, recipe.seed)
     with _shelves_lock:
         shelf = _shelves.setdefault(dataset, _Shelf())
     with _turn(shelf.lock, stop):
-        return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop))
+        return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
 
 
 def _encode(dataset: "Dataset", recipe: Recipe, n_jobs: int | None, stop: StopToken) -> Prepared:

@@ -209,6 +209,10 @@ class Rows:
         """Return the same rows in the terms of another cover."""
         return Rows(self.y, self.weights, self.n_classes, keys, self.n_jobs)
 
+    def on(self, n_jobs: int) -> "Rows":
+        """Return the same rows for passes on so many threads."""
+        return Rows(self.y, self.weights, self.n_classes, self.keys, n_jobs)
+
     def _parts(self, columns: int) -> Floats:
         return np.zeros((-(-self.n_rows // CHUNK), columns))
 

@@ -15,6 +15,7 @@ from alrviz.fitting import prepare as module
 from alrviz.fitting.prepare import KEPT, Prepared, prepare, split
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
+from alrviz.passes import threads
 from tests.fitting.tables import drain, table
 
 
@@ -110,6 +111,20 @@ def test_racers_on_threads_share_them_too(counts):
         assert run.join(60)
         assert run.outcome.code in ("step limit", "converged")
     assert counts == {"fit": 1, "count": 2}
+
+
+def test_runs_on_other_numbers_of_threads_share_them_and_keep_to_theirs(counts, monkeypatch):
+    monkeypatch.setattr(threads, "available_threads", lambda: 4)
+    dataset = load_demo("iris")
+    drain(Run(dataset, Recipe("lr", max_iter=2)))
+    one = drain(Run(dataset, Recipe("lr", max_iter=2), n_jobs=1))
+    assert counts == {"fit": 1, "count": 1}
+    assert one._fit.objective.rows.n_jobs == 1
+    prepared = prepare(dataset, Recipe("lr"))
+    assert prepared.n_jobs == prepared.covered(2).rows.n_jobs == prepared.covered(2).heldout.n_jobs == 4
+    alone = prepared.on(1).covered(2)
+    assert alone.rows.n_jobs == alone.heldout.n_jobs == 1
+    assert alone.rows.keys is prepared.covered(2).rows.keys
 
 
 def test_what_is_kept_is_bounded_and_goes_with_its_data_set(counts):
