@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.line import EXACT, MOST_TRIALS, exact_step
+from alrviz.fitting.line import EXACT, MOST_TRIALS, SUFFICIENT, exact_step
 
 
 class Scalar:
@@ -130,3 +130,17 @@ def test_a_minimum_much_nearer_than_the_guess_is_found():
     line = Scalar(quadratic(1e-7, 1e3))
     t, _ = exact_step(line, 1.0)
     assert abs(t - 1e-7) <= EXACT * 1e-7
+
+
+@pytest.mark.parametrize("guess", [None, 0.1, 1.0, 6.5, 12.8, 100.0])
+def test_a_falling_slope_beyond_a_hill_is_not_followed(guess):
+    """t / 20 - 0.3 sin t: lower at pi / 2 than at 0; behind every hill it falls again, from ever higher up."""
+    function = lambda t: (t / 20 - 0.3 * math.sin(t), 1 / 20 - 0.3 * math.cos(t), 0.3 * math.sin(t))  # noqa: E731
+    line = Scalar(function)
+    t, trials = exact_step(line, guess, convex=False)
+    value, slope, _ = function(t)
+    assert value <= SUFFICIENT * t * line.slope < 0.0
+    assert abs(slope) <= EXACT * abs(line.slope)
+    assert trials == len(line.trials) < MOST_TRIALS
+    if guess == 6.5:
+        assert function(6.5)[1] < 0 < function(6.5)[0]  # the first trial is such a place
