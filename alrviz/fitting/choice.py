@@ -33,21 +33,23 @@ def choose(params: Mapping[str, Any], room: float) -> Choice:
     if solver == "none":
         return Choice(solver, 0, "nothing is fitted: counting is all", 0)
     asked = params["solver"] != "auto"
-    wanted = min(params["memory"], params["max_iter"])
     if solver == "lbfgsb":
         why = f"{solver}, as the recipe says" if asked else "lbfgsb: no other solver keeps weights between bounds"
         return Choice(solver, params["memory"], why, 2 * params["memory"] + _VECTORS[solver])
     if solver != "lbfgs":
         return Choice(solver, 0, f"{solver}, as the recipe says", _VECTORS.get(solver, 0))
+    # What runs is not decided by max_iter, though a short fit fills less: its steps are the first of a long one.
+    wanted = params["memory"]
     memory = int(max(0, min(wanted, room // 2)))
     if memory < min(LEAST, wanted):
         return _without_memory(params, room)
+    vectors = 2 * min(memory, params["max_iter"])
     if memory < wanted:
         short = f"lbfgs, with {memory} corrections instead of {wanted}: max_memory leaves no room for more"
-        return Choice(solver, memory, short, 2 * memory)
+        return Choice(solver, memory, short, vectors)
     if asked:
-        return Choice(solver, params["memory"], "lbfgs, as the recipe says", 2 * wanted)
-    return Choice(solver, params["memory"], "lbfgs: few passes, whatever the penalty", 2 * wanted)
+        return Choice(solver, wanted, "lbfgs, as the recipe says", vectors)
+    return Choice(solver, wanted, "lbfgs: few passes, whatever the penalty", vectors)
 
 
 def _without_memory(params: Mapping[str, Any], room: float) -> Choice:

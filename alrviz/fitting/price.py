@@ -38,6 +38,8 @@ PLANNED = 30_000
 # gradients of two points, direction and its products, log theta, counts; and where no step is taken.
 _VECTORS = 14
 _VECTORS_AT_REST = 9
+# Steps of a fit that keeps as many snapshots as any: the solver is chosen for it, so that a shorter one starts alike.
+_MANY = 10**9
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,12 @@ def price(
     rows = _Rows(n_rows, n_heldout, *(kept or (n_rows, n_heldout)))
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
     tables = _tables(levels, order, rows, cells_seen, plan)
-    shape = (levels, order, rows, n_classes, n_tuples, cells, seen, tables, recipe)
+    shape = (levels, order, rows, n_classes, n_tuples, cells, seen, tables)
+    steps = int(recipe.params.get("max_iter", 0))
     allowed = free_memory() // 2 if max_memory is None else max_memory
     vector = 8 * (seen + 1) * n_classes
-    choice = choose(recipe.params, (allowed - _bytes(*shape, 0)) / vector)
-    size = _bytes(*shape, choice.vectors * vector)
+    choice = choose(recipe.params, (allowed - _bytes(*shape, _MANY, 0)) / vector)
+    size = _bytes(*shape, steps, choice.vectors * vector)
     seconds = seconds_per_pass(Work(rows.kept, n_classes, seen, *tables)) if timed and cells <= MOST_CELLS else None
     parameters = count_parameters(levels, order, n_classes)
     refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
@@ -208,10 +211,10 @@ def _bytes(
     cells: int,
     seen: int,
     tables: _Tables,
-    recipe: Recipe,
+    steps: int,
     solver: int,
 ) -> int:
-    """Bytes at the peak: of merging repeats, of planning, of covering or of fitting, `solver` of them its own."""
+    """Bytes at the peak, of merging repeats, planning, covering or fitting `steps`; `solver` of them are its own."""
     a, top = len(levels), int(levels.max(initial=0))
     kept = rows.kept + rows.kept_held
     code = 4 if top >= 2**16 else 2
@@ -227,7 +230,7 @@ def _bytes(
     joining = keys + shown + both * code * a * kept + _joining(kept, tables.joint / max(1, tables.blocks), top)
     index = n_tuples * 24 + 4 * min(cells, 16 * seen + 64 * n_tuples) + 8 * seen
     linking = both * code * a * kept + shown + (1 + both) * keys + index + 4 * tables.links
-    passing = keys + index + 4 * tables.links + _passing(rows, n_classes, n_tuples, seen, tables, recipe, solver)
+    passing = keys + index + 4 * tables.links + _passing(rows, n_classes, n_tuples, seen, tables, steps, solver)
     return int(max(given + merging, base + max(planning, joining, linking, passing)))
 
 
@@ -238,12 +241,9 @@ def _joining(n_rows: int, values: float, top: int) -> float:
     return 12 * n_rows + min(4 * places, 16 * possible) + hashed
 
 
-def _passing(
-    rows: _Rows, n_classes: int, n_tuples: int, seen: int, tables: _Tables, recipe: Recipe, solver: int
-) -> float:
+def _passing(rows: _Rows, n_classes: int, n_tuples: int, seen: int, tables: _Tables, steps: int, solver: int) -> float:
     """Bytes of counting and fitting."""
     padded = lanes_of(n_classes)[1]
-    steps = int(recipe.params.get("max_iter", 0))
     # of the point before, of this one, and of the line between them or, once that is gone, of the held-out rows
     scores = 8 * padded * ((2 if steps else 1) * rows.kept + max(rows.kept, rows.kept_held))
     cell_table = 8 * padded * (2 * n_tuples + seen)

@@ -153,7 +153,9 @@ class Run(Facts, Driven):
 
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
-        limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": self._max_memory, "start": self._start}
+        # what this one was allowed, not what is free beside it: else another solver might be chosen
+        allowed = self.price.allowed if self.price else self._max_memory
+        limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": allowed, "start": self._start}
         if self.dataset is None and self._prepared is not None:
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz.errors import RecipeError
+from alrviz.fitting import price as price_module
 from alrviz.fitting.choice import choose
 from alrviz.fitting.price import price
 from alrviz.fitting.recipe import Recipe
@@ -41,9 +42,33 @@ def test_corrections_are_as_many_as_there_is_room_for_and_three_at_least(solver,
         assert (f"with {kept} corrections instead of 10" in reason) == (kept < 10)
 
 
-def test_a_short_fit_asks_for_no_more_corrections_than_it_has_steps():
-    assert chosen(4, max_iter=2)[:2] == ("lbfgs", 10)
-    assert chosen(3.9, max_iter=2)[0] == "cg"
+def test_a_short_fit_starts_as_a_long_one_and_is_priced_for_what_it_fills():
+    for room in (100, 7, 4, 0):
+        assert chosen(room, max_iter=2) == chosen(room, max_iter=200)
+    assert choose(Recipe("lr", max_iter=2).params, 100).vectors == 4
+    assert choose(Recipe("lr", max_iter=200).params, 100).vectors == 20
+
+
+def test_what_is_chosen_does_not_hang_on_the_number_of_steps():
+    shape = ([50] * 10, 3, 1000)
+    full = price(*shape, Recipe("lr", order=2), max_memory=2**40, timed=False)
+    vector = 8 * (full.cells_seen + 1) * 3
+    for less in range(24):
+        limits = {"max_memory": full.bytes - less * vector, "timed": False}
+        short, long = (price(*shape, Recipe("lr", order=2, max_iter=k), **limits) for k in (2, 200))
+        assert short.choice.solver == long.choice.solver
+        assert short.choice.memory == long.choice.memory
+
+
+def test_a_replay_may_take_what_the_run_might(monkeypatch):
+    """Not half of what is free by then, which its own arrays have made less."""
+    free = 2**40
+    monkeypatch.setattr(price_module, "free_memory", lambda: free)
+    run = drain(run_of(table(400, (12, 12, 12), 3), "lr", max_iter=12))
+    free = 2 * (run.price.bytes - 1)
+    assert run.price.choice.memory == 10
+    assert price(run.encoded.levels, 3, 400, run.recipe, timed=False).choice.memory < 10
+    assert same_steps(run.replay(12).trace, run.trace)
 
 
 def test_a_metric_that_changes_is_followed_by_gd_where_memory_lacks():
@@ -63,7 +88,8 @@ def test_a_price_knows_the_solver_and_refuses_only_what_no_solver_fits():
     assert price(*shape, recipe, max_memory=full.bytes - 19 * vector, timed=False).refused
 
 
-def test_a_run_says_which_solver_it_took_and_why():
+def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
+    monkeypatch.setattr(price_module, "LIMIT", 0)  # room for snapshots is set aside as if steps were many
     encoded = table(400, (12, 12, 12), 3)
     recipe = Recipe("lr", max_iter=12)
     whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)
