@@ -57,21 +57,23 @@ class Plan:
         blocks: every tuple of the cell space in exactly one of them.
         joint: joint values expected in all blocks.
         links: expected sum over the blocks of joint values times tuples.
+        largest: joint values expected in the block that has most.
     """
 
     blocks: tuple[Block, ...]
     joint: float
     links: float
+    largest: float = 0.0
 
     def cost(self, n_rows: int) -> float:
         """Return what a pass over `n_rows` rows should take, by the module's formula: nanoseconds of one thread."""
         return ROW * n_rows * len(self.blocks) + JOINT * self.joint + LINK * self.links
 
 
-def singles(space: CellSpace, cells: float) -> Plan:
-    """Return the cover of one block per tuple, the plain path; `cells` are expected to occur."""
+def singles(space: CellSpace, cells: float, largest: float = 0.0) -> Plan:
+    """Return the cover of one block per tuple, the plain path; `cells` are expected to occur, `largest` in one."""
     blocks = tuple(Block(columns, np.array([t])) for t, columns in enumerate(space.tuples))
-    return Plan(blocks, cells, cells)
+    return Plan(blocks, cells, cells, largest)
 
 
 def plan_cover(
@@ -81,7 +83,8 @@ def plan_cover(
     rows = codes.shape[1]
     n_rows = rows if n_rows is None else n_rows
     if space.n_tuples > MOST_TUPLES:
-        return singles(space, float(np.minimum(space.cards, n_rows).sum()))
+        cells = np.minimum(space.cards, n_rows)
+        return singles(space, float(cells.sum()), float(cells.max()))
     if rows > SAMPLE:  # a fixed seed: the same table has the same cover; at random: half of it is a sample too
         codes = codes[:, np.random.default_rng(0).permutation(rows)[:SAMPLE]]
     sample = np.ascontiguousarray(codes, np.int32)
@@ -100,7 +103,7 @@ def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: flo
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
     row, mark = ROW * n_rows, 0
     taken, room = np.empty(space.n_tuples, np.int64), np.empty((6, a), np.int64)
-    blocks, joint, links = [], 0.0, 0.0
+    blocks, joint, links, largest = [], 0.0, 0.0, 0.0
     for seed in np.argsort(space.cards, kind="stable"):
         if not open_[seed]:
             continue
@@ -114,4 +117,5 @@ def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: flo
         blocks.append(Block(joined, taken[:found].copy()))
         joint += expected
         links += expected * tuples
-    return Plan(tuple(blocks), joint, links)
+        largest = max(largest, expected)
+    return Plan(tuple(blocks), joint, links, largest)

@@ -101,6 +101,11 @@ class SingleRows:
         return found
 
 
+def most_visits(weight: float, n_rows: int) -> float:
+    """Return how many visits a pass over rows of so much weight together makes at most."""
+    return min(weight, max(_MOST_VISITS, _MOST_A_ROW * n_rows)) + n_rows
+
+
 def _visits(weights: Floats) -> NDArray[np.intp]:
     """How often each row is visited in a pass; a row without weight is not."""
     most = max(_MOST_VISITS, _MOST_A_ROW * len(weights))

@@ -14,7 +14,9 @@ from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm_for
-from alrviz.models.space import MOST_CELLS, count_cells
+from alrviz.models.plan import singles
+from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
+from alrviz.passes import threads
 from alrviz.passes.memory import free_memory
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, table
@@ -180,6 +182,7 @@ ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
         ("lbfgsb", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb")),
         ("diagonal", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0)),
         ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
+        ("wide keys", 150_000, (700, 700, 300), 2, Recipe("lr", order=2, max_iter=0)),
     ],
 )
 def test_priced_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recipe):
@@ -187,3 +190,31 @@ def test_priced_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recip
     train, held = encoded.take(np.arange(rows * 7 // 10)), encoded.take(np.arange(rows * 7 // 10, rows))
     run, peak = measured(train, held, recipe)
     assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+
+
+def test_visits_of_single_rows_are_priced():
+    encoded = table(3000, (3, 4, 2, 5), 2, signal=0.1)
+    encoded.weights[:] = 300.0
+    run, peak = measured(encoded, None, Recipe("lr", order=1, max_iter=2, solver="sgd"))
+    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+    balanced, doubled = (
+        price_of(encoded, Recipe("lr", order=1, solver="sgd", class_weight=weights)).bytes
+        for weights in ("balanced", {"class 0": 2.0})
+    )
+    assert balanced < doubled
+
+
+def test_joint_values_above_16_bits_and_every_thread_s_join_are_priced(monkeypatch):
+    space = CellSpace(np.array([700] * 10), 2)
+    narrow, wide = (
+        price(
+            space.levels, 2, 200_000, Recipe("lr", order=2, max_iter=0), cells_seen=400_000, timed=False, n_jobs=1,
+            plan=singles(space, 400_000.0, largest),
+        ).bytes
+        for largest in (40_000.0, 60_000.0)
+    )  # fmt: skip
+    assert wide - narrow >= 2 * 45 * 200_000
+    monkeypatch.setattr(threads, "available_threads", lambda: 64)
+    shape = ([3] * 20, 2, 200_000, Recipe("anje", order=2))
+    some, more = (price(*shape, timed=False, n_jobs=jobs).bytes for jobs in (50, 60))
+    assert more - some >= 10 * 12 * 200_000
