@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from alrviz.data.dataset import Dataset
+    from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.price import Price
 
 ORDERS = (1, 2, 3, 4, 5)
@@ -44,16 +45,20 @@ def offers(dataset: "Dataset", seed: int, said: Callable[[Offer], None], stop: S
     return tuple(found)
 
 
-def _offer(prepared: object, order: int, seed: int, stop: StopToken) -> Offer:
-    from alrviz.fitting.price import price_of
+def _offer(prepared: "Prepared", order: int, seed: int, stop: StopToken) -> Offer:
+    from alrviz.fitting.price import PLANNED, price_of
 
-    encoded, holdout = prepared.encoded, prepared.holdout  # type: ignore[attr-defined]
+    encoded, holdout = prepared.encoded, prepared.holdout
     columns = encoded.n_columns
     if order > columns:
         return Offer(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
     tuples = comb(columns, order)
+    recipe = Recipe("alr", order=order, seed=seed)
+    # What a race will do: repeats merged, the cover planned. Planning a longer list of tuples is too slow for a table
+    # of five prices, which are then a little high.
+    made = prepared if tuples <= PLANNED else None
     try:
-        price = price_of(encoded, Recipe("alr", order=order, seed=seed), holdout, stop=stop, timed=True)
+        price = price_of(encoded, recipe, holdout, stop=stop, timed=True, prepared=made)
     except (AlrvizError, MemoryError) as error:
         if stop.stopped:
             raise

@@ -17,11 +17,13 @@ from alrviz.explorer.columns_grid import _CONFIGURATION, columns_frame
 from alrviz.explorer.data_cards import classes_html, head_html, notes_html, numbers_html
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.pricing import priced
 from alrviz.explorer.read_options import missing_text, missing_tokens
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
 from alrviz.fitting.prepare import prepare
+from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.columns import bars, class_colours, cut_lines
 from alrviz.stop import StopToken
@@ -270,6 +272,18 @@ def test_prices_are_of_the_training_rows():
     assert told == list(found)
     assert [offer.tuples for offer in found] == [7, 21, 35, 35, 21]
     assert found[1].price.parameters == 10 + 10 * 21 * 4
+
+
+def test_an_order_is_offered_at_the_price_a_race_asks():
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 3, (40, 4)).astype(str)
+    frame = pd.DataFrame(few[rng.integers(0, 40, 4000)], columns=list("abcd")).assign(kind=rng.choice(["x", "y"], 4000))
+    dataset = read_table(frame, target="kind")
+    offered = prices.offers(dataset, 0, lambda _: None)[1].price
+    ((_, asked),) = priced(dataset, (Recipe("alr", order=2),), StopToken())
+    assert offered.bytes == asked.bytes
+    apart = prepare(dataset, Recipe("alr", order=2))
+    assert offered.bytes < price_of(apart.encoded, Recipe("alr", order=2), apart.holdout).bytes  # repeats as if not
 
 
 @pytest.mark.parametrize(
