@@ -9,10 +9,11 @@ import math
 from typing import Any
 
 from alrviz.errors import RecipeError
+from alrviz.explorer.questions import MOST_RACERS
+from alrviz.explorer.racer_fields import HIGHEST
 from alrviz.fitting.param import Param
 from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
 
-MOST_RACERS = 6
 LETTERS = {
     "o": "order",
     "a": "alpha",
@@ -35,8 +36,8 @@ LETTERS = {
     "j": "objective",
     "e": "bounds",
 }
-# A link must not ask a server for what no page offers.
-_HIGHEST = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000, "alpha": 1e9, "smoothing": 1e3}
+# A link must not ask a server for what no page offers; these have no end there, but must stay numbers one can fit.
+_HIGHEST = {**HIGHEST, "alpha": 1e9, "smoothing": 1e3}
 
 
 def write_recipes(recipes: tuple[Recipe, ...]) -> str:
