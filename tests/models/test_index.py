@@ -15,18 +15,7 @@ from alrviz.models.index import CellIndex, Unseen, cell_table
 from alrviz.models.space import CellSpace
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, run_of, table
-
-
-def naive_rows(codes, levels, order, seen):
-    """The row of the cell table for each row and tuple; `seen` is a list of (tuple, its levels)."""
-    tuples = list(combinations(range(len(levels)), order))
-    number = {cell: 2 * len(tuples) + s for s, cell in enumerate(seen)}
-    out = []
-    for row in np.asarray(codes).T.tolist():
-        absent = [any(row[j] >= levels[j] for j in t) for t in tuples]
-        cells = [(t, tuple(row[j] for j in t)) for t in tuples]
-        out.append([len(tuples) + k if absent[k] else number.get(cell, k) for k, cell in enumerate(cells)])
-    return out
+from tests.oracles.rows import naive_locate
 
 
 def cells_of(space, seen):
@@ -53,7 +42,7 @@ def test_every_code_finds_its_row(of, dtype):
         codes[list(columns), i] = cell
     codes = np.minimum(codes, np.iinfo(dtype).max).astype(dtype)
     index = CellIndex.of_seen(space, seen)
-    assert index.locate(codes, 0, 50).tolist() == naive_rows(codes, levels, order, cells_of(space, seen))
+    assert index.locate(codes, 0, 50).tolist() == naive_locate(codes, levels, order, cells_of(space, seen))
     assert index.locate(codes, 20, 30).tolist() == index.locate(codes, 0, 50)[20:30].tolist()
     assert np.array_equal(index.seen, seen)
     assert index.n_rows == 2 * space.n_tuples + len(seen)
@@ -124,13 +113,13 @@ def test_a_hundred_thousand_levels_fit_and_predict_in_little_memory(order, many,
     assert peak < 40 * 2**20  # 32 of them while the cover is planned; a table of all cells takes 240 GB at n = 2
     assert run.outcome.code == "step limit"
     assert run.price.cells_seen == len(run.model.seen) < 10_000
-    rows = naive_rows(encoded.codes, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
+    rows = naive_locate(encoded.codes, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
     T = run.model.space.n_tuples
     phi = np.concatenate([np.zeros((2 * T, 3)), run.model.phi])
     np.testing.assert_allclose(scores, run.model.bias + phi[rows].sum(axis=1), rtol=1e-10, atol=1e-12)
     other = encoded.codes.copy()
     other[:2] = rng.integers(0, top + 1, other[:2].shape)
-    rows = naive_rows(other, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
+    rows = naive_locate(other, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
     assert (np.array(rows) < T).any()  # unseen
     np.testing.assert_allclose(run.model.scores(other), run.model.bias + phi[rows].sum(axis=1), rtol=1e-10, atol=1e-12)
 

@@ -10,17 +10,7 @@ from alrviz.models import joint as module
 from alrviz.models.joint import join, join_columns
 from alrviz.models.plan import Block
 from alrviz.stop import StopToken
-
-
-def naive(columns, tops):
-    """The same by a dictionary."""
-    numbers, shown, key = {}, [], []
-    for row, codes in enumerate(np.minimum(columns, np.array(tops)[:, None]).T.tolist()):
-        if tuple(codes) not in numbers:
-            numbers[tuple(codes)] = len(shown)
-            shown.append(row)
-        key.append(numbers[tuple(codes)])
-    return key, shown
+from tests.oracles.joint import naive_join
 
 
 @st.composite
@@ -40,7 +30,7 @@ def test_joint_values_are_numbered_as_they_first_occur(given_columns, dtype, slo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_SLOTS", slots)
         key, shown = join_columns(codes.astype(dtype), tops)
-    assert (key.tolist(), shown.tolist()) == naive(codes, tops)
+    assert (key.tolist(), shown.tolist()) == naive_join(codes, tops)
     assert (key.dtype, shown.dtype) == (np.int32, np.int64)
 
 
@@ -87,7 +77,7 @@ def test_each_block_has_its_keys(n_jobs):
     assert joined.keys.dtype == np.uint16
     assert joined.keys.shape == (3, 200)
     for key, shown, columns in zip(joined.keys, joined.shown, of, strict=True):
-        assert (key.tolist(), shown.tolist()) == naive(codes[columns], levels[columns])
+        assert (key.tolist(), shown.tolist()) == naive_join(codes[columns], levels[columns])
 
 
 @pytest.mark.parametrize("size", [65_535, 65_536, 65_537])

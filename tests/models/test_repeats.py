@@ -12,6 +12,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.models.repeats import SHARE, merge_repeats
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, kernel_codes, run_of, table
+from tests.oracles.joint import naive_merge
 
 
 def merged(encoded, stop=None):
@@ -31,9 +32,7 @@ def repeated(seed=0, rows=200, **more):
 def test_weights_of_equal_rows_are_summed(seed, dtype):
     encoded = repeated(seed, dtype=dtype)
     codes, y, weights = merged(encoded)
-    sums = {}
-    for row, k, weight in zip(encoded.codes.T.tolist(), encoded.y.tolist(), encoded.weights.tolist(), strict=True):
-        sums[*row, k] = sums.get((*row, k), 0.0) + weight
+    sums = naive_merge(encoded.codes, encoded.y, encoded.weights)
     assert [(*row, k) for row, k in zip(codes.T.tolist(), y.tolist(), strict=True)] == list(sums)
     np.testing.assert_allclose(weights, list(sums.values()), rtol=1e-14)
     assert codes.flags.c_contiguous

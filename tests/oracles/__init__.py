@@ -1,1 +1,1 @@
-"""Naive versions of every kernel, kept for ever."""
+"""Naive versions of what the kernels compute, kept for ever."""

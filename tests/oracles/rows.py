@@ -75,3 +75,18 @@ def naive_sums(keys, sizes, residual):
         for table, k in zip(out, row, strict=True):
             table[k] += r
     return out
+
+
+def naive_locate(codes, levels, order, seen):
+    """Row of the cell table (N, T) where only the cells `seen`, a list of (tuple, its levels), have one of their own.
+
+    Before them lie, for each tuple, a row for cells not seen, then for each tuple a row for levels that are none.
+    """
+    tuples = tuples_of(levels, order)
+    number = {cell: 2 * len(tuples) + s for s, cell in enumerate(seen)}
+    out = []
+    for row in np.asarray(codes).T.tolist():
+        absent = [any(row[j] >= levels[j] for j in t) for t in tuples]
+        cells = [(t, tuple(row[j] for j in t)) for t in tuples]
+        out.append([len(tuples) + k if absent[k] else number.get(cell, k) for k, cell in enumerate(cells)])
+    return out
