@@ -14,7 +14,17 @@ import numpy as np
 
 from alrviz.kernels import kernel
 
-_GOLDEN = np.uint64(11400714819323198485)  # 2^64 over the golden ratio, odd
+# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd. Here and in joint.py, whose compiled kernels would
+# not see an edit elsewhere.
+_GOLDEN = np.uint64(11400714819323198485)
+
+
+@kernel
+def _home(value, size):
+    """The slot of `size`, a power of two, where a value's chain begins: the top bits of its product with _GOLDEN, on
+    which all bits of the value have an influence.
+    """
+    return (np.uint64(value) * _GOLDEN >> np.uint64(32)) * np.uint64(size) >> np.uint64(32)
 
 
 @kernel
@@ -26,7 +36,7 @@ def fill_index(local, begin, where, mask, shift, slots, held):
                 slots[where[t] + local[s]] = s
             else:
                 m = np.uint64(mask[t])
-                h = (np.uint64(local[s]) * _GOLDEN >> np.uint64(20)) & m
+                h = _home(local[s], mask[t] + 1)
                 while slots[where[t] + np.int64(h)] >= 0:
                     h = (h + np.uint64(1)) & m
                 slots[where[t] + np.int64(h)] = s
@@ -46,7 +56,7 @@ def _row_of(codes, row, t, columns, strides, levels, where, mask, shift, slots, 
         s = slots[where[t] + local]
         return np.int64(2 * len(where) + s) if s >= 0 else np.int64(t)
     m = np.uint64(mask[t])
-    h = (np.uint64(local) * _GOLDEN >> np.uint64(20)) & m
+    h = _home(local, mask[t] + 1)
     while True:
         s = slots[where[t] + np.int64(h)]
         if s < 0:

@@ -14,8 +14,17 @@ import numpy as np
 
 from alrviz.kernels import kernel
 
-# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd.
+# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd. Here and in cells.py, whose compiled kernels would
+# not see an edit elsewhere.
 _GOLDEN = np.uint64(11400714819323198485)
+
+
+@kernel
+def _home(value, size):
+    """The slot of `size`, a power of two, where a value's chain begins: the top bits of its product with _GOLDEN, on
+    which all bits of the value have an influence.
+    """
+    return (np.uint64(value) * _GOLDEN >> np.uint64(32)) * np.uint64(size) >> np.uint64(32)
 
 
 @kernel
@@ -50,7 +59,7 @@ def join_hashed(key, code, top, held, slot, seen):
     mask = np.uint64(len(slot) - 1)
     for r in range(len(key)):
         v = np.int64(key[r]) * width + min(np.int64(code[r]), last)
-        h = (np.uint64(v) * _GOLDEN >> np.uint64(20)) & mask
+        h = _home(v, len(slot))
         while slot[h] >= 0 and held[h] != v:
             h = (h + np.uint64(1)) & mask
         if slot[h] < 0:
