@@ -14,7 +14,10 @@ scores.py, whose CHUNK is the distance of the parts here too.
 import numpy as np
 
 from alrviz.kernels import kernel
-from alrviz.kernels.scores import CHUNK, FLUSH
+
+# As in scores.py, but here: compiled kernels would not see an edit there.
+CHUNK = 512
+FLUSH = 1e-30
 
 
 @kernel
@@ -27,7 +30,7 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
             for k in range(n_classes):
                 apart = dz[i, k] - dz[i, own]
                 h = 1.0 + (z[i, k] - z[i, own]) + t * apart
-                if h > 0.0 and k != own:
+                if not h <= 0.0 and k != own:  # NaN is a loss: scores beyond all numbers must not look well fitted
                     loss += 0.5 * w * h * h
                     slope += w * h * apart
                     curvature += w * apart * apart
@@ -51,14 +54,14 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
             pulled = 0.0
             for k in range(n_classes):
                 apart = moved[i, k] - moved[i, own]
-                h = max(0.0, 1.0 + apart)
-                if k == own:
+                h = 1.0 + apart
+                if h <= 0.0 or k == own:
                     h = 0.0
-                else:
-                    ahead |= apart > 0.0 or (apart == 0.0 and k < own)
-                    level |= apart >= 0.0
+                if k != own:
+                    ahead |= not (apart < 0.0 or (apart == 0.0 and k > own))
+                    level |= not apart < 0.0
                 loss += w * h * h
-                pull = 2.0 * w * h if 2.0 * h > FLUSH else 0.0
+                pull = 0.0 if 2.0 * h <= FLUSH else 2.0 * w * h
                 pulled += pull
                 if write:
                     residual[i, k] = pull
@@ -84,7 +87,7 @@ def curve(z, dz, y, weights, n_classes, begin, end):
         own, w = y[i], 2.0 * weights[i]
         base, pulled = dz[i, own], 0.0
         for k in range(n_classes):
-            near = k != own and 1.0 + (z[i, k] - z[i, own]) > 0.0
+            near = k != own and not 1.0 + (z[i, k] - z[i, own]) <= 0.0
             pull = w * (dz[i, k] - base) if near else 0.0
             pulled += pull
             dz[i, k] = pull
@@ -98,7 +101,7 @@ def diagonal(z, out, y, weights, n_classes, begin, end):
         own, total = y[i], 0.0
         out[i] = 0.0
         for k in range(n_classes):
-            if k != own and 1.0 + (z[i, k] - z[i, own]) > 0.0:
+            if k != own and not 1.0 + (z[i, k] - z[i, own]) <= 0.0:
                 out[i, k] = 2.0 * weights[i]
                 total += out[i, k]
         out[i, own] = total

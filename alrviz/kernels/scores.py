@@ -105,7 +105,8 @@ def _log(x):
     rest = _fma(w, odd, z * even)
     half = 0.5 * f * f
     power = _from_bits(k | _TWO52_BITS) - _TWO52
-    return _fma(power, _LN2_HIGH, f - (half - (s * (half + rest) + power * _LN2_LOW)))
+    found = _fma(power, _LN2_HIGH, f - (half - (s * (half + rest) + power * _LN2_LOW)))
+    return found + (x - x)  # the bits of NaN would pass for a number's
 
 
 @kernel
@@ -120,7 +121,7 @@ def _softmax(s, m, top, total):
     for k in range(s.shape[0]):
         for r in range(m):
             x = s[k, r] - top[r]
-            e = _exp(x if x > FLOOR else FLOOR)
+            e = _exp(FLOOR if x < FLOOR else x)  # NaN stays NaN
             s[k, r] = e
             total[r] += e
 
@@ -223,7 +224,7 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
         for k in range(n_classes):
             for r in range(m):
                 p = s[k, r] * total[r] - (1.0 if own_class[r] == k else 0.0)
-                p = p if np.abs(p) > FLUSH else 0.0
+                p = 0.0 if np.abs(p) <= FLUSH else p
                 s[k, r] = weights[start + r] * p
                 square[r] += s[k, r] * p
         if write:

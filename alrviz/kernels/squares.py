@@ -17,7 +17,10 @@ from math import exp, log
 import numpy as np
 
 from alrviz.kernels import kernel
-from alrviz.kernels.scores import CHUNK, FLUSH
+
+# As in scores.py, but here: compiled kernels would not see an edit there.
+CHUNK = 512
+FLUSH = 1e-30
 
 
 @kernel
@@ -93,7 +96,7 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
                 residual[i, n_classes:] = 0.0
                 for k in range(n_classes):
                     pull = 2.0 / n_classes * p[k] * ((p[k] - (k == own)) - mean)
-                    residual[i, k] = w * pull if abs(pull) > FLUSH else 0.0
+                    residual[i, k] = 0.0 if abs(pull) <= FLUSH else w * pull
         part = start // CHUNK
         parts[part, 0], parts[part, 1] = squares / n_classes, nll
         parts[part, 2], parts[part, 3], parts[part, 4] = wrong, tied, squares

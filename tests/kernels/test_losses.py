@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from alrviz.kernels import hinge, scores, squares
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import CHUNK, Rows
 from tests.oracles.losses import naive_loss, naive_matrix, naive_residual
@@ -93,3 +94,21 @@ def test_large_scores_give_no_nan(loss):
         assert np.isfinite(sums.value)
         assert np.isfinite(residual).all()
         assert np.isfinite(rows.diagonal(z, loss=loss)).all()
+
+
+@LOSS
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+@pytest.mark.parametrize("lane", [0, 1, 2])
+def test_scores_beyond_all_numbers_do_not_look_well_fitted(loss, lane, odd):
+    rows, z, dz = make(CHUNK + 3, 3)
+    rows.y[:], rows.weights[:] = 1, 1.0
+    z[7, :3] = odd if np.isinf(odd) else 0.0
+    z[7, lane] = odd
+    for value in (rows.trial(z, dz, 0.0, loss=loss)[0], settle(rows, z, dz, 0.0, loss)[0].value):
+        assert np.isnan(value)
+    assert np.isnan(settle(rows, z, dz, 0.0, loss)[2][7, :3]).any()
+
+
+def test_every_loss_has_the_constants_of_scores():
+    for of in (hinge, squares):
+        assert (of.CHUNK, of.FLUSH) == (scores.CHUNK, scores.FLUSH)
