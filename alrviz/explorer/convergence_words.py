@@ -16,28 +16,29 @@ if TYPE_CHECKING:
 FEW = 4  # racers whose whole price has room
 
 ABOUT = r"""
-Several solvers look for the weights of a classifier at once. One iteration of one racer is one [[pass]] over the
-training rows; the racers take turns, and a racer's clock runs during its own steps only.
+Several solvers look for the weights of a classifier at once. One iteration of one racer is mostly one [[pass]] over the
+training rows (tron needs several, the adaptive scale one and a half); the racers take turns, and a racer's clock runs
+during its own steps only.
 
 $$s_k(x) = b_k + \sum_t \phi_{t(x),k}$$
 
 is the score of class $k$: one number [[phi]] for each [[cell]] that the row falls into, one cell for each [[tuple]] of
-[[order|n]] columns; $p(k \mid x) = \softmax(s(x))_k$. All racers minimise
+[[order|n]] columns; $p(k \mid x) = \softmax(s(x))_k$. A racer minimises
 
 $$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| \phi - \phi_0 \|^2$$
 
-the [[NLL]] plus a pull of strength [[alpha]] toward a [[center]] $\phi_0$. They differ in what they move: [[LR|lr]]
+the [[NLL]] plus a pull of strength [[alpha]] toward a [[center]] $\phi_0$; its settings may take squared error or
+the squared hinge instead of NLL, and let the pull act on $w$. Racers differ in what they move: [[LR|lr]]
 moves $\phi = w$, [[ALR|alr]] moves $\phi = w \cdot \log \theta$ with [[theta]] counted beforehand, [[diagonal]] moves
 $\phi = w \cdot h^{-1/2}$ with $h = N_{\text{cell}} \pi_k (1 - \pi_k)$, adaptive the same with $h$ taken anew at every
-step, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Same functions, same best fit,
-other paths.
+step, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Where each cell and class has a
+weight of its own, free of bounds, and the pull, if any, acts on [[phi]]: same functions, same best fit, other paths.
 
 *Full lines* are training rows, *dashed* ones [[held-out]] rows, both per row in [[nats]]. Grey lines are the class
 shares (what one knows without looking at a row) and [[AnJE]]. The *gap* shows how far F is above the lowest value any
 racer has reached, on a log scale: a straight line gains the same factor with every iteration. *Milestones* are the
-first iterations within 1 % and 0.1 % of that value. Where the rows are [[separable]], and often without a pull, no
-best model exists: the
-lines fall for ever, and the race only tells how fast."""
+first iterations within 1 % and 0.1 % of that value. Where the rows are [[separable]], and often elsewhere,
+log loss without a pull has no best model: the lines fall for ever, and the race only tells how fast."""
 
 WHY = """
 A family is a scale between its weights and [[phi]]; a solver walks as if phi were measured with that scale. The best

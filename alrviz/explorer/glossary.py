@@ -26,8 +26,8 @@ TERMS = {
     "phi": "The table of numbers that is added up for a row: one number per cell and class.",
     "plug-in": "An estimate made by putting observed shares in place of probabilities.",
     "prequential": "Test, then train: each row is predicted before it is learned from.",
-    "separable": "The training rows can be told apart perfectly; without a pull no best model exists and weights grow "
-    "without end.",
+    "separable": "The training rows can be told apart perfectly; log loss without a pull then has no best model, and "
+    "weights grow without end.",
     "start": "Where the optimiser begins: at zero, at one, or at AnJE.",
     "theta": "Share of a class's training rows that fall into a cell, smoothed.",
     "tuple": "A set of n columns, looked at together.",
