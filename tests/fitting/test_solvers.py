@@ -1,5 +1,6 @@
 """Solvers that search along lines, against SciPy's: they descend, states are values, scores are refreshed."""
 
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from alrviz.fitting.solvers import (
     line_search,
     make_solver,
 )
+from alrviz.fitting.solvers import state as state_module
 from alrviz.fitting.solvers.line_search import two_loop
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import prepared_objective, separable, states, table
@@ -148,7 +150,7 @@ def test_a_start_at_the_optimum_stalls_and_says_so(solver):
     start, state = islice(states(solver, objective, w0), 2)
     assert not start.stalled
     assert state.stalled
-    assert (state.index, state.step_size, state.passes) == (1, 0.0, 1.0)
+    assert (state.index, state.step_size, state.passes) == (1, 0.0, 1.5)  # half a pass found that nothing falls
     assert state.point is start.point
 
 
@@ -160,6 +162,20 @@ def test_a_direction_that_fails_is_tried_again_as_steepest_descent(monkeypatch):
     assert not new.stalled
     assert new.point.objective < state.point.objective
     assert len(new.carry) == 1  # the memory that misled is forgotten
+    assert new.passes == state.passes + 0.5 + 1.0  # what it took is not
+
+
+def test_a_search_that_finds_nothing_is_charged(monkeypatch):
+    objective, w0 = make()
+    state = next(states(LBFGS(), objective, w0))
+    monkeypatch.setattr(state_module, "exact_step", lambda *_: (0.0, 7))
+    for solver in ALL:
+        spent = solver.advance(objective, replace(state, carry=() if isinstance(solver, LBFGS) else None))
+        assert spent.stalled
+        assert (spent.evaluations, spent.passes) == (8, 1.5)
+    new, falls = state_module.along(objective, state, -state.point.gradient, None)
+    assert not falls
+    assert new.point is state.point
 
 
 def test_separable_data_never_end_in_nan():

@@ -34,7 +34,8 @@ class GradientDescent(Solver):
     def advance(self, objective: LinearObjective, state: State) -> State:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
-        return along(objective, state, -_times(metric, state.point.gradient), None, RELAXED) or stalled(state)
+        new, falls = along(objective, state, -_times(metric, state.point.gradient), None, RELAXED)
+        return new if falls else stalled(new)
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,17 @@ class ConjugateGradients(Solver):
         """Return the state one iteration later."""
         gradient = state.point.gradient
         direction = -gradient
-        new = None
+        new, falls = state, False
         if state.carry is not None:
             before, gradient_before = state.carry
             beta = (dot(gradient, gradient) - dot(gradient, gradient_before)) / dot(gradient_before, gradient_before)
             if beta > 0.0:
                 direction = beta * before - gradient
-                new = along(objective, state, direction, None)
-                direction = direction if new is not None else -gradient
-        if new is None:
-            new = along(objective, state, direction, None)
-        return replace(new, carry=(direction, gradient)) if new is not None else stalled(state)
+                new, falls = along(objective, state, direction, None)
+                direction = direction if falls else -gradient
+        if not falls:
+            new, falls = along(objective, new, direction, None)
+        return replace(new, carry=(direction, gradient)) if falls else stalled(new)
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,14 @@ class LBFGS(Solver):
         """Return the state one iteration later."""
         gradient = state.point.gradient
         state, metric = _with_metric(objective, state)
-        new = None
+        new, falls = state, False
         if state.carry:
-            new = along(objective, state, -two_loop(gradient, state.carry, metric, objective.rows.n_jobs), 1.0)
-        pairs = state.carry if new is not None else ()
-        if new is None:
-            new = along(objective, state, -_times(metric, gradient), None)
-        if new is None:
-            return stalled(state)
+            new, falls = along(objective, state, -two_loop(gradient, state.carry, metric, objective.rows.n_jobs), 1.0)
+        pairs = state.carry if falls else ()
+        if not falls:
+            new, falls = along(objective, new, -_times(metric, gradient), None)
+        if not falls:
+            return stalled(new)
         s, y = new.point.w - state.point.w, new.point.gradient - gradient
         product = dot(s, y)
         if product > 1e-14 * dot(y, y) ** 0.5 * dot(s, s) ** 0.5:  # rounding alone can make it 0 or negative

@@ -73,21 +73,22 @@ def start(objective: LinearObjective, w0: Floats) -> State:
 
 def along(
     objective: LinearObjective, state: State, direction: Floats, guess: float | None, share: float = 1.0
-) -> State | None:
-    """Return the state after the search along `direction`, carrying nothing; None if F does not fall.
+) -> tuple[State, bool]:
+    """Return the state after the search along `direction`, carrying nothing, and whether F falls.
 
+    If it does not, the state is the one given, charged with what the search took.
     `share` of the step that is found is gone; all of it where F is not convex and may be higher on the way.
     """
     line = objective.along(state.point, direction)
     t, trials = exact_step(line, guess, objective.loss.convex) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
-        return None
+        return replace(state, evaluations=state.evaluations + trials, passes=state.passes + 0.5), False
     t *= share if objective.loss.convex else 1.0
     point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
     index = state.index + 1
     if index % REFRESH == 0:
         point, evaluations, passes = objective.fresh(point), evaluations + 1, passes + 1.0
-    return State(index, point, evaluations, passes, t)
+    return State(index, point, evaluations, passes, t), True
 
 
 def stalled(state: State) -> State:

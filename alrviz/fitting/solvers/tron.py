@@ -49,9 +49,9 @@ class Tron(Solver):
         eta = min(LOOSE, 10.0 * LOOSE * math.sqrt(size / (first or 1.0)))
         step, products = newton_step(objective, point, metric, radius, eta)
         spent = replace(state, passes=state.passes + 0.5 + products)
-        new = along(objective, spent, step, 1.0)
-        if new is None:
-            return stalled(spent)
+        new, falls = along(objective, spent, step, 1.0)
+        if not falls:
+            return stalled(new)
         length, t = math.sqrt(dot(metric, step * step)), new.step_size
         reach = min(GROWTH, 2.0 * t) * length
         return replace(new, carry=(max(radius, reach) if t >= 0.5 else reach, first))
