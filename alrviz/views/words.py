@@ -39,9 +39,7 @@ def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) 
     marks = _marks(watched)
     heads = [(name, _HINTS[name]) for name in (["NLL", "held-out"] if held else ["NLL"])]
     if marks:
-        short = ["≤ 0.01", "≤ 10⁻⁴"] if watched.to_zero else ["1 %", "0.1 %"]
-        hints = [f"{unit} until {word}" for word in next(iter(marks.values())).words]
-        heads += list(zip(short, hints, strict=True))
+        heads += _mark_heads(marks, unit)
     rows = []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         cells = [number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0))]
@@ -53,9 +51,7 @@ def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) 
         shown = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f"<tr><td>{_racer(racer.name, colour)}{_search(racer)}</td>{shown}</tr>")
     head = "".join(f"<th><abbr title='{safe(hint)}'>{name}</abbr></th>" for name, hint in heads)
-    until = f"<p class='quiet'>1 %, 0.1 %: {unit} until that near the best{_whose(watched)}</p>" if marks else ""
-    if marks and watched.to_zero:
-        until = f"<p class='quiet'>≤: {unit} until NLL per row is that low</p>"
+    until = _until(watched, marks, unit) if marks else ""
     title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
     return f"{title}<table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{until}"
 
@@ -67,8 +63,25 @@ def _search(racer: Racer) -> str:
     return f" <span class='quiet'>step length: {racer.tried} trial fit{'s' if racer.tried > 1 else ''}</span>"
 
 
-def _whose(watched: Watched) -> str:
-    return "" if watched.same_objective else " of its own objective"
+def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
+    """Titles of the two columns of milestones, and what each means; racers of two objectives may have both kinds."""
+    groups = {mark.to_zero: mark for mark in marks.values()}
+    short = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
+    return [
+        (
+            " or ".join(short[to_zero][goal] for to_zero in sorted(groups)),
+            f"{unit} until {' or '.join(groups[to_zero].words[goal] for to_zero in sorted(groups))}",
+        )
+        for goal in (0, 1)
+    ]
+
+
+def _until(watched: Watched, marks: dict[str, Milestones], unit: str) -> str:
+    kinds = {mark.to_zero for mark in marks.values()}
+    of = "" if watched.same_objective else " of its own objective"
+    near = [f"1 %, 0.1 %: {unit} until that near the best{of}"] if False in kinds else []
+    low = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
+    return f"<p class='quiet'>{'; '.join(near + low)}</p>"
 
 
 def _marks(watched: Watched) -> dict[str, Milestones]:

@@ -95,6 +95,24 @@ def test_rows_that_all_lead_send_a_free_racer_to_zero_but_not_a_bounded_one():
         assert watched.racers[0].lane().bounded == (bounds is not None)
 
 
+def test_racers_of_two_objectives_have_the_milestones_of_their_own():
+    """One order can rank every row right and falls to 0, another cannot."""
+    race = ByHand(Recipe("lr", alpha=0, order=1), Recipe("lr", alpha=0, order=2))
+    race.take(3)
+    alike = values_html(watched_at(race, 2))
+    assert ">1 %</abbr>" in alike
+    assert "≤" not in alike
+    race.runs[1].trace.append(a_step(3, 0.001, lead=1.0))
+    both = values_html(watched_at(race, 3))
+    assert ">1 % or ≤ 0.01</abbr>" in both
+    assert "within 1 % of the best NLL or NLL per row ≤ 0.01" in both
+    assert "near the best of its own objective; ≤: iterations until F per row is that low" in both
+    del race.runs[0]
+    alone = values_html(watched_at(race, 3))
+    assert ">≤ 0.01</abbr>" in alone
+    assert "1 %" not in alone
+
+
 def test_the_slider_ends_at_the_last_iteration(race):
     player = Player()
     player.take_up(race)
