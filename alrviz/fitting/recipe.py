@@ -76,6 +76,9 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
         "unseen": "m-estimate",
         "solver": "lbfgsb",
         "objective": "nll",
+        "bounds": None,
+        "class_weight": None,
+        "share": "cell-class",
         "memory": 5,
         "tol": 1e7 * 2.0**-52,
         "max_iter": 10_000,
@@ -136,7 +139,8 @@ class Recipe:
         discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level).
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
-        seed: Seed of that split, and of whatever the fit itself draws (start="random").
+        seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
+            solvers sgd and adagrad.
         params: The family's parameters, by the estimators' names; what is left out takes its default.
 
     Raises:
@@ -188,13 +192,15 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """One line: what is fitted, from where, with which penalty and solver."""
+        """One line: what is fitted, from where, with which loss, penalty, bounds and solver."""
         p = self.params
         if self.family == "anje":
             return f"{self.label} n={p['order']}"
         alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} on {p['penalty']} to {p['center']}"
         shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
-        return f"{self.label} n={p['order']} from {p['start']}{alpha}{shared}, {self.solver}"
+        loss = "" if p["objective"] == "nll" else f", {p['objective']}"
+        bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
+        return f"{self.label} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {self.solver}"
 
     @property
     def draws(self) -> bool:
@@ -258,8 +264,9 @@ class Recipe:
 def paper_mode(recipe: Recipe) -> Recipe:
     """Return `recipe` as the papers would have fitted it, family, order, scale and encoding as they are.
 
-    From zero, no penalty, unseen cells by the m-estimate, SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33
-    and 10,000 iterations. The papers plot NLL - N log C where NLL stands here.
+    From zero, a weight for each cell and class, no penalty and no bounds, classes as they weigh, unseen cells by the
+    m-estimate, SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33 and 10,000 iterations. The papers plot
+    NLL - N log C where NLL stands here.
 
     Raises:
         RecipeError: where that solver cannot fit the recipe (scale="diagonal-adaptive").

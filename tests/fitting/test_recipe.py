@@ -125,6 +125,8 @@ def test_labels_and_names():
     assert Recipe("anje", order=3).name == "anje n=3"
     assert Recipe("alr", order=3, alpha=0, start="one", solver="gd").name == "alr n=3 from one, gd"
     assert Recipe("lr", alpha=0.5).name == "lr n=2 from zero, alpha 0.5 on phi to 0, lbfgs"
+    assert Recipe("alr", alpha=0, objective="mse", solver="tron").name == "alr n=2 from zero, mse, tron"
+    assert Recipe("alr", alpha=0, bounds=(0, 1)).name == "alr n=2 from zero, w between 0 and 1, lbfgsb"
     assert Recipe("alr", alpha=0, share="tuple").name == "alr n=2 from zero, share tuple, lbfgs"
     assert (Recipe("lr").solver, Recipe("lr", solver="gd").solver, Recipe("anje").solver) == ("lbfgs", "gd", "none")
 
@@ -133,11 +135,11 @@ def test_labels_and_names():
 def test_paper_mode_is_what_the_papers_ran(family):
     recipe = Recipe(family, order=3, alpha=2, start="anje", share="tuple", discretize="quantile", seed=4) if (
         family == "alr"
-    ) else Recipe(family, order=3, scale="diagonal", objective="mse", holdout=0.5)  # fmt: skip
+    ) else Recipe(family, order=3, scale="diagonal", objective="mse", class_weight="balanced", holdout=0.5)  # fmt: skip
     paper = paper_mode(recipe)
     expected = {
         "start": "zero", "alpha": 0, "unseen": "m-estimate", "solver": "lbfgsb", "memory": 5, "max_iter": 10_000,
-        "objective": "nll", "tol": 1e7 * np.finfo(float).eps,
+        "objective": "nll", "tol": 1e7 * np.finfo(float).eps, "share": "cell-class", "class_weight": None,
     }  # fmt: skip
     for name, value in recipe.params.items():
         assert paper.params[name] == expected.get(name, value), name
@@ -145,8 +147,11 @@ def test_paper_mode_is_what_the_papers_ran(family):
     assert paper.paper
     assert paper_mode(paper) == paper
     assert Recipe.from_json(paper.to_json()).paper
-    for name, value in {"alpha": 1, "memory": 6, "solver": "lbfgs", "unseen": "neutral", "tol": 1e-9}.items():
+    for name, value in {"alpha": 1, "memory": 6, "solver": "lbfgs", "unseen": "neutral", "tol": 1e-9,
+                        "bounds": (0, 1), "class_weight": "balanced"}.items():  # fmt: skip
         assert not paper.replace(**{name: value}).paper
+    assert not paper_mode(Recipe("alr")).replace(share="cell").paper
+    assert paper_mode(Recipe("alr", bounds=(0, 1))) == paper_mode(Recipe("alr"))
 
 
 def test_paper_mode_where_nothing_is_fitted_and_where_it_cannot_be():
