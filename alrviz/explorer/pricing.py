@@ -86,13 +86,16 @@ def priced(dataset: "Dataset", recipes: tuple[Recipe, ...], stop: StopToken) -> 
     """Price every racer on its own encoding, and compile what the race will need."""
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
-    from alrviz.fitting.warm import warm_for
+    from alrviz.fitting.warm import warm_covers, warm_fit
 
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         prepared = prepare(dataset, recipe, stop=stop)
+        warm_covers(prepared.wide)
         price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
         found.append((name, price))
         stop.check()
-        warm_for(prepared.encoded.n_classes)
+        if not price.refused:
+            wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
+            warm_fit(recipe, prepared.encoded.n_classes, wide)
     return found

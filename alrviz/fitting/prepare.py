@@ -95,6 +95,11 @@ class Prepared:
         other.n_jobs = jobs
         return other
 
+    @property
+    def wide(self) -> bool:
+        """Whether codes are of 32 bits: some column has more than 65,535 levels."""
+        return any(of is not None and of.codes.dtype.itemsize > 2 for of in (self.encoded, self.holdout))
+
     def kept(self, stop: StopToken = NEVER) -> tuple[int, int]:
         """Return how many training and held-out rows there are once repeats are merged."""
         with _turn(self._lock, stop):
@@ -134,10 +139,9 @@ class Prepared:
         """Codes and rows of the training set and, if there is one, the held-out set, repeats merged."""
         if not self._merged:
             sets = [self.encoded] if self.holdout is None else [self.encoded, self.holdout]
-            wide = any(part.codes.dtype.itemsize > 2 for part in sets)
             found: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
             for part in sets:
-                codes: NDArray[np.unsignedinteger] = part.codes.astype(np.uint32 if wide else np.uint16)
+                codes: NDArray[np.unsignedinteger] = part.codes.astype(np.uint32 if self.wide else np.uint16)
                 y, weights = part.y, part.weights
                 if self._merge:
                     codes, y, weights = merge_repeats(codes, y, weights, part.levels, part.n_classes, stop)

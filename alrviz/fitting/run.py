@@ -19,7 +19,6 @@ from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit, assemble, class_weighted
 from alrviz.fitting.facts import Facts
 from alrviz.fitting.judge import Judge
-from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -27,12 +26,10 @@ from alrviz.fitting.snapshots import Snapshots
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.trace import Trace
-from alrviz.fitting.warm import warm_covers, warm_for
+from alrviz.fitting.warm import warm_covers, warm_fit
 from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
-from alrviz.passes.losses import LOSSES
-from alrviz.passes.warm import warm_single
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
@@ -245,9 +242,7 @@ class Run(Facts, Driven):
         require_learnable(prepared.encoded)
         order = recipe.params["order"]
         self.activity = "compiling"
-        loss = LOSSES[recipe.params.get("objective", "nll")]
-        self.compile_seconds = warm_for(prepared.encoded.n_classes, loss=loss)
-        self.compile_seconds += warm_covers(prepared.encoded.codes.dtype.itemsize > 2)
+        self.compile_seconds = warm_covers(prepared.wide)
         stop.check()
         self.activity = "pricing"
         self.price = price_of(
@@ -261,9 +256,9 @@ class Run(Facts, Driven):
         require_memory(self.price)
         self.activity = "counting cells"
         covered = prepared.covered(order, stop)
-        self.compile_seconds += warm_for(prepared.encoded.n_classes, covered.rows.wide, loss)
-        if recipe.solver in STOCHASTIC:
-            self.compile_seconds += warm_single(covered.rows.wide)
+        self.activity = "compiling"
+        self.compile_seconds += warm_fit(recipe, prepared.encoded.n_classes, covered.rows.wide)
+        self.activity = "counting cells"
         self._tables = prepared.tables(order, recipe.params["smoothing"], stop)
         classes = prepared.encoded.classes
         weighted = class_weighted(covered.rows, recipe.params.get("class_weight"), classes)

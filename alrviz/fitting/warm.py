@@ -1,4 +1,5 @@
-"""Everything a fit calls made ready: the kernels of covers and predictions beside those of the passes.
+"""Everything a fit calls made ready: the kernels of covers and predictions, by the width of codes, and those of passes,
+by the width of keys; a column of more than 65,535 levels makes the one wide, a block of more joint values the other.
 
 Numba keeps what it compiled on disk: this takes seconds once on a machine, milliseconds ever after.
 """
@@ -9,11 +10,13 @@ import time
 import numpy as np
 
 from alrviz.data.mdl import mdl_cuts
+from alrviz.fitting.matrix import STOCHASTIC
+from alrviz.fitting.recipe import Recipe
 from alrviz.models.cover import cover_rows
 from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
 from alrviz.models.space import CellSpace
-from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.losses import LOSSES
 from alrviz.passes.room import LANES
 from alrviz.passes.warm import warm_passes, warm_single
 
@@ -21,9 +24,10 @@ _lock = threading.Lock()
 _covers: set[bool] = set()
 
 
-def warm_for(n_classes: int, wide: bool = False, loss: Loss = NLL) -> float:
-    """Make ready what fits of `n_classes` need, of wide codes or not; return the seconds it took (0.0 if it was)."""
-    return warm_covers(wide) + warm_passes(n_classes, wide, loss)
+def warm_fit(recipe: Recipe, n_classes: int, wide: bool) -> float:
+    """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
+    seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")])
+    return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
 
 
 def warm(wide: bool = True) -> tuple[int, float]:
@@ -34,14 +38,15 @@ def warm(wide: bool = True) -> tuple[int, float]:
     start = time.perf_counter()
     variants = [(lanes, wider) for wider in ((False, True) if wide else (False,)) for lanes in LANES]
     for lanes, wider in variants:
-        warm_for(lanes, wider)
+        warm_covers(wider)
+        warm_passes(lanes, wider)
         warm_single(wider)
     mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)  # numeric columns are cut before any pass
     return len(variants), time.perf_counter() - start
 
 
 def warm_covers(wide: bool = False) -> float:
-    """Make ready what plans covers, carries them out and scores new rows; return the seconds it took."""
+    """Make ready what plans covers, carries them out and scores new rows, of wide codes or not; return the seconds."""
     with _lock:  # numba compiles under a lock of its own: a second thread would only wait
         if wide in _covers:
             return 0.0

@@ -13,11 +13,12 @@ from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.fitting.warm import warm_for
+from alrviz.fitting.warm import warm_covers
 from alrviz.models.plan import singles
 from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
 from alrviz.passes import threads
 from alrviz.passes.memory import free_memory
+from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, table
 
@@ -73,7 +74,7 @@ def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
 @pytest.mark.parametrize(("columns", "order", "max_memory"), [(400, 5, None), (60, 10, None), (100, 3, 2**20)])
 def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns, order, max_memory):
     encoded, recipe = table(20, [3] * columns, 2), Recipe("lr", order=order)
-    warm_for(2)
+    warm_covers(), warm_passes(2)
     assert count_cells(encoded.levels, order) < MOST_CELLS
     tracemalloc.start()
     try:
@@ -152,7 +153,7 @@ def test_seconds_are_told_when_asked_for():
 
 def measured(encoded, holdout, recipe):
     """Peak bytes of preparing and fitting, the encoded table left out."""
-    warm_for(encoded.n_classes)
+    warm_covers(), warm_passes(encoded.n_classes)
     gc.collect()
     tracemalloc.start()
     try:

@@ -162,7 +162,7 @@ def test_stop_while_pricing(monkeypatch):
 
 def test_a_compilation_is_abandoned_not_waited_for(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(run_module, "warm_for", lambda n_classes, loss: gate() or 0.0)
+    monkeypatch.setattr(run_module, "warm_covers", lambda wide: gate() or 0.0)
     run = endless()
     stopped_at(run, gate, "compiling", deaf=True)
     assert run.tables is None  # nothing was counted after it

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from alrviz.fitting import run as run_module
+from alrviz.fitting import warm as warm_module
 from alrviz.fitting.warm import warm
 from alrviz.kernels import cells, joint, plan, rows, scores
 from alrviz.models import joint as joint_module
@@ -60,3 +62,20 @@ def test_what_may_only_be_read_is_not_compiled_for(ready):
     model.scores(encoded.codes)
     drain(run_of(encoded, order=2, max_iter=2))
     assert signatures() == ready
+
+
+def test_codes_and_keys_are_made_ready_by_the_width_of_each(monkeypatch):
+    """Wide codes of few joint values, and the other way round: before the first stage that needs them."""
+    asked = []
+    monkeypatch.setattr(run_module, "warm_covers", lambda wide: asked.append(("codes", wide)) or 1.0)
+    monkeypatch.setattr(warm_module, "warm_passes", lambda n, wide, loss: asked.append((loss.name, wide)) or 2.0)
+    monkeypatch.setattr(warm_module, "warm_single", lambda wide: asked.append(("single", wide)) or 4.0)
+    wide_codes = drain(run_of(table(60, (3, 2), dtype=np.uint32), order=1, max_iter=1, objective="hinge"))
+    assert asked == [("codes", True), ("hinge", False)]
+    assert wide_codes.compile_seconds == 3.0
+    asked.clear()
+    many = table(70_000, (300, 300), 3, dtype=np.uint16)
+    many.codes[:] = np.divmod(np.arange(70_000), 300)
+    wide_keys = drain(run_of(many, order=2, max_iter=0, solver="sgd"))
+    assert asked == [("codes", False), ("nll", True), ("single", True)]
+    assert wide_keys.compile_seconds == 7.0
