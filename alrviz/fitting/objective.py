@@ -19,7 +19,7 @@ from alrviz.errors import RecipeError
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import LEAST_CURVATURE, Parameterisation, curvature_at_shares
+from alrviz.models.parameterisation import Parameterisation
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.room import Floats, empty, zeros
 from alrviz.passes.rows import Rows, Sums
@@ -125,7 +125,7 @@ class LinearObjective:
         if of.family != "adaptive":
             return None
         curvature = self.curvature(point)
-        np.maximum(curvature, LEAST_CURVATURE * curvature_at_shares(of.tables), out=curvature)
+        np.maximum(curvature, of.least_curvature, out=curvature)
         curvature += 2.0 * self.alpha
         return np.reciprocal(curvature, out=curvature)
 

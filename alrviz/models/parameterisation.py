@@ -66,6 +66,11 @@ class Parameterisation:
             return self.scale
         return np.sqrt(self._by_owner(self.scale**2))
 
+    @cached_property
+    def least_curvature(self) -> Floats:
+        """(S + 1, C) that the curvature of "adaptive" never falls below."""
+        return LEAST_CURVATURE * curvature_at_shares(self.tables)
+
     def phi(self, w: NDArray[np.floating]) -> Floats:
         """Return phi (S + 1, C) of the free weights, or the change of phi that a change of them makes."""
         return self.scale * (w if self.owner is None else w[:, 0][self.owner])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from alrviz.models.parameterisation import parameterise
+from alrviz.models.parameterisation import curvature_at_shares, parameterise
 from alrviz.models.tables import Tables
 
 FAMILIES = ("lr", "diagonal", "alr")
@@ -22,8 +22,7 @@ def scale_points(
 
     alpha_on_phi: strength of a penalty on phi, which adds 2 alpha to the curvature. most: numbers a family at most.
     """
-    pi = np.exp(tables.log_pi)
-    curvature = np.outer(tables.counts.sum(axis=1), pi * (1.0 - pi)) + 2.0 * alpha_on_phi
+    curvature = curvature_at_shares(tables)[:-1] + 2.0 * alpha_on_phi
     cells = np.arange(len(curvature))
     most_cells = max(1, most // curvature.shape[1])
     if len(cells) > most_cells:

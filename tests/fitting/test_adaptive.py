@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from alrviz.fitting.solvers import LBFGS, REFRESH, GradientDescent
 from alrviz.fitting.solvers.line_search import two_loop
+from alrviz.models import parameterisation
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import drain, prepared_objective, run_of, states, table
 from tests.oracles.rows import naive_scatter
@@ -36,6 +37,13 @@ def test_the_metric_is_that_of_the_formula(alpha, size):
     least = 1e-3 * counts[:, None] * pi * (1 - pi)
     np.testing.assert_allclose(metric, 1 / (np.maximum(sums, least) + 2 * alpha), rtol=1e-9)
     assert (least > sums).any() == (size == 30.0)  # both sides of the floor have been seen
+
+
+def test_what_a_metric_never_falls_below_is_worked_out_once(monkeypatch):
+    asked, worked_out = [], parameterisation.curvature_at_shares
+    monkeypatch.setattr(parameterisation, "curvature_at_shares", lambda of: asked.append(of) or worked_out(of))
+    run = drain(run_of(table(), "lr", scale="diagonal-adaptive", max_iter=4, tol=0.0))
+    assert (len(run.trace), len(asked)) == (5, 1)
 
 
 def test_only_adaptive_has_a_metric():
