@@ -25,7 +25,8 @@ def merge_repeats(
     """
     n = len(y)
     tops = np.append(levels, n_classes - 1)
-    key, shown = join_columns([*codes, y.astype(codes.dtype)], tops, int((1 - SHARE) * n), stop)
+    labels = y.astype(codes.dtype if n_classes <= 2**16 else np.uint32)
+    key, shown = join_columns([*codes, labels], tops, int((1 - SHARE) * n), stop)
     if len(shown) >= (1 - SHARE) * n:
         return codes, y, weights
     merged = np.bincount(key, weights, minlength=len(shown)).astype(np.float64, copy=False)

@@ -148,3 +148,11 @@ def test_a_fit_merges_and_predicts_row_by_row():
     plain = covered(encoded, 2)
     z = plain.cover.scores(plain.rows, run.model.phi, run.model.bias)
     np.testing.assert_allclose(run.model.scores(encoded.codes), z, rtol=1e-12, atol=1e-12)
+
+
+def test_more_classes_than_16_bits_number_stay_apart():
+    y = np.concatenate([np.arange(70_000), np.arange(20_000)]).astype(np.int32)
+    codes, weights = np.zeros((1, 90_000), np.uint16), np.ones(90_000)
+    codes, merged, weights = merge_repeats(codes, y, weights, np.array([1]), 70_000)
+    assert np.array_equal(merged, np.arange(70_000))
+    assert np.array_equal(weights, 1.0 + (np.arange(70_000) < 20_000))
