@@ -27,7 +27,8 @@ class Fit:
     """A fit ready to run.
 
     Attributes:
-        objective, solver, w0: what is minimised, how, and from where (S + 1, C).
+        objective, solver, w0: what is minimised, how, and from where: (S + 1, C), or those that are free where
+            weights are shared.
         max_iter, tol: step limit and tolerance.
     """
 

@@ -36,11 +36,6 @@ class Facts:
         return self.price.choice.solver if self.price and self.price.choice else self.recipe.solver
 
     @property
-    def solver_reason(self) -> str:
-        """Why that solver runs, in a sentence; empty before the run is priced."""
-        return self.price.choice.reason if self.price and self.price.choice else ""
-
-    @property
     def encoded(self) -> "Encoded | None":
         """The training rows, once prepared."""
         return self._prepared.encoded if self._prepared else None
@@ -62,7 +57,7 @@ class Facts:
 
     @property
     def scale(self) -> Floats | None:
-        """scale (S + 1, C) of phi = scale * w, once prepared; the last row belongs to the class weights."""
+        """scale (S + 1, C) of phi = scale * w[owner], once prepared; the last row belongs to the class weights."""
         return self._fit.objective.scale if self._fit else None
 
     @property

@@ -50,7 +50,7 @@ class LinearObjective:
         alpha: weight of the penalty, at least 0.
         penalty: "phi" or "w".
         center: 0, 1 or "anje".
-        unseen: (T, C) phi of cells that no training row has, for scores on other rows; None for 0.
+        unseen: phi of cells that no training row has, for scores on other rows; None for 0.
         loss: what is summed over the rows.
         bounds: between which every w stays, class weights included; None for anywhere.
         stop: asked between the parts of every pass.

@@ -23,7 +23,7 @@ from alrviz.passes.room import Floats, zeros
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
-# Rows of a cell table are numbered in 32 bits, half of which a sign takes.
+# Rows of a cell table are numbered in int32.
 MOST_ROWS = 2**31 - 1
 # A tuple's cells are marked in a table of so many bytes while they are few, and sorted beyond.
 _STAMPS = 2**22

@@ -2,7 +2,7 @@
 
     rows.forward(blocks, table, bias)      scores (N, W) of the stacked table of joint values
     rows.scatter(blocks, residual, grad)   its transpose
-    rows.count(blocks)                     weighted counts (joint values, C)
+    rows.count(blocks)                     weighted counts (joint values, W), pads 0
     rows.trial / settle / curve            softmax passes over scores
 
 Every pass runs over parts that take at most about 20 ms each, asks the stop token between them and shares them over

@@ -94,15 +94,15 @@ def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
     encoded = table(400, (12, 12, 12), 3)
     recipe = Recipe("lr", max_iter=12)
     whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)
-    assert (whole.solver, whole.solver_reason) == ("lbfgs", "")
+    assert whole.solver == "lbfgs"
     whole.advance()
-    assert "few passes" in whole.solver_reason
+    assert "few passes" in whole.price.choice.reason
     tight = Run.of(encoded, recipe, n_jobs=1, max_memory=whole.price.bytes - 8 * (whole.price.cells_seen + 1) * 3 * 11)
     drain(tight)
     assert (tight.solver, tight._fit.solver.memory) == ("lbfgs", 4)
     poor = drain(Run.of(encoded, recipe, n_jobs=1, max_memory=tight.price.bytes - 8 * (whole.price.cells_seen + 1) * 9))
     assert poor.solver == "cg"
-    assert "instead of lbfgs" in poor.solver_reason
+    assert "instead of lbfgs" in poor.price.choice.reason
     named = drain(Run.of(encoded, recipe.replace(solver="cg"), n_jobs=1))
     assert same_steps(poor.trace, named.trace)
 
