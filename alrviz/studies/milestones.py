@@ -33,7 +33,7 @@ class Lane:
     outcome: the code of its outcome, None while it runs. detail: the outcome's own sentence. objective: equal for
     racers that minimise the same function. alpha: strength of the penalty. loss: the other part of the objective, "nll"
     or another. bounded: whether the weights keep between bounds. heldout: the log loss of each held-out row (nats) at
-    the last step, and heldout_weights their weights; None where they are not kept.
+    the last step; None where they are not kept.
     """
 
     name: str
@@ -47,7 +47,6 @@ class Lane:
     loss: str = "nll"
     bounded: bool = False
     heldout: np.ndarray | None = field(default=None, repr=False)
-    heldout_weights: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def iterations(self) -> int:
@@ -166,16 +165,13 @@ class Difference:
         return abs(self.mean) < 2 * self.error or self.mean == 0
 
 
-def paired(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None) -> Difference:
-    """Mean of a - b over the same rows with its standard error; integer weights count as repeated rows.
+def paired(a: np.ndarray, b: np.ndarray) -> Difference:
+    """Mean of a - b over the same rows with its standard error.
 
     a, b (rows,): losses of two models on the same rows. Fewer than two rows have no standard error (NaN: never a tie).
     """
     gap = np.asarray(a, float) - np.asarray(b, float)
-    weight = np.ones_like(gap) if weights is None else np.asarray(weights, float)
-    total = weight.sum()
-    mean = float(weight @ gap / total)
-    if total <= 1:
+    mean = float(gap.mean())
+    if len(gap) <= 1:
         return Difference(mean, float("nan"))
-    variance = float(weight @ (gap - mean) ** 2) / (total - 1)
-    return Difference(mean, (variance / total) ** 0.5)
+    return Difference(mean, float(gap.std(ddof=1)) / len(gap) ** 0.5)

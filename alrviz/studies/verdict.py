@@ -265,7 +265,7 @@ def heldout_words(lanes: Sequence[Lane]) -> str:
 def _tie(best: Lane, worst: Lane) -> str:
     if best is worst or best.heldout is None or worst.heldout is None or len(best.heldout) != len(worst.heldout):
         return ""
-    gap = paired(worst.heldout, best.heldout, best.heldout_weights)
+    gap = paired(worst.heldout, best.heldout)
     if gap.tie:
         return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
     return f" (difference {gap.mean:.4f}, standard error {gap.error:.4f})"
