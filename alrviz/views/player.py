@@ -219,7 +219,7 @@ class Player:
         if self.read_only:
             return "read-only link"
         if recorded(race):
-            return "<b>recorded earlier</b>"
+            return "stopped" if self.halted else "<b>recorded earlier</b>"
         if race.ended and not self.playing:
             stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
             return "stopped" if stopped or self.halted else "ended"
