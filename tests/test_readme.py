@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import alrviz
+from alrviz.fitting.matrix import solver_matrix
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -36,3 +37,13 @@ def test_every_class_it_names_is_public():
 def test_the_citation_and_the_change_log_know_the_version():
     assert f"\nversion: {alrviz.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"[{alrviz.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_solvers_is_the_matrix():
+    head, _, *rows = re.findall(
+        r"^\| (.*) \|$|^\|(-.*)\|$", (ROOT / "docs/solvers.md").read_text(encoding="utf-8"), re.M
+    )
+    told = [row.split(" | ") for row, _ in rows]
+    matrix = solver_matrix()
+    assert head[0].split(" | ") == ["solver", *matrix.columns[:-1], "between bounds"]
+    assert told == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
