@@ -37,9 +37,9 @@ def test_a_figure_is_the_median_of_what_was_seen(capsys):
     found = live.Findings()
     found.add("stop", [0.1, np.nan, 0.3, 0.2], 0.25)
     found.show()
-    assert found.rows[0]["seconds"] == 0.2
+    assert found.rows[0]["median"] == 0.2
     assert found.rows[0]["repeats"] == 3
-    assert "yes" in capsys.readouterr().out
+    assert "250 ms: yes" in capsys.readouterr().out
 
 
 def test_made_rows_are_a_table_too():
