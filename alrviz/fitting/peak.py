@@ -20,6 +20,8 @@ from alrviz.passes.room import lanes_of
 # gradients of two points, direction and its products, log theta, counts; and where no step is taken.
 _VECTORS = 14
 _VECTORS_AT_REST = 9
+# Where weights are shared, those as long as phi (scale, owner, log theta, counts, phi, its slope) and as w.
+_VECTORS_SHARED, _VECTORS_FREE = 8, 10
 # Joint values from which a block's keys are counted as 32 bits wide: 2^16 less what an estimate may miss.
 _WIDE = 50_000
 # Bytes of a visit of a row by a stochastic solver: its number in order, in a drawn order, and sorted by class.
@@ -70,6 +72,7 @@ def peak_bytes(
     n_tuples: int,
     cells: int,
     seen: int,
+    free: int,
     tables: Tables,
     steps: int,
     solver: int,
@@ -93,7 +96,7 @@ def peak_bytes(
     joining = shown + both * code * a * kept + waiting + max(threads, keys if tables.wide else 0)
     index = n_tuples * 24 + 4 * min(cells, 16 * seen + 64 * n_tuples) + 8 * seen
     linking = both * code * a * kept + shown + (1 + both) * keys + index + 4 * tables.links
-    passing = keys + index + 4 * tables.links + _passing(rows, n_classes, n_tuples, seen, tables, steps, solver)
+    passing = keys + index + 4 * tables.links + _passing(rows, n_classes, n_tuples, seen, free, tables, steps, solver)
     return int(max(given + merging, base + max(planning, joining, linking, passing)))
 
 
@@ -105,7 +108,14 @@ def _joining(n_rows: int, values: float, top: int) -> float:
 
 
 def _passing(
-    rows: RowCounts, n_classes: int, n_tuples: int, seen: int, tables: Tables, steps: int, solver: int
+    rows: RowCounts,
+    n_classes: int,
+    n_tuples: int,
+    seen: int,
+    free: int,
+    tables: Tables,
+    steps: int,
+    solver: int,
 ) -> float:
     """Bytes of counting and fitting."""
     padded = lanes_of(n_classes)[1]
@@ -114,6 +124,9 @@ def _passing(
     cell_table = 8 * padded * (2 * n_tuples + seen)
     table = 8 * padded * tables.joint
     vector = 8 * (seen + 1) * n_classes
-    snapshots = min(max(LIMIT, 3 * vector // 2), (steps + 1) * vector // 2)  # the first, one more, the last: always
-    vectors = _VECTORS if steps else _VECTORS_AT_REST
-    return table + cell_table + max(3 * vector, scores + vectors * vector + solver + snapshots)
+    snapshots = min(max(LIMIT, 12 * free), (steps + 1) * 4 * free)  # the first, one more, the last: always
+    if free == (seen + 1) * n_classes:
+        vectors = (_VECTORS if steps else _VECTORS_AT_REST) * vector
+    else:
+        vectors = _VECTORS_SHARED * vector + 8 * _VECTORS_FREE * free
+    return table + cell_table + max(3 * vector, scores + vectors + solver + snapshots)

@@ -91,10 +91,11 @@ def price(
     rows = RowCounts(n_rows, n_heldout, *(kept or (n_rows, n_heldout)))
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
     tables = tables_of(levels, order, rows, cells_seen, plan, resolve_jobs(n_jobs))
-    shape = (levels, order, rows, n_classes, n_tuples, cells, seen, tables)
+    free = _free(recipe.params.get("share"), seen, n_tuples, n_classes)
+    shape = (levels, order, rows, n_classes, n_tuples, cells, seen, free, tables)
     steps = int(recipe.params.get("max_iter", 0))
     allowed = free_memory() // 2 if max_memory is None else max_memory
-    vector = 8 * (seen + 1) * n_classes
+    vector = 8 * free
     choice = choose(recipe.params, (allowed - peak_bytes(*shape, MANY, 0)) / vector)
     own = choice.vectors * vector
     if choice.solver in STOCHASTIC:
@@ -146,6 +147,12 @@ def price_of(
         max_memory=max_memory,
         timed=timed,
     )
+
+
+def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:
+    """Free weights of models/parameterisation.py."""
+    shared = {"cell": seen, "tuple": min(seen, n_tuples), "all": 1}
+    return shared[share] + n_classes if share in shared else (seen + 1) * n_classes
 
 
 def _weight(encoded: "Encoded", recipe: Recipe) -> float:

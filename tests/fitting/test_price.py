@@ -183,6 +183,11 @@ ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
         ("lbfgsb", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb")),
         ("diagonal", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0)),
         ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
+        *(
+            (share, 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("alr", order=3, max_iter=12, tol=0.0, share=share))
+            for share in ("cell", "tuple", "all")
+        ),
+        ("cells of many rows", 20_000, ADULT, 2, Recipe("alr", order=2, max_iter=25, tol=0.0, share="cell")),
     ],
 )
 def test_priced_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recipe):
