@@ -10,13 +10,12 @@ from importlib.resources import files
 from typing import Any
 
 import panel as pn
-import panel_material_ui as pmui
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.explorer.choice import Choice
 from alrviz.explorer.convergence_controls import FILE, Controls
-from alrviz.explorer.convergence_dialogs import Dialogs
+from alrviz.explorer.convergence_dialogs import Dialogs, text_button
 from alrviz.explorer.convergence_why import Why
 from alrviz.explorer.convergence_words import ABOUT, VISITOR, rich
 from alrviz.explorer.jobs import Jobs
@@ -75,6 +74,7 @@ class ConvergencePage:
             self.race_view.show(read_recorded(recorded_text()))
         session.param.watch(lambda _: self._table_changed(), "dataset")
         session.param.watch(lambda _: self._ground_changed(), "dark")
+        session.param.watch(lambda _: self._check_awaited(), "loading")
         if session.dataset is not None:
             self._table_changed()
         return self._layout()
@@ -85,8 +85,8 @@ class ConvergencePage:
         return asked and self.choice.is_first
 
     def _layout(self) -> Any:
-        python = _text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
-        share = _text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
+        python = text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
+        share = text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
         python.on_click(lambda _: self.dialogs.show_script(self.recipes, __version__))
         share.on_click(lambda _: self.dialogs.show_share())
         told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
@@ -221,6 +221,10 @@ class ConvergencePage:
         else:
             self._ask()
 
+    def _check_awaited(self) -> None:
+        if self.session.loading is None and self.session.dataset is None and self.race_view.player.waits:
+            self.race_view.press_stop()  # the table that Run waits for does not come
+
     def _ask_price(self) -> None:
         """Price what is set; a press that waits for the price of something else is given up."""
         dataset = self.session.dataset
@@ -292,7 +296,3 @@ class ConvergencePage:
 def recorded_text() -> str:
     """Return the recorded race of the first screen."""
     return (files("alrviz.explorer") / "recorded" / "led.json").read_text(encoding="utf-8")
-
-
-def _text_button(label: str, icon: str, hint: str) -> Any:
-    return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))

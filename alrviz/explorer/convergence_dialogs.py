@@ -82,3 +82,8 @@ def _copy(label: str, source: Any, code: str) -> Any:
     button = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
     button.js_on_click(args={"source": source}, code=code)
     return button
+
+
+def text_button(label: str, icon: str, hint: str) -> Any:
+    """Return a button without a frame, which opens one of the dialogs."""
+    return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))
