@@ -82,7 +82,11 @@ window.probe = (() => {
    * points drawn at that moment, and what an empty request sent just before took.
    */
   const pressed = async (press, pattern, limit) => {
-    const target = press.length === 1 ? null : button(press);
+    let target = null; // a notice that turns from receiving to reading has no buttons for a moment
+    for (const patience = performance.now() + 2000; press.length > 1 && performance.now() < patience; ) {
+      if ((target = button(press))) break;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
     if (press.length > 1 && !target) return { error: `there is no button ${press}` };
     if (target?.disabled) return { error: `the button ${press} is disabled` };
     const answered = beat();
