@@ -284,9 +284,13 @@ class ConvergencePage:
         return self.race_view.pump() or waiting
 
     def on_shown(self) -> None:
-        """Nothing to do: the page follows the session, and a race goes on while its page is behind another."""
+        """Race, where another page asked for it and this table's race is not there."""
+        wanted, self.session.race_wanted = self.session.race_wanted, False
+        if wanted and not self.session.read_only and (self.race_view.race is None or self.race_view.outdated):
+            self.race_view.press_run()
 
-    on_hidden = on_shown
+    def on_hidden(self) -> None:
+        """A race goes on while its page is behind another."""
 
     def close(self) -> None:
         """End the threads' work; the race is the registry's."""

@@ -82,7 +82,7 @@ class DataPage:
         options = pmui.Button(label="How it was read", icon="tune", variant="outlined", margin=(0, 8, 0, 0))
         options.on_click(lambda _: self.session.open_drawer(True))
         race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0)
-        race.on_click(lambda _: self.session.go("convergence"))
+        race.on_click(lambda _: self.session.go("convergence", race=True))
         top = pn.Row(self._name, demos, options, race, sizing_mode="stretch_width", margin=0)
         return card(top, self._head, self._notes, self._suggestions)
 

@@ -54,6 +54,8 @@ class Frame:
         # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
         self._area.sizing_mode = self._outer.sizing_mode = mode
+        # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
+        self._area.styles = self._outer.styles = {"max-height": "none"} if mode == "stretch_width" else {}
         self._area[:] = [view]
         self._drawer.param.update(open=False, objects=[])
         for name, button in self._rail_buttons.items():

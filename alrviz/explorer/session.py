@@ -44,6 +44,7 @@ class Session(Opening):
         super().__init__(owner, registry, **params)
         self.served = served  # the table the server was started with, if it was
         self.read_only = False
+        self.race_wanted = False  # whether another page asked for a race to begin
         self.open_drawer: Callable[[bool], None] = lambda open: None
 
     # ---- links -------------------------------------------------------------------------------------------------
@@ -131,8 +132,9 @@ class Session(Opening):
 
     # ---- the pump ----------------------------------------------------------------------------------------------
 
-    def go(self, page: str) -> None:
-        """Show another page."""
+    def go(self, page: str, *, race: bool = False) -> None:
+        """Show another page; `race`: one that races begins at once, unless it shows this table's race."""
+        self.race_wanted = race
         self.page = page
 
     @property

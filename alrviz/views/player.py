@@ -29,6 +29,7 @@ class Player:
         self._stepping = -1  # the iteration to show once it was computed
         self.halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
         self._settling = False  # whether a race that was paused here may still end its present step
+        self._resting = False  # whether Pause holds the showing of a race that has ended
         self._unmet: Callable[[], None] | None = None
 
     # -- which race ---------------------------------------------------------------------------------------------------
@@ -51,7 +52,8 @@ class Player:
     def take_up(self, race: Any, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = Watched(race)
-        self.coming, self._stepping, self.halted, self._settling, self.outdated = None, -1, False, False, False
+        self.coming, self._stepping, self.outdated = None, -1, False
+        self.halted = self._settling = self._resting = False
         if fresh and self.shown is not None:
             self.coming = watched
             return False
@@ -65,9 +67,9 @@ class Player:
 
     def run(self) -> None:
         """Run or pause; where there is no race to go on with, a fresh one is started."""
-        self.halted = False
+        self.halted = self._resting = False
         race = self.race
-        if self.playing:
+        if self.playing and not self.outdated:
             self._pause()
         elif race is None or self.outdated or self._finished:
             if (fresh := self._fresh(self.run)) is not None:
@@ -99,12 +101,13 @@ class Player:
         if self.shown is None:
             return
         self._pause()
+        self._resting = False
         self.shown.move(iteration)
 
     def stop(self) -> None:
         """Stop: what was computed is shown, and no later point appears; what Run waited for is given up."""
         watched, waited = self.watched, self._unmet is not None
-        self._unmet, self.halted = None, waited
+        self._unmet, self.halted, self._resting = None, waited, False
         if watched is None:
             return
         self.halted = waited or (self.playing and watched.race.ended)
@@ -144,6 +147,7 @@ class Player:
         return None if old is None or recorded(old) else race(old.dataset, old.recipes)
 
     def _pause(self) -> None:
+        self._resting = self.playing and self.race.ended
         if self.playing and not self.race.ended:
             self._settling = True
             self.race.pause()
@@ -184,7 +188,7 @@ class Player:
         elif 0 <= self._stepping <= watched.last:
             watched.move(self._stepping)
             moved, self._stepping = True, -1
-        if self.playing and watched.shown:
+        if self.playing and watched.shown and watched.head >= watched.last:
             watched.pull()  # its outcome may have come after the look above, and nothing looks again
             self.playing = False
             moved = True
@@ -221,6 +225,8 @@ class Player:
         if recorded(race):
             return "stopped" if self.halted else "<b>recorded earlier</b>"
         if race.ended and not self.playing:
+            if self._resting:
+                return "paused"
             stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
             return "stopped" if stopped or self.halted else "ended"
         if race.phase in ("waiting", "preparing"):
@@ -242,7 +248,7 @@ class Player:
         fixed = self.read_only
         under_way = not race.ended and (race.phase != "waiting" or waits(race))
         return {
-            "running": self.playing and not fixed,
+            "running": self.playing and not fixed and not self.outdated,
             "head": watched.head,
             "last": watched.last if self.playing or race.ended else max(watched.seen, watched.last),
             "may_run": not fixed,

@@ -5,12 +5,15 @@ Pure functions of a `Watched`; every name is escaped.
 
 import math
 
+import numpy as np
+
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.milestones import Milestones, by_objective, milestones
 from alrviz.views.style import safe
 from alrviz.views.watched import Racer, Watched
 
-ROWS_SHOWN = 300
+# Rows of the table under the picture: evenly spread over the iterations, so that its end can be seen.
+ROWS_SHOWN = 40
 _HINTS = {
     "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
     "held-out": "Log loss per held-out row, in nats, at the iteration shown",
@@ -152,8 +155,11 @@ def numbers_html(watched: Watched, dark: bool = False) -> str:
             columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
     length = max((len(column) for column in columns), default=0)
     lines = []
-    for k in range(min(length, ROWS_SHOWN)):
+    places = np.unique(np.linspace(0, length - 1, ROWS_SHOWN).round().astype(int)) if length else []
+    for k in places:
         cells = "".join(f"<td>{column[k] if k < len(column) else ''}</td>" for column in columns)
         lines.append(f"<tr><td>{k}</td>{cells}</tr>")
-    more = f"<p class='quiet'>The first {ROWS_SHOWN} of {length:,}; the CSV has all.</p>" if length > ROWS_SHOWN else ""
+    more = (
+        f"<p class='quiet'>{ROWS_SHOWN} of {length:,} iterations; the CSV has all.</p>" if length > ROWS_SHOWN else ""
+    )
     return f"<div class='scroll'><table><tr><th>iteration</th>{''.join(heads)}</tr>{''.join(lines)}</table></div>{more}"

@@ -311,3 +311,27 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
     assert page.race_view.race is None
     page.show_example(EXAMPLES[2])
     until(page, lambda: page.race_view.race is not None)
+
+
+def test_race_on_it_begins_one_unless_this_tables_is_there():
+    page = open_page("?data=monks-1&page=data")
+    page.on_shown()
+    assert page.race_view.race is None or page.race_view.outdated, "another page was only looked at"
+    page.session.go("convergence", race=True)
+    page.on_shown()
+    until(page, lambda: page.race_view.race is not None and not page.race_view.outdated)
+    race = page.race_view.race
+    page.session.go("convergence", race=True)
+    page.on_shown()
+    page.pump()
+    assert page.race_view.race == race
+
+
+def test_run_that_waits_for_a_table_is_given_up_with_the_table():
+    page = open_page("?data=poker-hand&rows=200000")
+    assert page.session.loading is not None
+    page.race_view.press_run()
+    assert page.race_view.player.waits
+    page.session.give_up()
+    assert not page.race_view.player.waits
+    assert "stopped" in page.race_view.status.object

@@ -295,7 +295,8 @@ def test_bytes_as_people_write_them(size, text):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(None, "—"), (2e-5, "< 0.1 ms"), (4e-4, "0.4 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (600, "10 min")]
+    ("seconds", "text"),
+    [(None, "—"), (2e-5, "< 0.1 ms"), (4e-4, "0.4 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (600, "10 min")],
 )
 def test_seconds_as_people_write_them(seconds, text):
     assert prices.seconds_text(seconds) == text

@@ -224,3 +224,9 @@ def test_every_term_has_one_line():
     assert "title=" in term_html("order", "n")
     with pytest.raises(KeyError):
         explain("nonsense")
+
+
+def test_what_unfolds_pushes_what_comes_next(shell):
+    """Panel's columns are at most as high as what holds them unless they are told otherwise."""
+    shell.show_page()
+    assert shell.frame._area.styles["max-height"] == shell.frame._outer.styles["max-height"] == "none"

@@ -103,3 +103,29 @@ def test_who_has_scrubbed_back_is_left_there():
     player.advance()
     assert player.shown.head == 2
     assert not player.playing
+
+
+def test_a_showing_that_is_held_is_paused_and_not_ended():
+    race = ByHand()
+    race.take(300)
+    race.end()
+    player = Player()
+    player.take_up(race)
+    player.scrub(3)
+    assert player.word == "ended"
+    player.run()
+    player.advance()
+    player.run()
+    assert player.word == "paused"
+    player.scrub(10)
+    assert player.word == "ended"
+
+
+def test_run_goes_on_to_the_new_settings_while_the_old_race_is_shown():
+    fresh = ByHand()
+    player = playing(ByHand())
+    assert player.buttons["running"]
+    player._again, player.outdated = lambda: fresh, True
+    assert not player.buttons["running"]
+    player.run()
+    assert fresh.calls == ["start"]

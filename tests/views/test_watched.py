@@ -7,7 +7,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.player import Player
 from alrviz.views.watched import Watched
-from alrviz.views.words import numbers_html, separation_html, values_html
+from alrviz.views.words import ROWS_SHOWN, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step
 
 TRIALS = 12
@@ -117,3 +117,12 @@ def test_the_slider_ends_at_the_last_iteration(race):
     player = Player()
     player.take_up(race)
     assert player.buttons["last"] == 6
+
+
+def test_a_long_table_is_spread_over_the_iterations():
+    long = ByHand(Recipe("alr", alpha=0))
+    long.take(500, racer=0)
+    rows = numbers_html(watched_at(long, 499)).split("<tr><td>")[1:]
+    shown = [int(row.split("</td>")[0]) for row in rows]
+    assert (len(shown), shown[0], shown[-1]) == (ROWS_SHOWN, 0, 499)
+    assert f"{ROWS_SHOWN} of 500 iterations" in numbers_html(watched_at(long, 499))
