@@ -155,7 +155,7 @@ def numbers_html(watched: Watched, dark: bool = False) -> str:
             columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
     length = max((len(column) for column in columns), default=0)
     lines = []
-    places = np.unique(np.linspace(0, length - 1, ROWS_SHOWN).round().astype(int)) if length else []
+    places = sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []
     for k in places:
         cells = "".join(f"<td>{column[k] if k < len(column) else ''}</td>" for column in columns)
         lines.append(f"<tr><td>{k}</td>{cells}</tr>")
