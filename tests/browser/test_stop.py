@@ -121,7 +121,7 @@ def test_cancel_while_reading(explorer: Explorer, tmp_path):
         explorer.picked("big.csv", path=path)
         explorer.button("Cancel").wait_for(timeout=45_000)
         time.sleep(moments.uniform(0.0, 0.7))
-        answer = explorer.js("(limit) => probe.pressed('Cancel', '^stopped', limit)", LIMIT)
+        answer = explorer.js("(limit) => probe.pressed('Cancel', 'was cancelled', limit)", LIMIT)
         assert "error" not in answer, f"{answer['error']}\n{explorer.text()}"
         stops.append(Stop("reading", answer["ms"], answer["beat"]))
         time.sleep(1.0)
