@@ -109,9 +109,7 @@ class Prepared:
     def plan(self, order: int, stop: StopToken = NEVER) -> Plan:
         """Return the plan of a cover of order n, from memory if it was asked for before."""
         with _turn(self._lock, stop):
-            codes, rows = self._rows(stop)[0]
-            space = CellSpace(self.encoded.levels, order)
-            return _remember(self._plans, order, lambda: plan_cover(codes, space, rows.n_rows, stop))
+            return _remember(self._plans, order, lambda: self._plan(order, stop))
 
     def covered(self, order: int, stop: StopToken = NEVER) -> Covered:
         """Return the rows covered for order n, from memory if they were asked for before."""
@@ -122,6 +120,10 @@ class Prepared:
         """Return the counts of order n, from memory if they were asked for before."""
         with _turn(self._lock, stop):
             return _remember(self._tables, (order, smoothing), lambda: self._count(order, smoothing, stop))
+
+    def _plan(self, order: int, stop: StopToken) -> Plan:
+        codes, rows = self._rows(stop)[0]
+        return plan_cover(codes, CellSpace(self.encoded.levels, order), rows.n_rows, stop)
 
     def _count(self, order: int, smoothing: float, stop: StopToken) -> Tables:
         covered = self.covered(order, stop)
