@@ -75,9 +75,9 @@ def cover_rows(
 
 
 def _levels_seen(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    seen = []
+    seen, all_live = [], live.all()
     for column, top in zip(codes, levels, strict=True):
-        occurs = np.bincount(column if live.all() else column[live])[:top] > 0
+        occurs = np.bincount(column if all_live else column[live])[:top] > 0
         seen.append(max(1, int(occurs.sum())))
     return np.array(seen)
 

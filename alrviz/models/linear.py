@@ -16,7 +16,7 @@ from alrviz.models.joint import join
 from alrviz.models.plan import plan_cover
 from alrviz.models.space import CellSpace
 from alrviz.passes.room import Floats, empty, lanes_of, zeros
-from alrviz.passes.rows import Rows
+from alrviz.passes.rows import Rows, as_compiled
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
@@ -49,7 +49,7 @@ class LinearModel:
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
-        codes = np.require(codes, np.uint32 if codes.dtype.itemsize > 2 else np.uint16, ["C", "W"])
+        codes = as_compiled(codes)
         jobs = resolve_jobs(n_jobs)
         if codes.shape[1] * self.space.n_tuples < _MANY:
             index, cells = self._lookup()
@@ -58,7 +58,7 @@ class LinearModel:
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
-        codes = np.require(codes, np.uint32 if codes.dtype.itemsize > 2 else np.uint16, ["C", "W"])
+        codes = as_compiled(codes)
         index, cells = self._lookup()
         return cells[index.locate(codes, 0, codes.shape[1])]
 

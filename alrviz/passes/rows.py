@@ -82,7 +82,7 @@ class Rows:
         self.n_jobs = resolve_jobs(n_jobs)
         lanes, self.padded = lanes_of(n_classes)
         self._width = (0,) * lanes
-        self.keys = np.empty((0, self.n_rows), np.uint16) if keys is None else _keys(keys)
+        self.keys = np.empty((0, self.n_rows), np.uint16) if keys is None else as_compiled(keys)
 
     @property
     def wide(self) -> bool:
@@ -256,5 +256,6 @@ class Rows:
         share(part, jobs, jobs)
 
 
-def _keys(keys: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+def as_compiled(keys: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    """Return keys or codes in the dtype and the memory order that kernels are compiled for."""
     return np.require(keys, np.uint32 if keys.dtype.itemsize > 2 else np.uint16, _AS_COMPILED)
