@@ -1,7 +1,8 @@
 """Encoder: from a table to codes, learned from the training rows alone.
 
 Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or
-equal widths; with `discretize=None` one level per distinct value. Missing is a level where it occurs in training
+equal widths; with `discretize=None` one level per distinct value; with "keep" they stay numbers, and their codes only
+say whether the number is there. Missing is a level where it occurs in training
 (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no level".
 
 A categorical value is matched by value (1.0 is the level 1), else by text ("1" is the level 1 too): the next file may
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.columncode import ColumnCode, code_intervals, code_values
-from alrviz.data.columns import choose_kinds, table_columns
+from alrviz.data.columns import as_numbers, choose_kinds, table_columns
 from alrviz.data.cuts import quantile_cuts, uniform_cuts
 from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
@@ -22,7 +23,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
 _FORMAT = 1
-_DISCRETIZE = ("mdl", "quantile", "uniform", None)
+_DISCRETIZE = ("mdl", "quantile", "uniform", "keep", None)
 _MISSING = ("level", "skip")
 
 
@@ -31,8 +32,8 @@ class Encoder:
 
     Parameters
     ----------
-    discretize : "mdl", "quantile", "uniform" or None
-        How numeric columns are cut; None: every distinct value is a level.
+    discretize : "mdl", "quantile", "uniform", "keep" or None
+        How numeric columns are cut; None: every distinct value is a level; "keep": not at all.
     n_bins : int, at least 2
         Intervals of "quantile" and "uniform"; fewer where values repeat.
     missing : "level" or "skip"
@@ -114,6 +115,8 @@ class Encoder:
                 return mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
             if self.discretize == "quantile":
                 return quantile_cuts(numbers, self.n_bins, weights[present])
+            if self.discretize == "keep":
+                return np.empty(0)
             return uniform_cuts(numbers, self.n_bins)
 
         return code_intervals(column, name, keep_missing, find_cuts)
@@ -127,12 +130,28 @@ class Encoder:
             codes[j] = coded.transform(column)
         return codes
 
+    def numbers(self, X: Any) -> np.ndarray | None:
+        """Return the numeric columns (n, N), NaN where missing, as they are kept; None unless `discretize="keep"`."""
+        if self.discretize != "keep":
+            return None
+        columns = self._matching(X)
+        kept = np.empty((len(self.numeric_), len(columns[0])))
+        for numbers, j in zip(kept, self.numeric_, strict=True):
+            numbers[:] = as_numbers(columns[j], self.columns_[j].name)
+        return kept
+
+    @property
+    def numeric_(self) -> np.ndarray:
+        """The numeric columns (n,), in order."""
+        return np.array([j for j, column in enumerate(self.columns_) if column.kind == "numeric"], dtype=np.int64)
+
     def encode(self, X: Any, y: Any, sample_weight: Any = None, *, stop: StopToken = NEVER) -> Encoded:
         """Return codes, class indices and weights of the rows; every row is kept, whatever its weight.
 
         Raises `TableError` for a class that training never saw.
         """
         codes = self.transform(X, stop=stop)
+        numbers = self.numbers(X)
         labels, places = class_codes(y, codes.shape[1])
         known = {label: place for place, label in enumerate(self.classes_.tolist())}
         lookup = []
@@ -147,6 +166,8 @@ class Encoder:
             levels=self.levels_,
             classes=self.classes_,
             names=tuple(column.name for column in self.columns_),
+            numbers=numbers,
+            numeric=np.empty(0, np.int64) if numbers is None else self.numeric_,
         )
 
     def _matching(self, X: Any) -> list[pd.Series]:

@@ -5,12 +5,14 @@
     weights  (N,)    float64    how often row i counts
     levels   (a,)    int64      number of levels of column j seen in the training rows
     classes  (C,)               class labels, sorted
+    numbers  (n, N)  float64    numeric columns that are not cut, NaN where missing; None where all are cut
+    numeric  (n,)    int64      which columns those are: their codes only say whether the number is there
 
 Columns are contiguous: a pass over one tuple reads only its own columns. "No level" is a value never seen in training,
 or a missing one that is not a level; a cell that contains it is no cell, and adds nothing to any score.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +38,8 @@ class Encoded:
     levels: np.ndarray
     classes: np.ndarray
     names: tuple[str, ...]
+    numbers: np.ndarray | None = None
+    numeric: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.dtype.kind != "u":
@@ -45,12 +49,17 @@ class Encoded:
             raise TableError(f"{columns} columns of codes, but {len(self.levels)} levels and {len(self.names)} names")
         if self.y.shape != (rows,) or self.weights.shape != (rows,):
             raise TableError(f"{rows} rows of codes, but y is {self.y.shape} and weights {self.weights.shape}")
+        if self.numbers is not None and self.numbers.shape != (len(self.numeric), rows):
+            raise TableError(f"{len(self.numeric)} numeric columns of {rows} rows, but numbers {self.numbers.shape}")
         fixed = {
             "codes": np.ascontiguousarray(self.codes),
             "y": np.ascontiguousarray(self.y, dtype=np.int32),
             "weights": np.ascontiguousarray(self.weights, dtype=np.float64),
             "levels": np.ascontiguousarray(self.levels, dtype=np.int64),
+            "numeric": np.ascontiguousarray(self.numeric, dtype=np.int64),
         }
+        if self.numbers is not None:
+            fixed["numbers"] = np.ascontiguousarray(self.numbers, dtype=np.float64)
         for name, array in fixed.items():  # one layout and dtype each, or every kernel compiles anew
             object.__setattr__(self, name, array)
 
@@ -83,4 +92,6 @@ class Encoded:
             levels=self.levels,
             classes=self.classes,
             names=self.names,
+            numbers=None if self.numbers is None else self.numbers[:, rows],
+            numeric=self.numeric,
         )

@@ -5,7 +5,7 @@ from collections import deque
 
 import numpy as np
 
-from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
@@ -25,7 +25,7 @@ class Judge:
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol).
     """
 
-    def __init__(self, objective: LinearObjective, max_iter: int, tol: float):
+    def __init__(self, objective: Objective, max_iter: int, tol: float):
         self._objective = objective
         self._max_iter = max_iter
         self._tol = tol

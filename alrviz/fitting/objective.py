@@ -7,40 +7,26 @@
 
 Shapes: phi is (S + 1, C): one row per seen cell, the last one for the class weights; w, its gradient and every
 direction are so too, unless weights are shared (see models/parameterisation.py).
-Scores are linear in w, so along a direction they are z + t dz: after one forward pass each trial costs N C, not a pass.
-A `Point` is a value: nothing writes into it once it is made.
 """
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.penalised import Objective, Point
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.room import Floats, empty, zeros
-from alrviz.passes.rows import Rows, Sums
+from alrviz.passes.rows import Rows
 from alrviz.passes.single import SingleRows
-from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Weights and all that one pass says about them: scores z (N, W), sums over rows, F and dF/dw."""
-
-    w: Floats
-    z: Floats
-    sums: Sums
-    penalty: float
-    objective: float
-    gradient: Floats
-
-
-class LinearObjective:
+class LinearObjective(Objective):
     """F and its derivatives on the rows of a training set.
 
     Args:
@@ -70,19 +56,14 @@ class LinearObjective:
         bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,
     ):
-        self.rows = rows
-        self.loss = loss
-        self.bounds = bounds
+        norms = parameterisation.norms
+        pull = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+        goal = parameterisation.weights_of(center)
+        super().__init__(rows, goal, pull, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
         self.parameterisation = parameterisation
         self.scale = parameterisation.scale
-        self.alpha = alpha
-        self.center = parameterisation.weights_of(center)
-        self.total = float(rows.weights.sum())
-        norms = parameterisation.norms
-        self._q = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
         self._space = parameterisation.tables.space
         self._seen = parameterisation.tables.seen
-        self.stop = stop
         self._unseen = unseen
         self._cover = cover
         # room for phi and for the gradient in turn, cell by cell and joint value by joint value
@@ -90,25 +71,22 @@ class LinearObjective:
         self._cells = zeros(cover.index.n_rows, rows.padded)
         self._table = empty(cover.blocks.n_joint, rows.padded)
 
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.rows.n_classes
+    def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
+        return self._spread(self.parameterisation.phi(w), change=False, rows=rows)
 
-    def value_grad(self, w: Floats) -> Point:
-        """Return the point at `w`: one forward and one scatter pass."""
-        z = self.scores(w)
-        return self._settle(w, z, None, 0.0, z, self.rows.scores())
+    def change(self, direction: Floats) -> Floats:
+        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        return self._spread(self.parameterisation.phi(direction), change=True)
 
-    def hvp(self, point: Point, direction: Floats) -> Floats:
-        """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass.
+    def slopes(self, residual: Floats) -> Floats:
+        """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
+        return self.parameterisation.pull(self._gather(residual))
 
-        Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
-        """
-        of = self.parameterisation
-        dz = self._spread(of.phi(direction), change=True)
-        product = of.pull(self._gather(self.rows.curve(point.z, dz, self.stop, self.loss)))
-        return product if self._q is None else product + self._q * direction
+    def phi_norm(self, w: Floats) -> float:
+        """Return the length of phi, class weights included."""
+        phi = self.parameterisation.phi(w)
+        return math.sqrt(float((phi * phi).sum()))
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
@@ -134,14 +112,6 @@ class LinearObjective:
         of = self.parameterisation
         diagonal = of.pull(of.scale * self.curvature(point))
         return diagonal if self._q is None else diagonal + self._q
-
-    def along(self, point: Point, direction: Floats) -> "Line":
-        """Return the line through `point` along `direction`: one forward pass."""
-        return Line(self, point, direction, self._spread(self.parameterisation.phi(direction), change=True))
-
-    def trial(self, z: Floats, dz: Floats, t: float) -> tuple[float, float, float]:
-        """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
-        return self.rows.trial(z, dz, t, self.stop, self.loss)
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
@@ -175,51 +145,10 @@ class LinearObjective:
             )
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
-    def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
-        """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
-        return self._spread(self.parameterisation.phi(w), change=False, rows=rows)
-
-    def penalty(self, w: Floats) -> float:
-        """Return alpha * sum q (w - center)^2."""
-        if self._q is None:
-            return 0.0
-        apart = w - self.center
-        return 0.5 * dot(self._q * apart, apart)
-
-    def penalty_slopes(self, w: Floats, direction: Floats) -> tuple[float, float]:
-        """Return first and second derivative of the penalty along `direction`."""
-        if self._q is None:
-            return 0.0, 0.0
-        bent = self._q * direction
-        return dot(bent, w - self.center), dot(bent, direction)
-
-    @property
-    def pull(self) -> Floats:
-        """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
-        return np.zeros_like(self.center) if self._q is None else self._q
-
     def single(self) -> SingleRows:
         """Return the rows one by one."""
         of, cover = self.parameterisation, self._cover
         return SingleRows(self.rows, cover.blocks, len(self._outside), of.scale, of.owner, self.loss)
-
-    def fresh(self, point: Point) -> Point:
-        """Return `point` with its scores recomputed from its weights, which sheds the rounding of many moves."""
-        return self.value_grad(point.w)
-
-    def moved(self, line: "Line", t: float) -> Point:
-        """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
-        point = line.start
-        w = point.w + t * line.direction
-        return self._settle(w, point.z, line.dz, t, self.rows.scores(), line.dz)
-
-    def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
-        sums = self.rows.settle(z, dz, t, out, residual, self.stop, self.loss)
-        gradient = self.parameterisation.pull(self._gather(residual))
-        if self._q is not None:
-            gradient += self._q * (w - self.center)
-        penalty = self.penalty(w)
-        return Point(w, out, sums, penalty, sums.value + penalty, gradient)
 
     def _spread(self, phi: Floats, change: bool, rows: Rows | None = None) -> Floats:
         """Scores of phi (S + 1, C), or the change of scores that a change of phi makes."""
@@ -244,30 +173,3 @@ class LinearObjective:
         out[:-1] = self._cells[len(self._outside) :, : self.n_classes]
         out[-1] = self._table[: blocks.first[1], : self.n_classes].sum(axis=0)
         return out
-
-
-class Line:
-    """F along point.w + t * direction.
-
-    `at` costs a softmax pass. `move` ends the line: its dz becomes room for the residuals.
-    """
-
-    def __init__(self, objective: LinearObjective, start: Point, direction: Floats, dz: Floats):
-        self.objective = objective
-        self.start = start
-        self.direction = direction
-        self.dz = dz
-        self.value = start.objective
-        self.slope = dot(start.gradient, direction)
-        self._bend = objective.penalty_slopes(start.w, direction)
-
-    def at(self, t: float) -> tuple[float, float, float]:
-        """Return F, dF/dt and d2F/dt2 at t."""
-        loss, slope, curvature = self.objective.trial(self.start.z, self.dz, t)
-        first, second = self._bend
-        value = loss + self.start.penalty + t * (first + 0.5 * t * second)
-        return value, slope + first + t * second, curvature + second
-
-    def move(self, t: float) -> Point:
-        """Return the point at t."""
-        return self.objective.moved(self, t)

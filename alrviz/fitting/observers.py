@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable
 
-from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers import State
 from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
@@ -27,24 +27,23 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
     }
 
 
-def training(objective: LinearObjective) -> Observer:
+def training(objective: Objective) -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
 
     def observe(state: State) -> dict[str, float]:
         sums = state.point.sums
         scores = per_row(sums, objective.total, objective.n_classes)
-        phi = objective.parameterisation.phi(state.point.w)
         return {
             "train_error": scores["error"],
             "train_rmse": scores["rmse"],
             "lead": max(0.0, 1.0 - sums.tied / objective.total),  # two orders of summation
-            "phi_norm": math.sqrt(float((phi * phi).sum())),
+            "phi_norm": objective.phi_norm(state.point.w),
         }
 
     return observe
 
 
-def heldout(objective: LinearObjective, rows: Rows) -> Observer:
+def heldout(objective: Objective, rows: Rows) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
     spent = 0.0

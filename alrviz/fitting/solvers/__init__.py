@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from alrviz.fitting.matrix import check_solver
-from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
 from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
 from alrviz.fitting.solvers.state import REFRESH, Solver, State
@@ -35,7 +35,7 @@ SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {
 }
 
 
-def make_solver(name: str, memory: int, objective: LinearObjective, tol: float = 0.0, seed: int = 0) -> Solver:
+def make_solver(name: str, memory: int, objective: Objective, tol: float = 0.0, seed: int = 0) -> Solver:
     """Return the solver of that name; raises `RecipeError`, naming those that fit, if the objective lacks its needs."""
     check_solver(name, objective.loss.name, objective.bounds is not None)
     return SOLVERS[name](memory, tol, seed)

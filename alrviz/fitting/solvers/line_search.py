@@ -12,7 +12,7 @@ A direction along which F does not fall is tried again as steepest descent, and 
 
 from dataclasses import dataclass, replace
 
-from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.room import Floats
 from alrviz.passes.vectors import combine, dot
@@ -27,11 +27,11 @@ RELAXED = 0.9
 class GradientDescent(Solver):
     """Steepest descent in w, RELAXED. Carries nothing."""
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> State:
         """Return the state at the start point."""
         return start(objective, w0)
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: Objective, state: State) -> State:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
         new, falls = along(objective, state, -_times(metric, state.point.gradient), None, RELAXED)
@@ -42,11 +42,11 @@ class GradientDescent(Solver):
 class ConjugateGradients(Solver):
     """Nonlinear conjugate gradients. Carries the last direction and the gradient before it."""
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> State:
         """Return the state at the start point."""
         return start(objective, w0)
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: Objective, state: State) -> State:
         """Return the state one iteration later."""
         gradient = state.point.gradient
         direction = -gradient
@@ -73,11 +73,11 @@ class LBFGS(Solver):
 
     memory: int = 10
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> State:
         """Return the state at the start point."""
         return replace(start(objective, w0), carry=())
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: Objective, state: State) -> State:
         """Return the state one iteration later."""
         gradient = state.point.gradient
         state, metric = _with_metric(objective, state)
@@ -96,7 +96,7 @@ class LBFGS(Solver):
         return replace(new, carry=pairs)
 
 
-def _with_metric(objective: LinearObjective, state: State) -> tuple[State, Floats | None]:
+def _with_metric(objective: Objective, state: State) -> tuple[State, Floats | None]:
     metric = objective.metric(state.point)
     return (state, None) if metric is None else (replace(state, passes=state.passes + 0.5), metric)
 

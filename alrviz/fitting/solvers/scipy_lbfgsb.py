@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import AlrvizError, Stopped
-from alrviz.fitting.objective import LinearObjective, Point
+from alrviz.fitting.penalised import Objective, Point
 from alrviz.fitting.solvers.state import Solver, State, start
 from alrviz.passes.rows import Floats
 
@@ -62,7 +62,7 @@ class Helper:
     Attributes: `index`, the iterate that was handed over last; `thread`.
     """
 
-    def __init__(self, objective: LinearObjective, point: Point, options: dict[str, Any]):
+    def __init__(self, objective: Objective, point: Point, options: dict[str, Any]):
         self.index = 0
         self._channel = _Channel(point)
         self.thread = threading.Thread(
@@ -87,7 +87,7 @@ class Helper:
         return channel.point, channel.evaluations, channel.message
 
 
-def _loop(channel: _Channel, objective: LinearObjective, options: dict[str, Any]) -> None:
+def _loop(channel: _Channel, objective: Objective, options: dict[str, Any]) -> None:
     from scipy.optimize import minimize
 
     shape = channel.point.w.shape
@@ -134,7 +134,7 @@ class LBFGSB(Solver):
     memory: int = 5
     tol: float = 1.0
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> State:
         """Return the state at the start point, moved between the bounds if it is not."""
         bounds = objective.bounds
         first = start(objective, w0 if bounds is None else np.clip(w0, *bounds))
@@ -145,7 +145,7 @@ class LBFGSB(Solver):
         options = {"options": limits, "bounds": None if bounds is None else [bounds] * first.point.w.size}
         return replace(first, carry=Helper(objective, first.point, options))
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: Objective, state: State) -> State:
         """Return the state one iteration later."""
         helper: Helper = state.carry
         if helper.index != state.index:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from alrviz.fitting.line import exact_step
-from alrviz.fitting.objective import LinearObjective, Point
+from alrviz.fitting.penalised import Objective, Point
 from alrviz.passes.rows import Floats
 
 # Scores drift from their weights by rounding as they move along lines; they are recomputed at every step index that is
@@ -66,13 +66,13 @@ class Solver(Protocol):
         return state
 
 
-def start(objective: LinearObjective, w0: Floats) -> State:
+def start(objective: Objective, w0: Floats) -> State:
     """Return the state at `w0`."""
     return State(0, objective.value_grad(w0), 1, 1.0)
 
 
 def along(
-    objective: LinearObjective, state: State, direction: Floats, guess: float | None, share: float = 1.0
+    objective: Objective, state: State, direction: Floats, guess: float | None, share: float = 1.0
 ) -> tuple[State, bool]:
     """Return the state after the search along `direction`, carrying nothing, and whether F falls.
 

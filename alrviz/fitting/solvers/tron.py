@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.objective import LinearObjective, Point
+from alrviz.fitting.penalised import Objective, Point
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.rows import Floats
 from alrviz.passes.vectors import dot
@@ -35,11 +35,11 @@ GROWTH = 4.0
 class Tron(Solver):
     """Trust region Newton. Carries the radius and the norm of the first gradient; a state is an outer iteration."""
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> State:
         """Return the state at the start point."""
         return start(objective, w0)
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: Objective, state: State) -> State:
         """Return the state one outer iteration later."""
         point = state.point
         metric = objective.hessian_diagonal(point)
@@ -58,7 +58,7 @@ class Tron(Solver):
 
 
 def newton_step(
-    objective: LinearObjective, point: Point, metric: Floats, radius: float, eta: float
+    objective: Objective, point: Point, metric: Floats, radius: float, eta: float
 ) -> tuple[Floats, int]:
     """Return the step within `radius` by preconditioned conjugate gradients (Steihaug), and its number of products."""
     step = np.zeros_like(point.gradient)
