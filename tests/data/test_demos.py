@@ -7,11 +7,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import log_softmax
+from scipy.special import ive, log_softmax
+from scipy.stats import norm
 
-from alrviz.data.demos import demo_frame, demo_line, demo_names, games, load_demo, made
+from alrviz.data.demos import (
+    clouds,
+    demo_frame,
+    demo_line,
+    demo_names,
+    demo_truth,
+    games,
+    load_demo,
+    made,
+    patients,
+)
 from alrviz.errors import TableError
 
+PLANES = ("four-gaussians", "three-classes", "two-moons", "rings")
 DEMO_DATA = Path(__file__).parents[2] / "demo_data"
 SHAPES = {
     "led": (3000, 7, 10),
@@ -26,6 +38,12 @@ SHAPES = {
     "monks-2": (432, 6, 2),
     "monks-3": (432, 6, 2),
     "poker-hand": (20000, 10, 8),
+    "four-gaussians": (1200, 2, 2),
+    "three-classes": (900, 2, 3),
+    "two-moons": (600, 2, 2),
+    "rings": (800, 2, 2),
+    "age-curve": (2000, 2, 2),
+    "mixed-types": (2000, 5, 2),
     "iris": (150, 4, 3),
     "wine": (178, 13, 3),
     "breast-cancer": (569, 30, 2),
@@ -41,13 +59,20 @@ def test_every_demo_loads_with_its_kinds_and_a_line(name):
     assert dataset.target == "class"
     assert 20 < len(demo_line(name)) < 120
     kinds = set(dataset.kinds.values()) - {"ignore"}
-    numeric = {"waveform", "iris", "wine", "breast-cancer", "digits"}
-    expected = {"poker-hand": {"categorical", "ordinal"}, "balance-scale": {"ordinal"}}
+    numeric = {"waveform", "iris", "wine", "breast-cancer", "digits", "age-curve", *PLANES}
+    expected = {
+        "poker-hand": {"categorical", "ordinal"},
+        "balance-scale": {"ordinal"},
+        "mixed-types": {"numeric", "categorical", "ordinal"},
+    }
     assert kinds == ({"numeric"} if name in numeric else expected.get(name, {"categorical"}))
     assert load_demo(name, seed=0).hash == dataset.hash
 
 
-@pytest.mark.parametrize("name", ["led", "waveform", "skewed", "parity", "xor", "poker-hand"])
+@pytest.mark.parametrize(
+    "name",
+    ["led", "waveform", "skewed", "parity", "xor", "poker-hand", "age-curve", "mixed-types", *PLANES],
+)
 def test_drawn_demos_have_any_size_and_follow_the_seed(name):
     assert len(demo_frame(name, 17)) == 17
     assert demo_frame(name, 50, seed=3).equals(demo_frame(name, 50, seed=3))
@@ -167,6 +192,96 @@ def test_poker_deals_are_fair_and_without_repeats():
     assert (np.diff(np.sort(cards, axis=1), axis=1) > 0).all()
     for place in range(5):  # each card about 1,000 times in each place
         assert np.bincount(cards[:, place], minlength=52) == pytest.approx(np.full(52, 1000), abs=160)
+
+
+def test_four_gaussians_are_the_toy_of_the_paper():
+    frame = demo_frame("four-gaussians")
+    assert frame["class"].value_counts().to_dict() == {"A": 600, "B": 600}
+    means, spreads = [(-10, 0), (10, 0), (0, -10), (0, 10)], [(1, 10), (1, 10), (10, 1), (10, 1)]
+    drawn = clouds.draw(clouds.FOUR_GAUSSIANS, 60_000, np.random.default_rng(3))
+    x = drawn[["x1", "x2"]].to_numpy()
+    parts = [
+        (drawn["class"] == "A") & (x[:, 0] < 0),
+        (drawn["class"] == "A") & (x[:, 0] > 0),
+        (drawn["class"] == "B") & (x[:, 1] < 0),
+        (drawn["class"] == "B") & (x[:, 1] > 0),
+    ]
+    for part, mean, spread in zip(parts, means, spreads, strict=True):
+        assert part.sum() == pytest.approx(15_000, abs=2)
+        assert x[part].mean(axis=0) == pytest.approx(mean, abs=0.3)
+        assert x[part].std(axis=0) == pytest.approx(spread, rel=0.03)
+
+
+def test_the_truth_of_a_plane_is_the_formula_of_its_clouds():
+    at = pd.DataFrame({"x1": [10.0, 0.0, 3.0], "x2": [0.0, 0.0, -7.0]})
+    x, y = at["x1"].to_numpy(), at["x2"].to_numpy()
+    a = (norm.pdf(x, -10, 1) + norm.pdf(x, 10, 1)) * norm.pdf(y, 0, 10)
+    b = (norm.pdf(y, -10, 1) + norm.pdf(y, 10, 1)) * norm.pdf(x, 0, 10)
+    found = demo_truth("four-gaussians")(at)
+    assert found[:, 0] == pytest.approx(a / (a + b), rel=1e-12)
+    assert found[1] == pytest.approx([0.5, 0.5])  # the two classes are each other's mirror image
+
+
+def test_a_blurred_ring_has_the_density_known_in_closed_form():
+    x = np.column_stack([np.linspace(0, 3, 40), np.linspace(-1, 2, 40)])
+    r, s = np.hypot(*x.T), 0.35
+    for each, radius in zip(clouds.RINGS, (1, 2), strict=True):  # Rice's, per area: I0 of r R / s^2
+        known = np.exp(-((r - radius) ** 2) / (2 * s * s)) * ive(0, r * radius / s**2) / (2 * np.pi * s * s)
+        assert np.exp(each.log_density(x)) == pytest.approx(known, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "best", "words"),
+    [
+        ("four-gaussians", 0.0769, "best error is 7.7 %"),
+        ("three-classes", 0.0711, "best error is 7.1 %"),
+        ("two-moons", 0.0289, "best error is 2.9 %"),
+        ("rings", 0.0796, "best error is 8.0 %"),
+        ("age-curve", 0.233, "best error is 23 %"),
+        ("mixed-types", 0.243, "best error 24 %"),
+    ],
+)
+def test_the_truth_is_calibrated_and_its_error_the_one_of_the_line(name, best, words):
+    frame = demo_frame(name, 40_000, seed=5)
+    p, classes = demo_truth(name)(frame), np.unique(frame["class"].astype(str))
+    y = np.searchsorted(classes, frame["class"].astype(str))
+    assert p.shape == (40_000, len(classes))
+    assert p.sum(axis=1) == pytest.approx(1)
+    for k in range(len(classes)):
+        for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
+            part = (p[:, k] >= low) & (p[:, k] <= high)
+            assert (y[part] == k).mean() == pytest.approx(p[part, k].mean(), abs=4 * 0.5 / np.sqrt(part.sum()))
+    assert (p.argmax(axis=1) != y).mean() == pytest.approx(best, abs=0.008)
+    assert words in demo_line(name)
+
+
+def test_the_age_curve_is_not_monotone():
+    age = np.arange(0.0, 96.0)
+    risk = patients.age_risk(age)
+    turns = age[1:-1][np.diff(np.sign(np.diff(risk))) != 0]
+    assert list(turns) == [29.0, 68.0]
+    assert demo_truth("age-curve")(pd.DataFrame({"age": [0.0, 68.0], "pressure": [85.0, 85.0]}))[:, 1] == pytest.approx(
+        [1 / (1 + np.exp(-1.2)), 1 / (1 + np.exp(-2.0))], abs=1e-3
+    )
+
+
+def test_a_missing_pressure_of_mixed_types_adds_nothing_and_depends_on_nothing():
+    frame = demo_frame("mixed-types", 40_000)
+    missing = frame["pressure"].isna()
+    assert missing.mean() == pytest.approx(patients.MISSING, abs=0.006)
+    same = frame.assign(pressure=120.0)
+    assert np.array_equal(patients.mixed_score(same)[missing], patients.mixed_score(frame)[missing])
+    assert (patients.mixed_score(same)[~missing] != patients.mixed_score(frame)[~missing]).mean() > 0.9
+    by_hand = pd.DataFrame(
+        {"temperature": [38.8], "pressure": [120.0], "region": ["west"], "stage": ["III"], "smoker": ["yes"]}
+    )
+    assert patients.mixed_score(by_hand) == pytest.approx([-2.4 + 3.2 + 0.4 + 1.4 + 0.9])
+    assert list(load_demo("mixed-types").X["stage"].cat.categories) == ["I", "II", "III", "IV"]
+
+
+def test_sets_without_a_known_truth_have_none():
+    assert demo_truth("iris") is None
+    assert demo_truth("skewed") is None  # drawn anew with every seed
 
 
 def test_csv_copies_are_what_the_generators_make():

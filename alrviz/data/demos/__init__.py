@@ -4,17 +4,19 @@
     load_demo("poker-hand", 100_000)    any size, where rows are drawn
     load_demo("tic-tac-toe", 500)       part of a complete set: rows drawn without replacement, kept in order
 
-Nothing is downloaded and nothing read from disk but scikit-learn's own files.
+Nothing is downloaded and nothing read from disk but scikit-learn's own files. Where the generator's own p(class | row)
+is known whatever the seed, `demo_truth` gives it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from alrviz.data.demos import games, made
+from alrviz.data.demos import clouds, games, made, patients
 from alrviz.errors import TableError, nearest
 
 if TYPE_CHECKING:
@@ -26,12 +28,18 @@ class Demo:
     """One set: a line about it, the kind of its columns, and its maker.
 
     `make(rows, rng)` draws any number of rows, usually `rows`; where `rows` is None the set is complete: `make()`.
+    `truth(frame)`, where it is known, is p(class | row), (N, C), the classes sorted.
     """
 
     line: str
     kind: str | dict[str, str]
     make: Callable[..., pd.DataFrame]
     rows: int | None = None
+    truth: Callable[[pd.DataFrame], np.ndarray] | None = None
+
+
+def _plane(line: str, classes: tuple[clouds.Cloud, ...], rows: int) -> Demo:
+    return Demo(line, "numeric", partial(clouds.draw, classes), rows, partial(clouds.truth, classes))
 
 
 def _shipped(loader: str) -> Callable[[], pd.DataFrame]:
@@ -108,6 +116,46 @@ _DEMOS = {
         games.poker_hand,
         20_000,
     ),
+    "four-gaussians": _plane(
+        "Four Gaussians: two long clouds of each class crossing the other's (DLR's toy); the best error is 7.7 %.",
+        clouds.FOUR_GAUSSIANS,
+        1200,
+    ),
+    "three-classes": _plane(
+        "Three classes: one between the halves of another, the third above both; the best error is 7.1 %.",
+        clouds.THREE_CLASSES,
+        900,
+    ),
+    "two-moons": _plane(
+        "Two moons: two blurred half circles, each reaching into the other; the best error is 2.9 %.",
+        clouds.TWO_MOONS,
+        600,
+    ),
+    "rings": _plane(
+        "Rings: a blurred circle inside a larger one; the best error is 8.0 %.",
+        clouds.RINGS,
+        800,
+    ),
+    "age-curve": Demo(
+        "Age curve: ill when newborn or near 68, healthy between and after; the best error is 23 %.",
+        "numeric",
+        patients.age_curve,
+        2000,
+        partial(patients.truth, patients.age_score),
+    ),
+    "mixed-types": Demo(
+        "Mixed types: risk by numbers, words, an order, some missing; the truth is known, the best error 24 %.",
+        {
+            "temperature": "numeric",
+            "pressure": "numeric",
+            "region": "categorical",
+            "stage": "ordinal",
+            "smoker": "categorical",
+        },
+        patients.mixed_types,
+        2000,
+        partial(patients.truth, patients.mixed_score),
+    ),
     "iris": Demo(
         "Iris: three species by four lengths, 150 flowers (scikit-learn's).", "numeric", _shipped("load_iris")
     ),
@@ -133,6 +181,11 @@ def demo_names() -> list[str]:
 def demo_line(name: str) -> str:
     """Return one line about a demo set."""
     return _find(name).line
+
+
+def demo_truth(name: str) -> Callable[[pd.DataFrame], np.ndarray] | None:
+    """Return the function that gives p(class | row), (N, C), the classes sorted, of any rows; None if unknown."""
+    return _find(name).truth
 
 
 def demo_frame(name: str, rows: int | None = None, seed: int = 0) -> pd.DataFrame:
