@@ -6,7 +6,8 @@ calls `wake()`.
 
 What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
 `load_bytes`, `set_kinds`, `reread`, `give_up`, `adopt(race)` -> the race to show, `race` (the one to show on
-arrival, or None), `go(page)`, `wake()`.
+arrival, or None), `go(page)`, `wake()`. A page of maps has its own: `tab`, `axes`, `model`, `peer`, `others`, `row`,
+`adopt_fit`, `fitted`.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, write
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+OF_MAPS = ("tab", "axes", "model", "peer", "others", "row")  # what a state and a session call by the same names
+
 
 class Session(Opening):
     """What one visitor sees and owns."""
@@ -33,6 +36,13 @@ class Session(Opening):
     page = param.String(default="convergence", doc="Slug of the page shown.")
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
     entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
+    tab = param.String(default="", doc="Slug of the tab of a page that has tabs.")
+    axes: tuple = param.Parameter(default=(), doc="Positions of the two columns of a map.")
+    model: tuple = param.Parameter(default=(), doc="The recipe of a map, or none.")
+    peer = param.String(default="", doc="Slug of the classifier beside it.")
+    others = param.String(default="", doc="Slug of how other columns are held on a map.")
+    row: "int | None" = param.Parameter(default=None, doc="The row that other columns are fixed at.")
+    fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
 
     def __init__(
         self,
@@ -54,7 +64,9 @@ class Session(Opening):
         self.param.update(
             page=state.page, question=state.question, axis=state.axis, seed=state.seed, recipes=state.recipes
         )
+        self.param.update({name: getattr(state, name) for name in OF_MAPS})
         self.source = Source(kinds=dict(state.kinds))
+        self.fit = self.registry.find(state.fit, self.owner)
         if state.watch:
             self.entry = self.registry.by_token(state.watch)
             self.read_only = self.entry is not None and self.entry.owner != self.owner
@@ -99,6 +111,8 @@ class Session(Opening):
             axis=self.axis,
             recipes=self.recipes,
             seed=self.seed,
+            **{name: getattr(self, name) for name in OF_MAPS},
+            fit=self.fit.id if self.fit is not None else "",
             run=self.entry.id if self.entry is not None and not self.read_only else "",
             watch=self.entry.token if self.entry is not None and self.read_only else "",
         )
@@ -116,19 +130,32 @@ class Session(Opening):
         The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
         Raises `CapReached`. The race shown before is stopped unless it was to go on.
         """
-        before = self.entry
+        before = None if self.read_only else self.entry
+        self.entry = self._exchange(before, race, bytes, threads)
+        self.read_only = False
+        return Governed(self.registry, self.entry)
+
+    def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
+        """The same for the run of a map, which takes the place of the one before."""
+        self.fit = self._exchange(self.fit, race, bytes, threads)
+        return Governed(self.registry, self.fit)
+
+    def _exchange(self, before: Entry | None, race: Any, bytes: int, threads: int) -> Entry:
         entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
-        if before is not None and not self.read_only and not before.keep and not before.race.ended:
+        if before is not None and not before.keep and not before.race.ended:
             before.race.stop()
             self.registry.release(before)
-        self.read_only = False
-        self.entry = entry
-        return Governed(self.registry, entry)
+        return entry
 
     @property
     def race(self) -> Governed | None:
         """The run shown, as this visitor may use it: found again after a reload, or opened by a read-only link."""
         return None if self.entry is None else Governed(self.registry, self.entry, self.read_only)
+
+    @property
+    def fitted(self) -> Governed | None:
+        """The run of the map shown, found again after a reload; None where there is none."""
+        return None if self.fit is None else Governed(self.registry, self.fit)
 
     # ---- the pump ----------------------------------------------------------------------------------------------
 
@@ -138,10 +165,13 @@ class Session(Opening):
         self.page = page
 
     @property
+    def _entries(self) -> list[Entry]:
+        return [entry for entry in (self.entry, self.fit) if entry is not None]
+
+    @property
     def busy(self) -> bool:
         """Whether something is under way that the pump has to watch."""
-        entry = self.entry
-        return self.loading is not None or (entry is not None and (entry.under_way or entry.wanted))
+        return self.loading is not None or any(entry.under_way or entry.wanted for entry in self._entries)
 
     def pump(self, watched: bool = True) -> bool:
         """Take over finished work, say that the run is looked at; returns whether to go on.
@@ -152,8 +182,8 @@ class Session(Opening):
             self.loading = None
         if watched:
             self.tables.look(self.owner)
-        if watched and self.entry is not None:
-            self.registry.look(self.entry)
-            if self.read_only and not self.entry.race.ended:
+            for entry in self._entries:
+                self.registry.look(entry)
+            if self.read_only and self.entry is not None and not self.entry.race.ended:
                 return True
         return self.busy

@@ -15,7 +15,7 @@ from tornado.ioloop import IOLoop
 
 from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
-from alrviz.explorer.session import Session
+from alrviz.explorer.session import OF_MAPS, Session
 from alrviz.explorer.state import read_link
 from alrviz.views.ready import connected, page_ready, server_session
 
@@ -68,7 +68,7 @@ class Shell:
         session.param.watch(lambda *_: self.show_page(), "page")
         session.param.watch(
             lambda *_: self.write_link(),
-            ["page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted"],
+            ["page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", *OF_MAPS],
         )
         self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
         self.show_page()

@@ -51,6 +51,12 @@ class State:
         question, axis: slugs owned by the page that shows them.
         recipes: the racers.
         seed: of demo set and split.
+        tab: slug of the tab of a page that has tabs.
+        axes: positions of the two columns of a map, across and up; () for the page's own choice.
+        model: the recipe of a map, () for the page's own.
+        peer: slug of the classifier beside it.
+        others, row: how other columns are held on a map (a slug), and the row they are fixed at.
+        fit: id of the run of a map, to be found again by its owner.
         run: id of a run, to be found again by its owner.
         watch: secret of a run, to be opened read-only by anybody who has it.
     """
@@ -64,6 +70,13 @@ class State:
     axis: str = ""
     recipes: tuple[Recipe, ...] = ()
     seed: int = 0
+    tab: str = ""
+    axes: tuple[int, ...] = ()
+    model: tuple[Recipe, ...] = ()
+    peer: str = ""
+    others: str = ""
+    row: int | None = None
+    fit: str = ""
     run: str = ""
     watch: str = ""
 
@@ -116,6 +129,15 @@ def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(by_position.items()))
 
 
+def _read_axes(text: str) -> tuple[int, ...]:
+    match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text, re.ASCII)
+    return (int(match[1]), int(match[2])) if match else ()
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
 @dataclass(frozen=True)
 class Property:
     """One property of a link: its key, the state's attribute, and how it is read and written ("" is left out)."""
@@ -129,13 +151,20 @@ class Property:
 PROPERTIES = (
     Property("page", "page", _slug),
     Property("data", "data", _slug),
-    Property("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), lambda n: "" if n is None else str(n)),
+    Property("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), _number),
     Property("file", "file", _read_file, _write_file),
     Property("kinds", "kinds", _read_kinds, _write_kinds),
     Property("q", "question", _slug),
     Property("axis", "axis", _slug),
     Property("seed", "seed", lambda text: _clamped(text, 0, 2**32 - 1, 0)),
-    Property("racers", "recipes", lambda text: text, write_recipes),  # read last: racers share the seed
+    Property("racers", "recipes", str, write_recipes),  # recipes are read last: they share the seed
+    Property("tab", "tab", _slug),
+    Property("axes", "axes", _read_axes, lambda axes: "-".join(map(str, axes))),
+    Property("model", "model", str, write_recipes),
+    Property("peer", "peer", _slug),
+    Property("others", "others", _slug),
+    Property("at", "row", lambda text: _clamped(text, 0, 10**9, None), _number),
+    Property("fit", "fit", _id),
     Property("run", "run", _id),
     Property("watch", "watch", _id),
 )
@@ -150,11 +179,11 @@ def read_link(query: str) -> State:
     except ValueError:  # more fields than any link of ours has
         return _DEFAULT
     values = {p.attribute: p.read(given[p.key]) for p in PROPERTIES if p.key in given}
-    racers = values.pop("recipes", "")
-    state = State(**{name: value for name, value in values.items() if value not in ("", None)})
+    racers, model = values.pop("recipes", ""), values.pop("model", "")
+    state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
     if state.file is not None:
         state = state.replace(data="", rows=None)
-    return state.replace(recipes=read_recipes(racers, state.seed))
+    return state.replace(recipes=read_recipes(racers, state.seed), model=read_recipes(model, state.seed)[:1])
 
 
 def write_link(state: State) -> str:

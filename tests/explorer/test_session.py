@@ -279,6 +279,28 @@ def test_a_new_race_takes_the_place_of_the_one_shown(registry):
     assert not kept.ended
 
 
+def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
+    session = opened(registry, tab="any", axes=(2, 0), peer="svm-rbf", others="row", row=7)
+    race = session.adopt(FakeRace())
+    race.start()
+    fit = session.adopt_fit(FakeRace())
+    fit.start()
+    assert not race.ended
+    assert session.busy
+    session.fit.seen = session.entry.seen = 0.0
+    session.pump(watched=True)
+    assert min(session.fit.seen, session.entry.seen) > 0.0
+    again = opened(registry, **vars(session.state))
+    assert again.state == session.state
+    assert again.fitted.entry is session.fit
+    assert opened(registry, owner="b" * 32, **vars(session.state)).fitted is None
+    session.adopt_fit(FakeRace())
+    assert fit.ended
+    assert not race.ended
+    race.stop()
+    assert not session.busy
+
+
 def test_looking_is_what_the_pump_does_while_a_browser_is_there(registry):
     session = opened(registry)
     session.adopt(FakeRace()).start()

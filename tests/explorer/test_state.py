@@ -12,6 +12,7 @@ from alrviz.explorer.state import FileLink, State, read_link, safe_name, write_l
 from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
 
 KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
+MAPS = ("tab", "axes", "model", "peer", "others", "at", "fit")
 SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
 IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
@@ -52,6 +53,13 @@ states = st.builds(
     question=st.just("") | SLUGS,
     axis=st.just("") | SLUGS,
     recipes=st.lists(recipes(), max_size=6).map(tuple),
+    tab=st.just("") | SLUGS,
+    axes=st.just(()) | st.tuples(st.integers(0, 99_999), st.integers(0, 99_999)),
+    model=st.lists(recipes(), max_size=1).map(tuple),
+    peer=st.just("") | SLUGS,
+    others=st.just("") | SLUGS,
+    row=st.none() | st.integers(0, 10**9),
+    fit=st.just("") | IDS,
     run=st.just("") | IDS,
     watch=st.just("") | IDS,
 )
@@ -70,7 +78,7 @@ def test_a_state_with_a_file_comes_back(state, file):
 
 @given(st.text(max_size=300))
 def test_any_text_is_read_as_some_state(text):
-    for query in (text, "?" + text, *(f"?{key}={quote(text)}" for key in KEYS)):
+    for query in (text, "?" + text, *(f"?{key}={quote(text)}" for key in (*KEYS, *MAPS))):
         state = read_link(query)
         assert 0 <= state.seed < 2**32
         assert state.rows is None or 1 <= state.rows <= 10**6
