@@ -1,0 +1,199 @@
+"""Peers of the density model: classifiers of scikit-learn's parts that are put beside it.
+
+Each is a pipeline of scikit-learn's: "columns" makes numbers of a table (numeric columns: gaps filled with the mean,
+then standardised; others: one column a level, a gap being a level), "kernel" maps them where the model is a kernel
+method, "model" is linear in what it gets, or an SVM. With f in the kernel's space, y = -1 or 1, and b free:
+
+    kernel LR             sum_i log(1 + exp(-y_i (f(x_i) + b))) + ||f||^2 / (2 C)
+    least-squares SVM     sum_i (y_i - f(x_i) - b)^2            + alpha ||f||^2
+    SVM                   sum_i max(0, 1 - y_i (f(x_i) + b))    + ||f||^2 / (2 C)
+
+On dlr's kernel the pipeline has no "columns": density features are made of the table itself.
+More classes: kernel LR by softmax, least squares one class against the others, SVMs one against one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
+from sklearn.svm import SVC
+
+from alrviz.errors import RecipeError, nearest
+from alrviz.estimators.density_map import DensityMap
+from alrviz.estimators.kernel_map import KernelMap
+
+Grid = Mapping[str, Sequence[Any]]
+
+# What validation chooses from; values a factor of 4 (gamma) or 10 (C, alpha) apart, the smoothest first.
+_GAMMAS = (0.005, 0.02, 0.08, 0.32)
+_CS = (0.1, 1.0, 10.0, 100.0)
+_ALPHAS = (10.0, 1.0, 0.1, 0.01)
+_DEGREES = (2, 3)
+# Enough for the kernel methods to be exact on tables of a thousand rows; beyond, time grows with its cube.
+_LANDMARKS = 1000
+# Newton's steps are solved by Cholesky in (columns x classes)^2 memory: fine at the rank of a kernel of 1000 rows.
+_NEWTON: dict[str, Any] = {"solver": "newton-cholesky", "max_iter": 200}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One classifier to put beside ours.
+
+    name: its key. label: as pictures and menus write it. note: one sentence on what it is. build: returns it unfitted.
+    grid: settings by the pipeline's parameter names, for whoever chooses them on held-out rows. probability: whether
+    it has `predict_proba`; otherwise its `decision_function` is a score, no probability.
+    """
+
+    name: str
+    label: str
+    note: str
+    build: Callable[[], Pipeline] = field(repr=False)
+    grid: Grid = field(repr=False)
+    probability: bool = False
+
+
+def peer_names() -> tuple[str, ...]:
+    """Return the names `make_peer` knows.
+
+    >>> peer_names()[:3]
+    ('lr', 'klr-poly', 'klr-rbf')
+    """
+    return tuple(PEERS)
+
+
+def make_peer(name: str) -> Pipeline:
+    """Return a peer, unfitted, at its plain settings; `set_params(model__C=10)` changes them.
+
+    It takes tables with numeric, categorical and missing values, or arrays of numbers; two classes or more.
+
+    Raises:
+        RecipeError: if no peer has that name.
+
+    >>> make_peer("svm-rbf").set_params(model__C=10).steps[-1]
+    ('model', SVC(C=10))
+    """
+    if name not in PEERS:
+        raise RecipeError(f"no peer is called {name!r}; expected one of {', '.join(PEERS)}{nearest(name, PEERS)}")
+    return PEERS[name].build()
+
+
+def numbers_of(*, splines: bool = False) -> ColumnTransformer:
+    """Return the transformer of a table into numbers; with `splines` each numeric column into a cubic spline's."""
+    steps = [SimpleImputer(keep_empty_features=True), StandardScaler()]
+    if splines:
+        steps.append(SplineTransformer(n_knots=6, extrapolation="linear"))
+    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return ColumnTransformer([("numeric", make_pipeline(*steps), _numeric), ("levels", levels, _others)])
+
+
+def _numeric(X: Any) -> list[Any]:
+    if hasattr(X, "iloc"):
+        return make_column_selector(dtype_include="number")(X)
+    return list(range(np.shape(X)[1]))
+
+
+def _others(X: Any) -> list[Any]:
+    return make_column_selector(dtype_exclude="number")(X) if hasattr(X, "iloc") else []
+
+
+def _pipeline(model: Any, kernel: Any = None, *, splines: bool = False) -> Pipeline:
+    middle = [] if kernel is None else [("kernel", kernel)]
+    return Pipeline([("columns", numbers_of(splines=splines)), *middle, ("model", model)])
+
+
+def _svm(kernel: str, **own: Any) -> Pipeline:
+    return _pipeline(SVC(kernel=kernel, **own))
+
+
+def _kernel_lr(kernel: str) -> Pipeline:
+    return _pipeline(LogisticRegression(**_NEWTON), KernelMap(kernel, landmarks=_LANDMARKS, random_state=0))
+
+
+def _least_squares(kernel: str) -> Pipeline:
+    return _pipeline(RidgeClassifier(), KernelMap(kernel, landmarks=_LANDMARKS, random_state=0))
+
+
+_PEERS = (
+    Peer(
+        "lr",
+        "logistic regression",
+        "Linear in the standardised columns: its boundary is a straight line.",
+        lambda: _pipeline(LogisticRegression(max_iter=1000)),
+        {"model__C": _CS},
+        probability=True,
+    ),
+    Peer(
+        "klr-poly",
+        "kernel LR (polynomial)",
+        "Logistic regression on all products of up to three columns.",
+        lambda: _kernel_lr("polynomial"),
+        {"kernel__degree": _DEGREES, "model__C": _CS},
+        probability=True,
+    ),
+    Peer(
+        "klr-rbf",
+        "kernel LR (RBF)",
+        "Logistic regression on how near a row lies to each training row.",
+        lambda: _kernel_lr("rbf"),
+        {"kernel__gamma": _GAMMAS, "model__C": _CS},
+        probability=True,
+    ),
+    Peer(
+        "svm-poly",
+        "SVM (polynomial)",
+        "Widest margin in all products of up to three columns.",
+        lambda: _svm("poly", coef0=1.0),
+        {"model__degree": _DEGREES, "model__C": _CS},
+    ),
+    Peer(
+        "svm-rbf",
+        "SVM (RBF)",
+        "Widest margin by nearness to some of the training rows.",
+        lambda: _svm("rbf"),
+        {"model__gamma": _GAMMAS, "model__C": _CS},
+    ),
+    Peer(
+        "svm-sigmoid",
+        "SVM (sigmoid)",
+        "Widest margin with tanh(gamma x . x'), which is no inner product for every gamma.",
+        lambda: _svm("sigmoid"),
+        {"model__gamma": _GAMMAS, "model__C": _CS},
+    ),
+    Peer(
+        "lssvm-poly",
+        "least-squares SVM (polynomial)",
+        "Least squares to -1 and 1 on all products of up to three columns.",
+        lambda: _least_squares("polynomial"),
+        {"kernel__degree": _DEGREES, "model__alpha": _ALPHAS},
+    ),
+    Peer(
+        "lssvm-rbf",
+        "least-squares SVM (RBF)",
+        "Least squares to -1 and 1 by nearness to all training rows.",
+        lambda: _least_squares("rbf"),
+        {"kernel__gamma": _GAMMAS, "model__alpha": _ALPHAS},
+    ),
+    Peer(
+        "svm-dlr",
+        "SVM on dlr's kernel",
+        "Widest margin in the density features of dlr, bandwidths by Silverman's rule.",
+        lambda: Pipeline([("kernel", DensityMap()), ("model", SVC(kernel="linear"))]),
+        {"model__C": _CS},
+    ),
+    Peer(
+        "splines",
+        "additive LR on splines",
+        "Logistic regression on a cubic spline of each column: a sum of curves, as dlr is.",
+        lambda: _pipeline(LogisticRegression(max_iter=1000), splines=True),
+        {"model__C": _CS},
+        probability=True,
+    ),
+)
+PEERS: Mapping[str, Peer] = MappingProxyType({peer.name: peer for peer in _PEERS})
