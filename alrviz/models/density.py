@@ -1,9 +1,9 @@
 """Density features: phi of every column from kernel densities and smoothed counts, and what a bandwidth does to it.
 
-    S_k(x) = sum over rows i of class k of  weight_i exp(-(x - x_i)^2 / (2 h^2))                       numeric column
-    S_k(l) = N_{l,k} + m N_k / N                                                  level l, or the rows that miss a number
+    S_k(x) = sum over rows i of class k of  weight_i exp(-(x - x_i)^2 / (2 h^2))                      numeric column
+    S_k(l) = N_{l,k} + m N_k / N                                                 level l, or the rows without a number
     C = 2:  phi    = log(S_1 / S_0)           - (D - 1)/D log(N_1 / N_0)
-    C > 2:  phi_k  = log(S_k / sum_j S_j)     - (D - 1)/D log(N_k / N)                   both within -30 .. 30 (LIMIT)
+    C > 2:  phi_k  = log(S_k / sum_j S_j)     - (D - 1)/D log(N_k / N)                  both within -30 .. 30 (LIMIT)
 
 N and N_k are sums of weights, m is the smoothing, D counts the columns that have a feature: numbers that vary, two
 levels or more. A level that no training row has gives the class shares. With all w = 1 and w_0 = 0 the scores of these
@@ -11,6 +11,10 @@ features are naive Bayes with kernel densities ([DLR] Theorem 1).
 
 A training row may be left out of its own sums: it takes min(1, its weight) from S_k, N_k and N of its class. A class
 that is left with no vote at all has the phi of a limit.
+
+Sums are taken on a grid per column (passes/density.py), or exactly where that is as quick and where S < 1e-3. The
+spacing of a grid is a whole power of two times a fixed part of Silverman's bandwidth: as long as it stays, phi is a
+smooth function of log h and dphi its derivative to the last digits; from one grid to the next phi jumps by the error.
 
 Conventions: D features, numeric columns first, each in the order given. K = 1 for two classes, K = C for more.
 phi is (D, K, N), rows contiguous; dphi = d phi / d log h is (D_num, K, N), 0 where phi is at its limit.
@@ -21,12 +25,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.errors import RecipeError, TableError
+from alrviz.errors import TableError
+from alrviz.kernels.density import LIMIT
+from alrviz.passes import density as passes
+from alrviz.passes.density import PER_BANDWIDTH, THIN, Kinds, Sources, Wanted
 from alrviz.passes.room import Floats
+from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
-# |phi| is kept within this: a class that has no vote at a place would have phi = -inf.
-LIMIT = 30.0
+__all__ = ["LIMIT", "WIDEST", "Curve", "DensityFeatures", "Features"]
+
 # log h stays within this of Silverman's: far below every row stands alone, far above all are one.
 WIDEST = float(np.log(1e3))
 
@@ -39,11 +47,13 @@ class Features:
         phi: (D, K, N).
         dphi: (D_num, K, N) derivative of phi of each numeric column with respect to its log h; None if not asked for.
         log_h: (D_num,) natural log of the bandwidths.
+        spacing: (D_num,) the grids they were summed on.
     """
 
     phi: Floats
     dphi: Floats | None
     log_h: Floats
+    spacing: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +83,7 @@ class DensityFeatures:
         n_classes: C.
         smoothing: m.
         n_jobs: threads; None for all.
+        stop: asked between columns.
 
     Attributes:
         numeric, categorical: the places among `numbers` and `codes` of the columns that have a feature.
@@ -80,7 +91,7 @@ class DensityFeatures:
         silverman: (D_num,) bandwidths h = 1.06 sigma N^(-1/5), sigma and N weighted, over the rows that have a number.
 
     Raises:
-        TableError: if shapes do not fit, numbers are infinite, a class has no row or no column has a feature.
+        TableError: if numbers are infinite, a class has no row or no column has a feature.
     """
 
     def __init__(
@@ -95,25 +106,29 @@ class DensityFeatures:
         n_jobs: int | None = None,
         stop: StopToken = NEVER,
     ):
-        self.y, self.weights, self.n_classes, self.smoothing = y, weights, n_classes, smoothing
-        self.class_counts = np.bincount(y, weights, minlength=n_classes)
+        self.n_classes, self.smoothing, self.n_jobs = n_classes, float(smoothing), resolve_jobs(n_jobs)
+        self._y, self._weights = np.asarray(y, np.int32), np.asarray(weights, np.float64)
+        self.class_counts = np.bincount(self._y, self._weights, minlength=n_classes).astype(np.float64)
         if not (self.class_counts > 0).all():
             raise TableError(
-                f"class {int(self.class_counts.argmin())} has no training row; expected rows of each class"
+                f"class {int(self.class_counts.argmin())} has no training row; expected rows of every class"
             )
-        vary = [j for j, x in enumerate(numbers) if len(np.unique(x[(weights > 0) & ~np.isnan(x)])) > 1]
-        several = [j for j, c in enumerate(codes) if len(np.unique(c[(weights > 0) & (c < levels[j])])) > 1]
-        self.numeric, self.categorical = np.array(vary, np.int64), np.array(several, np.int64)
+        self._columns = self._sort(numbers, stop)
+        self.numeric = np.array([j for j, column in enumerate(self._columns) if _varies(column)], np.int64)
+        self._columns = [self._columns[j] for j in self.numeric]
+        counts = [self._count(c, int(n)) for c, n in zip(codes, levels, strict=True)]
+        self.categorical = np.array([j for j, of in enumerate(counts) if (of.sum(axis=1) > 0).sum() > 1], np.int64)
+        self._counts = [counts[j] for j in self.categorical]
+        self._codes = [_codes(codes[j], counts[j]) for j in self.categorical]
         if not self.n_features:
             raise TableError("no column has a feature: expected numbers that vary, or a column of two levels or more")
-        self._numbers = np.ascontiguousarray(numbers[self.numeric], np.float64)
-        self._codes, self._levels = codes[self.categorical], levels[self.categorical]
-        self.silverman = np.array([_silverman(x, weights) for x in self._numbers])
+        self.silverman = np.array([_silverman(column) for column in self._columns])
+        self._thin = THIN * min(1.0, float(self._weights.max()))
 
     @property
     def n_rows(self) -> int:
         """N, the number of training rows."""
-        return len(self.y)
+        return len(self._y)
 
     @property
     def n_features(self) -> int:
@@ -131,13 +146,8 @@ class DensityFeatures:
         return np.log(self.silverman) + np.array([[-WIDEST], [WIDEST]])
 
     def spacing(self, log_h: Floats) -> NDArray[np.int64]:
-        """Return the grid that each column's sums are taken on at these bandwidths, (D_num,), as whole numbers.
-
-        phi and its derivative agree as long as the grids stay: a search along a line should keep those of its start
-        (`training(..., spacing=)`), for at a change of the grid phi jumps by its error. A grid is good for bandwidths
-        from 0.5 to 2 times that in whose middle it lies.
-        """
-        return np.rint((np.asarray(log_h) - np.log(self.silverman)) / np.log(2)).astype(np.int64)
+        """Return the grid that each column's sums are taken on at these bandwidths, (D_num,), as whole numbers."""
+        return np.rint(self._octaves(log_h)).astype(np.int64)
 
     def training(
         self,
@@ -154,12 +164,15 @@ class DensityFeatures:
             log_h: (D_num,) natural log of the bandwidths, within `bounds`.
             leave_out: whether a row is left out of its own sums.
             gradient: whether dphi is wanted.
-            spacing: grids to keep, from `spacing(...)`; None for those of log_h.
-            previous: features of the same rows, asked for alike: columns whose bandwidth is the same are taken from it.
+            spacing: grids to keep, from `spacing(...)`, so that phi does not jump along a line; None for those of
+                log_h. A grid more than a factor 2 away is replaced by the nearest that is not.
+            previous: features of the same rows, asked for alike: columns whose bandwidth and grid are the same are
+                taken from it.
             stop: asked between parts of the work.
         """
-        take = np.minimum(1.0, self.weights) if leave_out else np.zeros(self.n_rows)
-        return self._features(self._numbers, self._codes, self.y, take, log_h, gradient)
+        kinds = self._kinds(np.minimum(1.0, self._weights)) if leave_out else self._strangers(self.n_rows)
+        xs = [(column.x, column.place) for column in self._columns]
+        return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
     def rows(
         self,
@@ -171,104 +184,137 @@ class DensityFeatures:
         previous: Features | None = None,
         stop: StopToken = NEVER,
     ) -> Features:
-        """Return the features of other rows: (a_num, M) numbers and (a_cat, M) codes of all columns."""
+        """Return the features of other rows: (a_num, M) numbers and (a_cat, M) codes of all columns.
+
+        Raises:
+            TableError: if a number is infinite.
+        """
+        _require_finite(numbers)
         count = numbers.shape[1]
-        nobody, take = np.zeros(count, np.int32), np.zeros(count)
-        return self._features(numbers[self.numeric], codes[self.categorical], nobody, take, log_h, gradient)
+        nowhere = np.full(count, -1, np.int32)
+        xs = [(np.require(numbers[j], np.float64, ["C", "W"]), nowhere) for j in self.numeric]
+        places = [_codes(codes[j], of) for j, of in zip(self.categorical, self._counts, strict=True)]
+        return self._fill(xs, places, self._strangers(count), log_h, gradient, spacing, previous, stop)
 
     def curve(self, feature: int, x: Floats, log_h: float) -> Curve:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
-        nobody, take = np.zeros(len(x), np.int32), np.zeros(len(x))
-        log_s, _ = self._sums(feature, x, take, log_h, gradient=False)
-        phi = self._phi(log_s, np.tile(self.class_counts[:, None], len(x)))
+        x = np.require(x, np.float64, ["C", "W"])
+        column, h = self._columns[feature], float(np.exp(log_h))
+        octave = round(float(np.log2(h / self.silverman[feature])))
+        delta = self._delta(feature, octave)
+        log_s = passes.log_sums(column, x, h, delta, self._thin)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
+        phi, none = np.empty((self.n_values, len(x))), np.empty((self.n_values, 0))
+        want = Wanted(column, x, np.full(len(x), -1, np.int32), h, delta, phi, none)
+        passes.fill([want], self._strangers(len(x)), self.smoothing, self._thin, self.n_jobs)
         return Curve(x, phi, np.exp(log_s - log_scale[:, None]))
 
     def levels(self, feature: int) -> Floats:
         """Return phi (K, levels + 1) of each level of a categorical feature (0 .. D_cat - 1); the last is no level."""
-        codes = np.arange(self._levels[feature] + 1)
-        totals = np.tile(self.class_counts[:, None], len(codes))
-        return self._phi(self._log_counts(self._codes[feature], codes, None, totals), totals)
+        counts = self._counts[feature]
+        phi = np.empty((self.n_values, len(counts)))
+        codes = np.arange(len(counts), dtype=np.int32)
+        passes.fill_levels(codes, self._strangers(len(counts)), counts, self.smoothing, phi, 1)
+        return phi
 
-    def _features(
-        self, numbers: Floats, codes: NDArray, y: NDArray, take: Floats, log_h: Floats, gradient: bool
+    def _fill(
+        self,
+        xs: list[tuple[Floats, NDArray[np.int32]]],
+        codes: list[NDArray[np.int32]],
+        kinds: Kinds,
+        log_h: Floats,
+        gradient: bool,
+        spacing: NDArray[np.int64] | None,
+        previous: Features | None,
+        stop: StopToken,
     ) -> Features:
-        own = np.eye(self.n_classes)[:, y] * take
-        totals = self.class_counts[:, None] - own
-        phi, dphi = [], []
-        for d, x in enumerate(numbers):
-            log_s, slope = self._sums(d, x, take, log_h[d], gradient)
-            missing = np.isnan(x)
-            log_m = self._log_counts(np.isnan(self._numbers[d]).astype(int) - 1, np.where(missing, 0, 1), own, totals)
-            phi.append(self._phi(np.where(missing, log_m, log_s), totals))
-            if gradient:
-                dphi.append(self._dphi(log_s, slope, phi[-1], missing))
-        for d, c in enumerate(codes):
-            known = np.where(self._codes[d] < self._levels[d], self._codes[d].astype(int), -1)
-            place = np.where(c < self._levels[d], c, self._levels[d])
-            phi.append(self._phi(self._log_counts(known, place, own, totals), totals))
-        return Features(np.array(phi), np.array(dphi) if gradient else None, np.asarray(log_h))
-
-    def _sums(self, d: int, x: Floats, take: Floats, log_h: float, gradient: bool) -> tuple[Floats, Floats]:
-        present = ~np.isnan(self._numbers[d]) & (self.weights > 0)
-        source, weights, y = self._numbers[d][present], self.weights[present], self.y[present]
-        own = np.where(present, np.cumsum(present) - 1, 0)
-        log_s, slope = np.full((self.n_classes, len(x)), -np.inf), np.zeros((self.n_classes, len(x)))
-        for begin in range(0, len(x), 128):
-            at = np.arange(begin, min(begin + 128, len(x)))
-            far = ((x[at, None] - source) / np.exp(log_h)) ** 2
-            log_k = np.log(weights) - far / 2
-            for row, i in enumerate(at):
-                if take[i] > 0 and not np.isnan(x[i]):
-                    left = weights[own[i]] - take[i]
-                    log_k[row, own[i]] = np.log(left) if left > 0 else -np.inf
-            for k in range(self.n_classes):
-                part = log_k[:, y == k]
-                top = np.max(part, axis=1, initial=-1e300)
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    e = np.exp(part - top[:, None])
-                    log_s[k, at] = np.where(e.sum(axis=1) > 0, top + np.log(e.sum(axis=1)), -np.inf)
-                    slope[k, at] = np.nan_to_num((e * far[:, y == k]).sum(axis=1) / e.sum(axis=1))
-        return log_s, slope
-
-    def _log_counts(self, known: NDArray, codes: NDArray, own: Floats | None, totals: Floats) -> Floats:
-        seen = known >= 0
-        width = max(int(known.max(initial=0)), int(codes.max(initial=0))) + 1
-        counts = np.zeros((self.n_classes, width))
-        np.add.at(counts, (self.y[seen], known[seen]), self.weights[seen])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = counts[:, codes] - (0 if own is None else own)
-            smoothed = left + self.smoothing * totals / totals.sum(axis=0)
-            return np.log(np.where(smoothed.sum(axis=0) > 0, smoothed, totals))
-
-    def _phi(self, log_s: Floats, totals: Floats) -> Floats:
-        share = 1.0 - 1.0 / self.n_features
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_n = np.log(totals)
-            if self.n_classes == 2:
-                phi = (log_s[1] - log_s[0] - share * (log_n[1] - log_n[0]))[None]
-                phi = np.where(np.isneginf(log_s[:1]), np.inf, np.where(np.isneginf(log_s[1:]), -np.inf, phi))
+        log_h = np.array(log_h, np.float64)
+        octaves = self._octaves(log_h)
+        wish = octaves if spacing is None else np.clip(spacing, np.ceil(octaves - 1), np.floor(octaves + 1))
+        grids = np.rint(wish).astype(np.int64)
+        shape = (self.n_features, self.n_values, len(kinds.rows))
+        phi, dphi = np.empty(shape), np.empty((len(xs), self.n_values, shape[2] if gradient else 0))
+        wanted = []
+        for d, (column, (x, place)) in enumerate(zip(self._columns, xs, strict=True)):
+            if previous is not None and (previous.log_h[d], previous.spacing[d]) == (log_h[d], grids[d]):
+                phi[d] = previous.phi[d]
+                if previous.dphi is not None and gradient:
+                    dphi[d] = previous.dphi[d]
+                if previous.dphi is not None or not gradient:
+                    continue
+            h, delta = float(np.exp(log_h[d])), self._delta(d, int(grids[d]))
+            wanted.append(Wanted(column, x, place, h, delta, phi[d], dphi[d]))
+        passes.fill(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
+        for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
+            if previous is None:
+                passes.fill_levels(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
             else:
-                phi = log_s - np.logaddexp.reduce(log_s, axis=0) - share * (log_n - np.log(totals.sum(axis=0)))
-                phi = np.where(np.isneginf(log_s), -np.inf, phi)
-            prior = log_n - np.log(totals.sum(axis=0))
-            prior = (prior[1:] - prior[:1]) if self.n_classes == 2 else prior
-            nobody = np.isneginf(log_s).all(axis=0)
-            return np.clip(np.where(nobody, prior / self.n_features, phi), -LIMIT, LIMIT)
+                phi[d] = previous.phi[d]
+        return Features(phi, dphi if gradient else None, log_h, grids)
 
-    def _dphi(self, log_s: Floats, slope: Floats, phi: Floats, missing: NDArray[np.bool_]) -> Floats:
-        if self.n_classes == 2:
-            dphi = slope[1:] - slope[:1]
-        else:
-            with np.errstate(invalid="ignore"):
-                share = np.exp(log_s - np.logaddexp.reduce(log_s, axis=0))
-            dphi = slope - (np.nan_to_num(share) * slope).sum(axis=0)
-        return np.where(missing | (np.abs(phi) >= LIMIT) | np.isneginf(log_s).all(axis=0), 0.0, dphi)
+    def _octaves(self, log_h: Floats) -> Floats:
+        return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
+
+    def _delta(self, d: int, octave: int) -> float:
+        return float(self.silverman[d] * 2.0**octave / PER_BANDWIDTH)
+
+    def _strangers(self, count: int) -> Kinds:
+        """Rows that take nothing from any sum."""
+        return Kinds(np.zeros(count, np.int32), self._priors(np.array([-1]), np.zeros(1)))
+
+    def _kinds(self, taken: Floats) -> Kinds:
+        """The training rows by class and by what each takes from its own sums."""
+        amounts, amount = np.unique(taken, return_inverse=True)
+        found, rows = np.unique(amount * self.n_classes + self._y, return_inverse=True)
+        arrays = self._priors(found % self.n_classes, amounts[found // self.n_classes])
+        return Kinds(rows.astype(np.int32), arrays)
+
+    def _priors(self, classes: NDArray[np.int64], taken: Floats) -> tuple[np.ndarray, ...]:
+        """Classes, amounts taken, class counts without them, and their part of phi; an empty class has none."""
+        share = 1.0 - 1.0 / self.n_features
+        own = classes[:, None] == np.arange(self.n_classes)
+        totals = np.maximum(0.0, self.class_counts - own * taken[:, None])
+        with np.errstate(divide="ignore"):
+            log_share = np.log(totals / totals.sum(axis=1, keepdims=True))
+        log_odds = log_share[:, 1:] - log_share[:, :1] if self.n_classes == 2 else log_share
+        bias = np.where(np.isfinite(log_odds), share * log_odds, 0.0)
+        return classes.astype(np.int64), taken, totals, bias, (1.0 - share) * log_odds
+
+    def _sort(self, numbers: Floats, stop: StopToken) -> list[Sources]:
+        _require_finite(numbers)
+        columns: list[Sources | None] = [None] * len(numbers)
+
+        def work(j: int) -> None:
+            stop.check()
+            x = np.array(numbers[j], np.float64)
+            columns[j] = Sources(x, self._y, self._weights, self.n_classes)
+
+        share(work, len(columns), self.n_jobs)
+        return [column for column in columns if column is not None]
+
+    def _count(self, codes: NDArray[np.unsignedinteger], levels: int) -> Floats:
+        counts = np.zeros((levels + 1, self.n_classes))
+        np.add.at(counts, (np.minimum(codes, levels), self._y), self._weights)
+        counts[levels] = 0.0
+        return counts
 
 
-def _silverman(x: Floats, weights: Floats) -> float:
-    there = ~np.isnan(x) & (weights > 0)
-    total = weights[there].sum()
-    mean = (weights[there] * x[there]).sum() / total
-    sigma = np.sqrt((weights[there] * (x[there] - mean) ** 2).sum() / total)
+def _codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArray[np.int32]:
+    return np.minimum(codes, len(counts) - 1).astype(np.int32)
+
+
+def _require_finite(numbers: Floats) -> None:
+    if np.isinf(numbers).any():
+        column, row = np.argwhere(np.isinf(numbers))[0]
+        raise TableError(f"numeric column {column} is infinite in row {row}; expected a number, or NaN for missing")
+
+
+def _varies(column: Sources) -> bool:
+    return len(column.values) > 0 and bool(column.values.min() < column.values.max())
+
+
+def _silverman(column: Sources) -> float:
+    total = column.weights.sum()
+    mean = (column.weights * column.values).sum() / total
+    sigma = np.sqrt((column.weights * (column.values - mean) ** 2).sum() / total)
     return float(1.06 * sigma * total**-0.2)
