@@ -17,7 +17,7 @@ from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import joint as joint_kernels
 from alrviz.models.joint import Codes
 from alrviz.models.plan import Block
-from alrviz.models.space import CellSpace
+from alrviz.models.space import Space
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.room import Floats, zeros
 from alrviz.passes.threads import share
@@ -43,7 +43,7 @@ class CellIndex:
         local: (S,) int64, the seen cells, each counted within its tuple, ascending.
     """
 
-    space: CellSpace
+    space: Space
     begin: NDArray[np.int64]
     local: NDArray[np.int64]
     where: NDArray[np.int64]
@@ -53,7 +53,7 @@ class CellIndex:
     held: NDArray[np.int64]
 
     @classmethod
-    def of(cls, space: CellSpace, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex":
+    def of(cls, space: Space, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex":
         """Index the seen cells `local`, those of tuple t from begin[t] to begin[t + 1]."""
         number = np.diff(begin)
         dense = space.cards <= _DENSE * number + 64
@@ -69,7 +69,7 @@ class CellIndex:
         return index
 
     @classmethod
-    def of_seen(cls, space: CellSpace, seen: NDArray[np.int64]) -> "CellIndex":
+    def of_seen(cls, space: Space, seen: NDArray[np.int64]) -> "CellIndex":
         """Index the cells numbered `seen` in the cell space, ascending."""
         begin = np.searchsorted(seen, np.append(space.first, space.n_cells))
         return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
@@ -133,7 +133,7 @@ class CellIndex:
 
 
 def _distinct(
-    space: CellSpace, tuples: NDArray[np.int64], codes: Codes, rows: NDArray[np.int64]
+    space: Space, tuples: NDArray[np.int64], codes: Codes, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many cells `rows` have in each of `tuples`, and the cells, tuple by tuple, ascending.
 
@@ -157,7 +157,7 @@ def _distinct(
 
 
 def index_cells(
-    space: CellSpace,
+    space: Space,
     blocks: Sequence[Block],
     codes: Codes,
     shown: Sequence[NDArray[np.int64]],

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import plan as kernels
-from alrviz.models.space import CellSpace
+from alrviz.models.space import CellSpace, Space
 from alrviz.stop import NEVER, StopToken
 
 # Nanoseconds, of which only the ratios matter: a look-up and a scatter of one row; zeroing and reading a row of a
@@ -70,7 +70,7 @@ class Plan:
         return ROW * n_rows * len(self.blocks) + JOINT * self.joint + LINK * self.links
 
 
-def singles(space: CellSpace, cells: float, largest: float = 0.0) -> Plan:
+def singles(space: Space, cells: float, largest: float = 0.0) -> Plan:
     """Return the cover of one block per tuple, the plain path; `cells` are expected to occur, `largest` in one."""
     blocks = tuple(Block(columns, np.array([t])) for t, columns in enumerate(space.tuples))
     return Plan(blocks, cells, cells, largest)

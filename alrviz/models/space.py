@@ -8,9 +8,10 @@ tuple, tuples in lexicographic order, the last column of a tuple fastest:
     [ALR] 3)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,18 +69,38 @@ def _check_memory(n_columns: int, order: int) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class CellSpace:
-    """All tuples of `order` columns and their cells.
+class Space:
+    """Tuples of columns and the numbers of their cells.
 
     Attributes:
         levels: (a,) number of levels of each column.
-        order: n, from 1 to a.
-        tuples: (T, n) int32, ascending columns.
+        tuples: (T, n) int32 columns.
+        strides: (T, n) what a level of each column adds to the number of a cell within its tuple.
         cards: (T,) number of cells of each tuple.
         first: (T,) number of each tuple's first cell.
         n_cells: cells in all.
     """
+
+    levels: NDArray[np.int64]
+    tuples: NDArray[np.int32]
+    strides: NDArray[np.int64]
+    cards: NDArray[np.int64]
+    first: NDArray[np.int64]
+    n_cells: int
+
+    @property
+    def n_tuples(self) -> int:
+        """Number of tuples, T."""
+        return len(self.tuples)
+
+    def tuple_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the tuple each cell belongs to."""
+        return np.searchsorted(self.first, cells, side="right") - 1
+
+
+@dataclass(frozen=True, eq=False)
+class CellSpace(Space):
+    """All tuples of `order` columns, n, each ascending, and their cells."""
 
     levels: NDArray[np.int64]
     order: int
@@ -120,11 +141,6 @@ class CellSpace:
             object.__setattr__(self, name, value)
 
     @property
-    def n_tuples(self) -> int:
-        """Number of tuples, C(a, n)."""
-        return len(self.tuples)
-
-    @property
     def gamma(self) -> float:
         """AnJE's exponent 1 / C(a - 1, n - 1): each column is then counted once in all."""
         return 1.0 / comb(len(self.levels) - 1, self.order - 1)
@@ -133,10 +149,6 @@ class CellSpace:
         """Number of parameters: one per cell and class, one per class."""
         return n_classes * (1 + self.n_cells)
 
-    def tuple_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the tuple each cell belongs to."""
-        return np.searchsorted(self.first, cells, side="right") - 1
-
     def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (len(cells), n): the level of each of its tuple's columns."""
         t = self.tuple_of(cells)
@@ -144,3 +156,44 @@ class CellSpace:
 
     def __reduce__(self) -> tuple[type, tuple[NDArray[np.int64], int]]:
         return CellSpace, (self.levels, self.order)
+
+
+@dataclass(frozen=True, eq=False)
+class TupleSpace(Space):
+    """Chosen tuples, of different sizes or not; one of fewer columns than the largest repeats its last, with stride 0.
+
+    Raises:
+        MemoryLimitError: where the cells are more than can be numbered.
+    """
+
+    levels: NDArray[np.int64]
+    chosen: Sequence[Sequence[int]]
+    tuples: NDArray[np.int32] = field(init=False, repr=False)
+    cards: NDArray[np.int64] = field(init=False, repr=False)
+    first: NDArray[np.int64] = field(init=False, repr=False)
+    strides: NDArray[np.int64] = field(init=False, repr=False)
+    n_cells: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        levels, wide = np.array(self.levels, np.int64), max(map(len, self.chosen))
+        exact = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
+        if sum(exact) > MOST_CELLS:
+            raise MemoryLimitError(
+                f"{len(exact)} tuples of up to {wide} columns have {sum(exact):,} cells; at most {MOST_CELLS:,} can be "
+                "numbered; choose fewer columns a tuple or fewer levels",
+                sum(exact) * 16,
+                MOST_CELLS * 16,
+            )
+        strides = np.zeros((len(exact), wide), np.int64)
+        for row, columns in zip(strides, self.chosen, strict=True):
+            row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
+        values = {
+            "levels": levels,
+            "tuples": np.array([[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen], np.int32),
+            "strides": strides,
+            "cards": np.array(exact, np.int64),
+            "first": np.concatenate([[0], np.cumsum(exact)[:-1]]).astype(np.int64),
+            "n_cells": sum(exact),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)

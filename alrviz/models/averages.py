@@ -1,0 +1,105 @@
+"""AnDE, averaged n-dependence estimators: every tuple of n columns in turn is the parent of all other columns.
+
+    p(k, x) = mean over tuples t of  p(x_t, k) * product over columns j outside t of  p(x_j | x_t, k)
+    p(x_t, k) = (N(x_t, k) + m / (C card(t))) / (N + m)
+
+over the tuples whose cell some training row has; p(x_j | x_t, k) as in `networks`. A row that shares no cell with any
+training row is scored by naive Bayes, which is n = 0. Training rows have a level in every column (a missing value is
+one), new rows need not.                                                                       (Webb et al. 2005, 2012)
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import averages as kernels
+from alrviz.models.index import CellIndex
+from alrviz.models.networks import NetworkModel
+from alrviz.models.space import CellSpace
+from alrviz.models.tables import Tables
+from alrviz.passes.room import Floats
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.threads import resolve_jobs, share
+from alrviz.stop import NEVER, StopToken
+
+# Factors in one call of the kernel: about 20 ms of eight classes.
+_FACTORS = 500_000
+
+
+@dataclass(eq=False)
+class AverageModel:
+    """Scores rows of codes by the mean over super-parents.
+
+    Attributes:
+        parents: tables of order n.
+        cells: tables of order n + 1.
+        naive: naive Bayes on the same rows.
+    """
+
+    parents: Tables
+    cells: Tables
+    naive: NetworkModel
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return self.naive.n_classes
+
+    def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
+        """Return the class scores (N, C), log p(k, x), of codes (a, N); a code >= levels[column] is no level."""
+        codes = as_compiled(codes)
+        low, high, larger, joint = self._prepared()
+        space, naive = self.parents.space, self.naive
+        n, a = codes.shape[1], len(space.levels)
+        z = np.empty((n, self.n_classes))
+        chunk = max(1, _FACTORS // (space.n_tuples * a))
+        shares = self.parents.smoothing / naive.cards
+        first = np.concatenate([[0], np.cumsum(space.levels)])
+
+        def part(k: int) -> None:
+            stop.check()
+            begin, end = k * chunk, min(n, (k + 1) * chunk)
+            kernels.score(
+                low.locate(codes, begin, end), high.locate(codes, begin, end), codes, begin, larger,
+                self.parents.counts, joint, self.cells.counts, shares, self.parents.smoothing, naive.alone, first,
+                z[begin:end],
+            )  # fmt: skip
+
+        share(part, -(-n // chunk), resolve_jobs(n_jobs))
+        strange = np.isneginf(z).all(axis=1)
+        if strange.any():
+            z[strange] = naive.scores(codes[:, strange], n_jobs, stop)
+        return z
+
+    def _prepared(self) -> tuple[CellIndex, CellIndex, NDArray[np.int64], Floats]:
+        """Both indexes, which tuple a tuple and a column make, and log p(cell, class); kept until it is pickled."""
+        cached = self.__dict__.get("_cached")
+        if cached is None:
+            parents, cells = self.parents, self.cells
+            joint = np.log(
+                parents.counts + (parents.smoothing / self.n_classes / parents.cards)[parents.tuple_of_seen][:, None]
+            )
+            joint -= np.log(parents.class_counts.sum() + parents.smoothing)
+            cached = self.__dict__["_cached"] = (
+                CellIndex.of_seen(parents.space, parents.seen),
+                CellIndex.of_seen(cells.space, cells.seen),
+                _larger(parents.space, cells.space),
+                joint,
+            )
+        return cached
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_cached"}
+
+
+def _larger(space: CellSpace, wider: CellSpace) -> NDArray[np.int64]:
+    """(T, a) the tuple of `wider`, one order above `space`, that a tuple and a column make; -1 for its own columns."""
+    number = {tuple(columns): t for t, columns in enumerate(wider.tuples.tolist())}
+    larger = np.full((space.n_tuples, len(space.levels)), -1, np.int64)
+    for t, columns in enumerate(space.tuples.tolist()):
+        for j in range(len(space.levels)):
+            if j not in columns:
+                larger[t, j] = number[tuple(sorted((*columns, j)))]
+    return larger

@@ -1,0 +1,60 @@
+"""How much columns tell about the class, and about each other within a class: from raw counts, in nats.
+
+    I(T; Y)          = sum over cells v and classes y of  p(v, y) log( p(v, y) / (p(v) p(y)) )
+    I(i; j | Y)      = sum over pairs of levels and classes of  p(u, v, y) log( p(y) p(u, v, y) / (p(u, y) p(v, y)) )
+
+p are shares of the summed row weights among the rows that have a cell in the tuple; no smoothing.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.space import CellSpace
+from alrviz.models.tables import Tables
+from alrviz.passes.room import Floats
+
+
+def class_information(tables: Tables) -> Floats:
+    """Return (T,) the mutual information of each tuple of `tables` and the class."""
+    t = tables.tuple_of_seen
+    cells = tables.counts.sum(axis=1, keepdims=True)
+    totals = tables.tuple_counts.sum(axis=1)
+    terms = _ratio_terms(tables.counts, tables.counts * totals[t][:, None], cells * tables.tuple_counts[t])
+    return _share(np.bincount(t, terms, minlength=tables.space.n_tuples), totals)
+
+
+def conditional_information(pairs: Tables) -> Floats:
+    """Return (a, a), symmetric with a zero diagonal: the information of two columns about each other given the class.
+
+    `pairs` are tables of order 2.
+    """
+    space = pairs.space
+    codes, t = space.codes_of(pairs.seen), pairs.tuple_of_seen
+    within = pairs.counts * pairs.tuple_counts[t]
+    apart = _marginal(space, pairs.counts, codes, t, 0) * _marginal(space, pairs.counts, codes, t, 1)
+    terms = _ratio_terms(pairs.counts, within, apart)
+    information = _share(np.bincount(t, terms, minlength=space.n_tuples), pairs.tuple_counts.sum(axis=1))
+    matrix = np.zeros((len(space.levels), len(space.levels)))
+    matrix[space.tuples[:, 0], space.tuples[:, 1]] = information
+    return matrix + matrix.T
+
+
+def _marginal(space: CellSpace, counts: Floats, codes: NDArray[np.int64], t: NDArray[np.int64], side: int) -> Floats:
+    """(S, C) the count of each cell's level in one of its two columns, among the rows that have both."""
+    levels = space.levels[space.tuples[:, side]]
+    place = (np.cumsum(levels) - levels)[t] + codes[:, side]
+    sums = np.stack([np.bincount(place, column, minlength=int(levels.sum())) for column in counts.T], axis=1)
+    return sums[place]
+
+
+def _ratio_terms(counts: Floats, above: Floats, below: Floats) -> Floats:
+    """(S,) sums over classes of count * log(above / below), 0 where nothing was counted."""
+    occurs = counts > 0
+    terms = np.zeros_like(counts)
+    terms[occurs] = counts[occurs] * np.log(above[occurs] / below[occurs])
+    return terms.sum(axis=1)
+
+
+def _share(sums: Floats, totals: Floats) -> Floats:
+    """Sums per tuple divided by its rows; rounding below 0 is 0."""
+    return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).clip(0.0)

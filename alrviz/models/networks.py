@@ -1,0 +1,175 @@
+"""Bayesian network classifiers: for each column a table of its levels given its parents' and the class.
+
+    score_k(x) = log pi_k + sum over columns j of  log p(x_j | x_parents(j), k)
+
+    p(v | f, k) = (N(v, f, k) + m / card(j)) / (N(f, k) + m)                   where rows of class k have the parents f,
+    p(v | f, k) = (N(v, k) + m / card(j)) / (N_k + m)                          where none has: the level by itself
+
+A column's tuple is its parents and itself, the child last; phi = log p on the tuples' cells, so that a network is one
+more phi. What differs from a LinearModel is a cell that no training row has: its phi depends on its parents.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import networks as kernels
+from alrviz.models.index import CellIndex, index_cells
+from alrviz.models.joint import Codes
+from alrviz.models.plan import singles
+from alrviz.models.space import TupleSpace
+from alrviz.models.structures import Structure
+from alrviz.models.tables import Tables
+from alrviz.passes.room import Floats
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.threads import resolve_jobs, share
+from alrviz.stop import NEVER, StopToken
+
+# Look-ups in one call of a kernel: about 10 ms.
+_LOOKUPS = 500_000
+
+
+@dataclass(eq=False)
+class NetworkModel:
+    """Scores rows of codes by a network's tables.
+
+    Attributes:
+        structure: parents of each column.
+        families: the tuples, one for each column of the structure's order: its parents and itself.
+        parents: the same tuples without the child; a column without parents stands for itself, with no seen cell.
+        seen, phi: (S,) seen cells of `families`, and (S, C) log p of their last level given the others.
+        above, rest: (P,) seen cells of `parents`, and (P, C) log p of a level that was never seen under them; NaN where
+            the class has none of them.
+        alone: (sum of levels, C) log p of each level of each column given the class only.
+        cards: (a,) levels of each column that training rows have.
+        bias: (C,) log pi.
+    """
+
+    structure: Structure
+    families: TupleSpace
+    parents: TupleSpace
+    seen: NDArray[np.int64]
+    phi: Floats
+    above: NDArray[np.int64]
+    rest: Floats
+    alone: Floats
+    cards: Floats
+    bias: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.bias)
+
+    @property
+    def child(self) -> NDArray[np.int64]:
+        """(T,) the column whose levels each tuple's table gives."""
+        return np.array(self.structure.order, np.int64)
+
+    def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
+        """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
+        return self._scores(codes, self.bias, slice(None), n_jobs, stop)
+
+    def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
+        """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
+        nothing = np.zeros_like(self.bias)
+        parts = [self._scores(codes, nothing, slice(t, t + 1), 1, NEVER) for t in range(self.families.n_tuples)]
+        return np.stack(parts, axis=1)
+
+    def _scores(
+        self, codes: NDArray[np.unsignedinteger], bias: Floats, some: slice, n_jobs: int | None, stop: StopToken
+    ) -> Floats:
+        codes = as_compiled(codes)
+        below, above = self._indexes()
+        chosen = np.arange(self.families.n_tuples)[some]
+        n, chunk = codes.shape[1], max(16, _LOOKUPS // self.families.n_tuples)
+        z = np.empty((n, self.n_classes))
+        first = np.concatenate([[0], np.cumsum(self.families.levels)])
+
+        def part(k: int) -> None:
+            stop.check()
+            begin, end = k * chunk, min(n, (k + 1) * chunk)
+            kernels.score(
+                below.locate(codes, begin, end), above.locate(codes, begin, end), codes, begin, chosen, self.child,
+                self.phi, self.rest, self.alone, first, bias, z[begin:end],
+            )  # fmt: skip
+
+        share(part, -(-n // chunk), resolve_jobs(n_jobs))
+        return z
+
+    def _indexes(self) -> tuple[CellIndex, CellIndex]:
+        """The indexes of both kinds of seen cells, kept until the model is pickled."""
+        cached = self.__dict__.get("_cached")
+        if cached is None:
+            both = CellIndex.of_seen(self.families, self.seen), CellIndex.of_seen(self.parents, self.above)
+            cached = self.__dict__["_cached"] = both
+        return cached
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_cached"}
+
+
+def count_network(
+    structure: Structure,
+    tables: Tables,
+    codes: Codes,
+    y: NDArray[np.int32],
+    weights: Floats,
+    n_jobs: int = 1,
+    stop: StopToken = NEVER,
+) -> NetworkModel:
+    """Return the network of `structure` on training rows of positive weight; `tables` are those of order 1.
+
+    Raises:
+        MemoryLimitError: where a column has more possible cells with its parents than can be numbered.
+    """
+    levels, m = tables.space.levels, tables.smoothing
+    chosen = [(*structure.parents[j], j) for j in structure.order]
+    families, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
+    seen, counts = _counted(families, as_compiled(codes), y, weights, tables.n_classes, n_jobs, stop)
+    t = families.tuple_of(seen)
+    child, local = np.array(structure.order)[t], seen - families.first[t]
+    has_parents = np.array([len(own) > 1 for own in chosen])[t]
+    number = parents.first[t] + local // levels[child]
+    above, of = np.unique(number[has_parents], return_inverse=True)
+    totals = np.zeros((len(above), tables.n_classes))
+    np.add.at(totals, of, counts[has_parents])
+
+    alone, share_of = _alone(tables), m / tables.cards
+    phi = alone[(np.cumsum(levels) - levels)[child] + local % levels[child]]
+    under = totals[of]
+    given = np.log((counts[has_parents] + share_of[child[has_parents], None]) / (under + m))
+    phi[has_parents] = np.where(under > 0, given, phi[has_parents])
+    share_above = share_of[np.array(structure.order)[parents.tuple_of(above)]]
+    rest = np.where(totals > 0, np.log(share_above[:, None] / (totals + m)), np.nan)
+    return NetworkModel(structure, families, parents, seen, phi, above, rest, alone, tables.cards, tables.log_pi)
+
+
+def _counted(
+    space: TupleSpace,
+    codes: Codes,
+    y: NDArray[np.int32],
+    weights: Floats,
+    n_classes: int,
+    n_jobs: int,
+    stop: StopToken,
+) -> tuple[NDArray[np.int64], Floats]:
+    """The seen cells of `space` and their counts (S, C)."""
+    n, rows = codes.shape[1], np.arange(codes.shape[1])
+    index = index_cells(space, singles(space, 0.0).blocks, codes, [rows] * space.n_tuples, n_jobs, stop)
+    counts = np.zeros((len(index.local), n_classes))
+    chunk = max(16, _LOOKUPS // space.n_tuples)
+    for begin in range(0, n, chunk):
+        stop.check()
+        kernels.count(index.locate(codes, begin, min(n, begin + chunk)), begin, y, weights, counts)
+    return index.seen, counts
+
+
+def _alone(tables: Tables) -> Floats:
+    """(sum of levels, C) log p of every level of every column given the class, from tables of order 1."""
+    levels = tables.space.levels
+    alone = np.repeat(tables.log_theta_unseen, levels, axis=0)
+    alone[tables.seen] = tables.log_theta
+    return alone

@@ -1,0 +1,105 @@
+"""Structures of Bayesian network classifiers: which columns are a column's parents, beside the class.
+
+    naive Bayes   none
+    TAN           the maximum spanning tree of I(i; j | Y), directed away from column 0          (Friedman et al. 1997)
+    KDB-k         columns by falling I(i; Y); each takes the k earlier ones of the largest I(i; j | Y)     (Sahami 1996)
+
+Of equal values the column that comes first is taken, so that a table has one structure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import RecipeError, nearest
+from alrviz.passes.room import Floats
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Parents of each column, the class apart.
+
+    Attributes:
+        parents: of column j the columns it depends on, the most informative first.
+        order: columns, no one before its parents.
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...]
+
+    def cut(self, k: int, columns: int) -> "Structure":
+        """Return the structure with at most k parents each, of the first columns of the order only."""
+        return Structure(tuple(own[:k] for own in self.parents), self.order[:columns])
+
+
+def naive(n_columns: int) -> Structure:
+    """Return the structure of naive Bayes."""
+    return Structure(((),) * n_columns, tuple(range(n_columns)))
+
+
+def tan(information: Floats) -> Structure:
+    """Return the tree of `information` (a, a), I(i; j | Y), by Prim's algorithm."""
+    a = len(information)
+    parent = np.zeros(a, np.int64)
+    best = information[0].astype(float)
+    best[0] = -np.inf
+    parents: list[tuple[int, ...]] = [()] * a
+    order = [0]
+    outside = np.ones(a, bool)
+    outside[0] = False
+    while outside.any():
+        j = int(np.where(outside, best, -np.inf).argmax())
+        parents[j] = (int(parent[j]),)
+        order.append(j)
+        outside[j] = False
+        closer = outside & (information[j] > best)
+        best[closer], parent[closer] = information[j, closer], j
+    return Structure(tuple(parents), tuple(order))
+
+
+def kdb(of_class: Floats, information: Floats, k: int) -> Structure:
+    """Return KDB-k from I(i; Y) (a,) and I(i; j | Y) (a, a)."""
+    order = np.argsort(-of_class, kind="stable")
+    parents: list[tuple[int, ...]] = [()] * len(order)
+    for place, j in enumerate(order):
+        earlier = np.sort(order[:place])  # of equal information the first column, whatever the order
+        chosen = earlier[np.argsort(-information[j, earlier], kind="stable")][:k]
+        parents[j] = tuple(chosen.tolist())
+    return Structure(tuple(parents), tuple(order.tolist()))
+
+
+def given(parents: Mapping[Any, Any], names: Sequence[str]) -> Structure:
+    """Return the structure of a mapping from a column's name to its parent's name, or to several.
+
+    Raises:
+        RecipeError: a name that is no column, a column that is its own ancestor.
+    """
+    number = {name: j for j, name in enumerate(names)}
+
+    def known(name: Any) -> int:
+        if name not in number:
+            raise RecipeError(
+                f"structure names {name!r}, which is no column; expected one of {', '.join(names)}"
+                f"{nearest(str(name), number)}"
+            )
+        return number[name]
+
+    found: list[tuple[int, ...]] = [()] * len(names)
+    for child, above in parents.items():
+        several = [above] if isinstance(above, str) else list(above)
+        found[known(child)] = tuple(dict.fromkeys(known(name) for name in several))
+    return Structure(tuple(found), _sorted(found, names))
+
+
+def _sorted(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> tuple[int, ...]:
+    """Columns in an order in which parents come first."""
+    order: list[int] = []
+    while len(order) < len(parents):
+        ready = [j for j, own in enumerate(parents) if j not in order and all(p in order for p in own)]
+        if not ready:
+            rest = ", ".join(names[j] for j in range(len(parents)) if j not in order)
+            raise RecipeError(f"structure has a circle among {rest}; expected that no column is its own ancestor")
+        order += ready
+    return tuple(order)

@@ -1,0 +1,114 @@
+"""Bayesian network classifiers: tables and scores against the formulas, with weights, gaps and unseen parents."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from alrviz.errors import MemoryLimitError
+from alrviz.models.averages import AverageModel
+from alrviz.models.linear import LinearModel, log_softmax
+from alrviz.models.networks import count_network
+from alrviz.models.parameterisation import anje_phi
+from alrviz.models.structures import Structure, kdb, naive
+from tests.fitting.tables import counted, kernel_codes, table
+from tests.oracles.networks import naive_average, naive_network
+
+STRUCTURES = {
+    "naive": naive(4),
+    "tree": Structure(((), (0,), (0,), (2,)), (0, 1, 2, 3)),
+    "two parents": Structure(((2,), (0, 2), (), (1, 0)), (2, 0, 1, 3)),
+}
+
+
+def network(encoded, structure, m=1.0, **named):
+    return count_network(structure, counted(encoded, 1, m), encoded.codes, encoded.y, encoded.weights, **named)
+
+
+def new_rows(encoded, n=60, seed=9):
+    """Codes of every kind: seen, unseen together, and no level."""
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.integers(0, top + 1, n) for top in encoded.levels]).astype(np.uint16)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
+@pytest.mark.parametrize(("weights", "gaps", "m"), [(None, 0.0, 1.0), ("fractions", 0.2, 0.3)])
+def test_scores_equal_the_formulas(structure, weights, gaps, m):
+    encoded = table(40, (3, 4, 2, 5), weights=weights, gaps=gaps, seed=2)
+    model, codes = network(encoded, structure, m), new_rows(encoded)
+    given = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist(), 3, m
+    expected = [naive_network(*given, structure.parents, row) for row in codes.T.tolist()]
+    np.testing.assert_allclose(model.scores(codes), expected, rtol=1e-12)
+    parts = model.contributions(codes)
+    assert parts.shape == (60, 4, 3)
+    np.testing.assert_allclose(model.bias + parts.sum(axis=1), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(("weights", "m"), [(None, 1.0), ("fractions", 0.3)])
+def test_averages_equal_the_formulas(n, weights, m):
+    encoded = table(40, (3, 4, 2, 5), weights=weights, seed=4)
+    model, codes = average(encoded, n, m), new_rows(encoded)
+    given = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist(), 3, m
+    for row, found, fallback in zip(codes.T.tolist(), model.scores(codes), model.naive.scores(codes), strict=True):
+        expected = naive_average(*given, n, row)
+        np.testing.assert_allclose(found, fallback if expected is None else expected, rtol=1e-11)
+    assert any(naive_average(*given, n, row) is None for row in codes.T.tolist()) or n == 1
+
+
+def average(encoded, n, m=1.0):
+    return AverageModel(counted(encoded, n, m), counted(encoded, n + 1, m), network(encoded, naive(4), m))
+
+
+def test_products_of_many_small_shares_do_not_vanish():
+    encoded = table(200, (3, *(40,) * 500), 2, seed=5)
+    model = AverageModel(counted(encoded, 1), counted(encoded, 2), network(encoded, naive(501)))
+    scores = model.scores(encoded.codes)
+    assert np.isfinite(scores).all()
+    assert scores.min() < -800  # beyond what a float64 holds as a product
+
+
+def test_naive_bayes_is_kdb_without_parents_and_anje_of_order_one():
+    encoded = table(100, (3, 4, 2, 5), weights="fractions", seed=6)
+    tables, codes = counted(encoded, 1), new_rows(encoded)
+    codes = np.where(codes < encoded.levels[:, None], codes, 0).astype(np.uint16)
+    anje = LinearModel(tables.space, tables.seen, anje_phi(tables)[:-1], tables.log_pi).scores(codes)
+    for structure in (naive(4), kdb(np.arange(4.0), np.ones((4, 4)), 0)):
+        np.testing.assert_allclose(network(encoded, structure).scores(codes), anje, rtol=1e-12)
+
+
+def test_every_table_is_a_distribution():
+    encoded = table(60, (3, 4, 2, 5), seed=7)
+    for structure in STRUCTURES.values():
+        model = network(encoded, structure)
+        for t, j in enumerate(structure.order):
+            codes = np.tile(encoded.codes[:, :1], (1, int(encoded.levels[j]))).astype(np.uint16)
+            codes[j] = np.arange(encoded.levels[j])
+            np.testing.assert_allclose(np.exp(model.contributions(codes)[:, t]).sum(axis=0), 1.0, rtol=1e-12)
+
+
+def test_a_cut_structure_scores_by_its_own_columns_alone():
+    encoded = table(60, (3, 4, 2, 5), seed=8)
+    whole = STRUCTURES["two parents"]
+    cut = network(encoded, whole.cut(2, 2))
+    full = network(encoded, whole)
+    codes = new_rows(encoded)
+    np.testing.assert_allclose(cut.scores(codes), full.bias + full.contributions(codes)[:, :2].sum(axis=1), rtol=1e-12)
+
+
+def test_the_same_bits_for_every_number_of_threads_and_after_pickling():
+    encoded = table(3000, (3, 4, 2, 5), seed=1)
+    model, mean, codes = network(encoded, STRUCTURES["tree"]), average(encoded, 2), kernel_codes(encoded)
+    codes = np.tile(codes, (1, 50))
+    for of in (model, mean):
+        once = of.scores(codes, 1)
+        assert (of.scores(codes, 2) == once).all()
+        assert (pickle.loads(pickle.dumps(of)).scores(codes, 1) == once).all()
+    assert np.isfinite(log_softmax(once)).all()
+
+
+def test_too_many_cells_are_refused():
+    encoded = table(50, (2,) * 5, 2)
+    encoded.levels[:] = 2**16
+    with pytest.raises(MemoryLimitError, match=r"tuples of up to 5 columns .* choose fewer columns"):
+        network(encoded, Structure(((), (0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)), (0, 1, 2, 3, 4)))
