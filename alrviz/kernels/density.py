@@ -1,20 +1,18 @@
-"""Kernel sums of rows and the features made of them; models/density.py has the formulas.
+"""Exact kernel sums and smoothed counts of rows, in the log domain, and the features made of them.
 
     S_k(x) = sum over sources i of class k of weight_i exp(-(x - x_i)^2 / (2 h^2))
+    C = 2:  phi   = log S_1 - log S_0 - bias          C > 2:  phi_k = log S_k - log sum_j S_j - bias_k
 
-A row's sums come from a grid by 4-point cubic weights where it lies on one and S >= thin, else from the sources
-themselves, in the log domain: only those within reach, found by bisection. A training row's own vote is taken back as
-it was given: on the grid through the grid, in the exact sums by passing its source over.
+Only sources within reach of a row are summed: those whose votes together could be seen in the sum. They are found by
+hunting from where the last row's lay, so rows are best in the order of their numbers. A training row's own vote is left
+out by passing its source over. Sums that kernels/grids.py took and are not thin are used as they are.
 
 Tuples that kernels take (so that they have arguments in groups):
-    sources  xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of
-             their sums
-    grid     first, last (s,) nodes of the stretches, base (s,) where they begin in memory, nodes (n, 2C) sums and their
-             d / d log h, place (2,): origin and nodes per unit, own (2, 4): the kernel and its d / d log h at 0 .. 3
-             nodes; no stretches: everything is exact
-    kinds    rows of one class that take the same from their own sums: class (-1: none), taken, totals (kinds, C) N_k
-             less what is taken, bias (kinds, K), prior (kinds, K): phi where nobody votes
-    column   missing (C,) counts of the rows that miss the number, numbers (3,): smoothing m, bandwidth h, thin
+    sources    xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of
+               their sums
+    kinds      rows of one class that take the same from their own sums: class (-1: none), taken, totals (kinds, C) N_k
+               less what is taken, bias (kinds, K), prior (kinds, K): phi where nobody votes
+    constants  (4,): smoothing m, bandwidth h, thin: sums below are not used, limit: |phi| is kept within
 """
 
 import llvmlite.ir as ir
@@ -24,8 +22,6 @@ from numba.extending import intrinsic
 
 from alrviz.kernels import kernel
 
-# |phi| is kept within this: a class that has no vote at a place would have phi = -inf.
-LIMIT = 30.0
 LANES = 32  # sums that run side by side: a loop with a single sum does not vectorise
 # Sources whose votes together are below exp(-REACH) of the sum are passed over.
 REACH = 37.0
@@ -57,24 +53,49 @@ def _from_bits(typingctx, value):
     return types.float64(types.int64), codegen
 
 
+@intrinsic
+def _fma(typingctx, a, b, c):
+    """a * b + c, fused where the machine can."""
+
+    def codegen(context, builder, sig, args):
+        double = ir.DoubleType()
+        function = builder.module.declare_intrinsic("llvm.fmuladd", [double], ir.FunctionType(double, [double] * 3))
+        return builder.call(function, args)
+
+    return types.float64(types.float64, types.float64, types.float64), codegen
+
+
 @kernel
 def _exp(x):
     """exp(x) for FLOOR <= x <= 0, to an ulp or two; as in scores.py (numba's cache would not see an edit there)."""
-    shifted = x * _LOG2E + _ROUND
+    shifted = _fma(x, _LOG2E, _ROUND)
     k = shifted - _ROUND
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    r = _fma(k, -_LN2_LOW, _fma(k, -_LN2_HIGH, x))
     r2 = r * r
     r4 = r2 * r2
-    p0 = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0))
-    p4 = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
-    p8 = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
-    p12 = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
-    return (p0 + r4 * (p4 + r4 * (p8 + r4 * p12))) * _from_bits(_bits(shifted) << 52)
+    p0 = _fma(r2, _fma(r, 1.0 / 6.0, 0.5), _fma(r, 1.0, 1.0))
+    p4 = _fma(r2, _fma(r, 1.0 / 5040.0, 1.0 / 720.0), _fma(r, 1.0 / 120.0, 1.0 / 24.0))
+    p8 = _fma(r2, _fma(r, 1.0 / 39916800.0, 1.0 / 3628800.0), _fma(r, 1.0 / 362880.0, 1.0 / 40320.0))
+    p12 = _fma(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)
+    return _fma(r4 * r4, _fma(r4, p12, p8), _fma(r4, p4, p0)) * _from_bits(_bits(shifted) << 52)
 
 
 @kernel
-def _first_from(xs, lo, hi, x):
-    """The first of the places lo .. hi whose value is at least x, hi if there is none."""
+def _first_from(xs, lo, hi, near, x):
+    """The first of the places lo .. hi whose value is at least x, hi if there is none; quick if `near` it."""
+    step = 1
+    if near < hi and xs[near] < x:
+        lo = near + 1
+        while lo + step < hi and xs[lo + step] < x:
+            lo += step
+            step *= 2
+        hi = min(hi, lo + step)
+    else:
+        hi = near
+        while hi - step > lo and xs[hi - step] >= x:
+            hi -= step
+            step *= 2
+        lo = max(lo, hi - step)
     while lo < hi:
         middle = (lo + hi) // 2
         if xs[middle] < x:
@@ -97,129 +118,51 @@ def _add(x, xs, ws, half, nearest, sums, moments):
 
 
 @kernel
-def _log_sum(x, k, skip, left, sources, h, least):
-    """(log S_k(x), its d / d log h), source `skip` counting as `left`; (-inf, 0) if none votes or log S_k < least."""
+def _log_sum(x, k, skip, left, sources, h, least, near, lanes):
+    """log S_k(x), its d / d log h, and where x lies; source `skip` counts as `left`, not as its weight.
+
+    (-inf, 0) where no source votes or log S_k < least. near: a guess where x lies; lanes (2, LANES): room.
+    """
     xs, ws, first, log_w = sources
     lo, hi = first[k], first[k + 1]
-    above = _first_from(xs, lo, hi, x)
-    below = above - 1
-    if above == skip and left <= 0.0:
-        above += 1
-    near = -1
-    if above < hi:
-        near = above
+    at = _first_from(xs, lo, hi, near, x)
+    above, below = (at + 1 if at == skip and left <= 0.0 else at), at - 1
+    near = above if above < hi else -1
     if below >= lo and (near < 0 or x - xs[below] < xs[above] - x):
         near = below
     if near < 0:
-        return -np.inf, 0.0
+        return -np.inf, 0.0, at
     half, nearest = 0.5 / (h * h), (x - xs[near]) * (x - xs[near])
     if not log_w[k] - nearest * half >= max(least, -1e300):  # squares may overflow
-        return -np.inf, 0.0
+        return -np.inf, 0.0, at
     own = left if near == skip else ws[near]
     reach = np.sqrt(nearest + (REACH + log_w[k] - np.log(own)) / half)
-    lo, hi = _first_from(xs, lo, hi, x - reach), _first_from(xs, lo, hi, np.nextafter(x + reach, np.inf))
-    sums, moments = np.zeros(LANES), np.zeros(LANES)
+    lo = _first_from(xs, lo, hi, at, x - reach)
+    hi = _first_from(xs, at, hi, at, np.nextafter(x + reach, np.inf))
+    lanes[:] = 0.0
     if lo <= skip < hi:
-        _add(x, xs[lo:skip], ws[lo:skip], half, nearest, sums, moments)
-        _add(x, xs[skip + 1 : hi], ws[skip + 1 : hi], half, nearest, sums, moments)
-        sums[0] += max(left, 0.0)  # at distance 0; where it votes it is the nearest
+        _add(x, xs[lo:skip], ws[lo:skip], half, nearest, lanes[0], lanes[1])
+        _add(x, xs[skip + 1 : hi], ws[skip + 1 : hi], half, nearest, lanes[0], lanes[1])
+        lanes[0, 0] += max(left, 0.0)  # at distance 0; where it votes it is the nearest
     else:
-        _add(x, xs[lo:hi], ws[lo:hi], half, nearest, sums, moments)
+        _add(x, xs[lo:hi], ws[lo:hi], half, nearest, lanes[0], lanes[1])
     total = moment = 0.0
     for r in range(LANES):
-        total += sums[r]
-        moment += moments[r]
-    return np.log(total) - nearest * half, 2.0 * half * moment / total
+        total += lanes[0, r]
+        moment += lanes[1, r]
+    return np.log(total) - nearest * half, 2.0 * half * moment / total, at
 
 
 @kernel
-def _cell(x, grid):
-    """Where node j of x's cell lies in memory, -1 off the grid, and the distance of x from it in nodes, 0 .. 1."""
-    first, last, base, _, place, _ = grid
-    at = (x - place[0]) * place[1]
-    if len(first) == 0 or not (first[0] + 1 <= at < last[-1]):
-        return -1, 0.0
-    j = np.int64(np.floor(at))
-    lo, hi = 0, len(first) - 1  # the last stretch that begins at or before j - 1
-    while lo < hi:
-        middle = (lo + hi + 1) // 2
-        if first[middle] <= j - 1:
-            lo = middle
-        else:
-            hi = middle - 1
-    if j + 2 > last[lo]:
-        return -1, 0.0
-    return base[lo] + (j - first[lo]), at - j
-
-
-@kernel
-def _cubic(t):
-    """The weights of the nodes j - 1 .. j + 2 for a place t in 0 .. 1 behind node j (Lagrange)."""
-    a, b, c = t + 1.0, t - 1.0, t - 2.0
-    return -t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0
-
-
-@kernel
-def spread(xs, ws, first, grid, pad, votes, begin, end):
-    """Add sources begin .. end, sorted by class, to the votes (C, n + 2 pad) of the nodes about them."""
-    k = 0
-    for i in range(begin, end):
-        while i >= first[k + 1]:
-            k += 1
-        n, t = _cell(xs[i], grid)
-        a, b, c, d = _cubic(t)
-        n += pad
-        votes[k, n - 1] += ws[i] * a
-        votes[k, n] += ws[i] * b
-        votes[k, n + 1] += ws[i] * c
-        votes[k, n + 2] += ws[i] * d
-
-
-@kernel
-def _from_grid(n, t, own, taken, grid, s, d):
-    """s = S_k, d = d S_k / d log h of a row on the grid, its own vote taken back from class `own` (-1: from none)."""
-    nodes, table = grid[3], grid[5]
-    a, b, c, e = _cubic(t)
-    classes = len(s)
-    for k in range(classes):
-        s[k] = a * nodes[n - 1, k] + b * nodes[n, k] + c * nodes[n + 1, k] + e * nodes[n + 2, k]
-        q = classes + k
-        d[k] = a * nodes[n - 1, q] + b * nodes[n, q] + c * nodes[n + 1, q] + e * nodes[n + 2, q]
-    if taken > 0.0:
-        at0, at1 = a * a + b * b + c * c + e * e, 2.0 * (a * b + b * c + c * e)
-        at2, at3 = 2.0 * (a * c + b * e), 2.0 * a * e
-        s[own] -= taken * (table[0, 0] * at0 + table[0, 1] * at1 + table[0, 2] * at2 + table[0, 3] * at3)
-        d[own] -= taken * (table[1, 1] * at1 + table[1, 2] * at2 + table[1, 3] * at3)
-
-
-@kernel
-def _least(s, k, thin, bias):
+def _least(sums, k, thin, limit, bias):
     """The least log S_k that could leave phi within its limit, given the classes whose sums are not thin."""
     other = 0.0
-    for j in range(len(s)):
-        other += s[j] if s[j] >= thin and j != k else 0.0
+    for j in range(len(bias) if len(bias) > 1 else 2):
+        other += sums[j] if sums[j] >= thin and j != k else 0.0
     if other == 0.0:
         return -np.inf
     shift = bias[k] if len(bias) > 1 else (bias[0] if k == 1 else -bias[0])
-    return np.log(other) + shift - LIMIT - 1.0
-
-
-@kernel
-def _to_logs(x, own, taken, skip, on_grid, bias, sources, h, thin, s, d):
-    """s becomes log S_k and d its d / d log h: by the grid's sums where they are not thin, else exactly."""
-    _, ws, _, _ = sources
-    left = ws[skip] - taken if skip >= 0 else 0.0
-    exact = np.empty((2, len(s)))
-    for k in range(len(s)):
-        if on_grid and s[k] >= thin:
-            exact[0, k], exact[1, k] = np.log(s[k]), d[k] / s[k]
-        else:
-            least = _least(s, k, thin, bias) if on_grid else -np.inf
-            if k == own:
-                exact[0, k], exact[1, k] = _log_sum(x, k, skip, left, sources, h, least)
-            else:
-                exact[0, k], exact[1, k] = _log_sum(x, k, -1, 0.0, sources, h, least)
-    s[:], d[:] = exact[0], exact[1]
+    return np.log(other) + shift - limit - 1.0
 
 
 @kernel
@@ -234,7 +177,7 @@ def _smoothed(counts, own, taken, totals, m, s, d):
 
 
 @kernel
-def _write(s, d, bias, prior, phi, dphi, i):
+def _write(s, d, bias, prior, limit, phi, dphi, i):
     """phi[:, i], and dphi[:, i] if there is room, from log S_k and its derivatives."""
     lowest = True
     for k in range(len(s)):
@@ -254,78 +197,53 @@ def _write(s, d, bias, prior, phi, dphi, i):
             value, slope = s[1] - s[0] - bias[0], d[1] - d[0]
         else:
             value, slope = s[k] - top - bias[k], d[k] - mean
-        phi[k, i] = min(LIMIT, max(-LIMIT, value))
+        phi[k, i] = min(limit, max(-limit, value))
         if dphi.shape[1] > 0:
-            dphi[k, i] = slope if np.abs(value) < LIMIT else 0.0
+            dphi[k, i] = slope if np.abs(value) < limit else 0.0
 
 
 @kernel
-def _write_sums(s, d, bias, phi, dphi, i):
-    """The same from S_k itself, none of them thin: a log and two divisions less."""
-    if len(bias) == 1:
-        value, slope = np.log(s[1] / s[0]) - bias[0], d[1] / s[1] - d[0] / s[0]
-        phi[0, i] = min(LIMIT, max(-LIMIT, value))
-        if dphi.shape[1] > 0:
-            dphi[0, i] = slope if np.abs(value) < LIMIT else 0.0
-        return
-    total = change = 0.0
-    for k in range(len(s)):
-        total += s[k]
-        change += d[k]
-    for k in range(len(s)):
-        value = np.log(s[k] / total) - bias[k]
-        phi[k, i] = min(LIMIT, max(-LIMIT, value))
-        if dphi.shape[1] > 0:
-            dphi[k, i] = d[k] / s[k] - change / total if np.abs(value) < LIMIT else 0.0
+def numbers(todo, sums, x, kind, place, kinds, sources, missing, constants, phi, dphi, logs, begin, end):
+    """phi (K, N), dphi (K, N or 0) and logs (C, N or 0), log S_k, of the rows todo[begin .. end] of a numeric column.
 
-
-@kernel
-def numbers(x, kind, place, kinds, sources, grid, missing, constants, phi, dphi, begin, end):
-    """phi (K, N), dphi (K, N or 0) of the rows begin .. end of a numeric column x (N,), NaN where missing.
-
-    kind (N,) int32 points into `kinds`, place (N,) int32 to a row's own source, -1 if it has none.
+    sums (len(todo), 2C): S_k and d S_k / d log h that a grid gave, 0 where unknown; or (0, 0). x (N,) is NaN where
+    missing (C,) counts the rows that miss it; kind (N,) int32 points into `kinds`, place (N,) int32 to a row's own
+    source, -1 if it has none.
     """
-    m, h, thin = constants[0], constants[1], constants[2]
+    smoothing, h, thin, limit = constants[0], constants[1], constants[2], constants[3]
     classes, taken, totals, bias, prior = kinds
-    s, d = np.empty(len(missing)), np.empty(len(missing))
-    for i in range(begin, end):
-        j = kind[i]
-        if x[i] != x[i]:
-            _smoothed(missing, classes[j], taken[j], totals[j], m, s, d)
-            _write(s, d, bias[j], prior[j], phi, dphi, i)
-            continue
-        n, t = _cell(x[i], grid)
-        if n >= 0:
-            _from_grid(n, t, classes[j], taken[j], grid, s, d)
-            if np.min(s) >= thin:
-                _write_sums(s, d, bias[j], phi, dphi, i)
-                continue
-        _to_logs(x[i], classes[j], taken[j], place[i], n >= 0, bias[j], sources, h, thin, s, d)
-        _write(s, d, bias[j], prior[j], phi, dphi, i)
+    s, d, lanes = np.empty(len(missing)), np.empty(len(missing)), np.empty((2, LANES))
+    near = sources[2][:-1].copy()
+    for q in range(begin, end):
+        i = todo[q]
+        j, value = kind[i], x[i]
+        if value != value:
+            _smoothed(missing, classes[j], taken[j], totals[j], smoothing, s, d)
+        else:
+            left = sources[1][place[i]] - taken[j] if place[i] >= 0 else 0.0
+            for k in range(len(s)):
+                if len(sums) > 0 and sums[q, k] >= thin:
+                    s[k], d[k] = np.log(sums[q, k]), sums[q, len(s) + k] / sums[q, k]
+                    continue
+                least = _least(sums[q], k, thin, limit, bias[j]) if len(sums) > 0 else -np.inf
+                skip, kept = (place[i], left) if k == classes[j] else (-1, 0.0)
+                s[k], d[k], near[k] = _log_sum(value, k, skip, kept, sources, h, least, near[k], lanes)
+        _write(s, d, bias[j], prior[j], limit, phi, dphi, i)
+        if logs.shape[1] > 0:
+            logs[:, i] = s
 
 
 @kernel
-def log_sums(x, sources, grid, constants, out, begin, end):
-    """out (C, M) = log S_k at the places begin .. end of x (M,)."""
-    nothing = np.full(out.shape[0], -np.inf)
-    s, d = np.empty(out.shape[0]), np.empty(out.shape[0])
-    for i in range(begin, end):
-        n, t = _cell(x[i], grid)
-        if n >= 0:
-            _from_grid(n, t, -1, 0.0, grid, s, d)
-        _to_logs(x[i], -1, 0.0, -1, n >= 0, nothing, sources, constants[1], constants[2], s, d)
-        out[:, i] = s
-
-
-@kernel
-def levels(codes, kind, kinds, counts, m, phi, begin, end):
+def levels(codes, kind, kinds, counts, constants, phi, begin, end):
     """phi (K, N) of the rows begin .. end of a categorical column: codes (N,) int32.
 
     counts (levels + 1, C), the last row 0: of a code that is no level.
     """
     classes, taken, totals, bias, prior = kinds
+    smoothing, limit = constants[0], constants[3]
     s, d, none = np.empty(counts.shape[1]), np.empty(counts.shape[1]), np.empty((0, 0))
     for i in range(begin, end):
         j = kind[i]
-        _smoothed(counts[min(codes[i], len(counts) - 1)], classes[j], taken[j], totals[j], m, s, d)
-        _write(s, d, bias[j], prior[j], phi, none, i)
+        level = min(codes[i], len(counts) - 1)
+        _smoothed(counts[level], classes[j], taken[j], totals[j], smoothing, s, d)
+        _write(s, d, bias[j], prior[j], limit, phi, none, i)

@@ -21,14 +21,14 @@ phi is (D, K, N), rows contiguous; dphi = d phi / d log h is (D_num, K, N), 0 wh
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError
-from alrviz.kernels.density import LIMIT
 from alrviz.passes import density as passes
-from alrviz.passes.density import PER_BANDWIDTH, THIN, Kinds, Sources, Wanted
+from alrviz.passes.density import LIMIT, PER_BANDWIDTH, THIN, Kinds, Sources, Wanted
 from alrviz.passes.room import Floats
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
@@ -170,7 +170,7 @@ class DensityFeatures:
                 taken from it.
             stop: asked between parts of the work.
         """
-        kinds = self._kinds(np.minimum(1.0, self._weights)) if leave_out else self._strangers(self.n_rows)
+        kinds = self._kinds if leave_out else self._strangers(self.n_rows)
         xs = [(column.x, column.place) for column in self._columns]
         return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
@@ -200,14 +200,15 @@ class DensityFeatures:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
         x = np.require(x, np.float64, ["C", "W"])
         column, h = self._columns[feature], float(np.exp(log_h))
-        octave = round(float(np.log2(h / self.silverman[feature])))
-        delta = self._delta(feature, octave)
-        log_s = passes.log_sums(column, x, h, delta, self._thin)
-        log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
-        phi, none = np.empty((self.n_values, len(x))), np.empty((self.n_values, 0))
-        want = Wanted(column, x, np.full(len(x), -1, np.int32), h, delta, phi, none)
+        phi, none, logs = (
+            np.empty((self.n_values, len(x))),
+            np.empty((self.n_values, 0)),
+            np.empty((self.n_classes, len(x))),
+        )
+        want = Wanted(column, x, np.full(len(x), -1, np.int32), h, 0.0, phi, none, logs)
         passes.fill([want], self._strangers(len(x)), self.smoothing, self._thin, self.n_jobs)
-        return Curve(x, phi, np.exp(log_s - log_scale[:, None]))
+        log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
+        return Curve(x, phi, np.exp(logs - log_scale[:, None]))
 
     def levels(self, feature: int) -> Floats:
         """Return phi (K, levels + 1) of each level of a categorical feature (0 .. D_cat - 1); the last is no level."""
@@ -243,7 +244,7 @@ class DensityFeatures:
                 if previous.dphi is not None or not gradient:
                     continue
             h, delta = float(np.exp(log_h[d])), self._delta(d, int(grids[d]))
-            wanted.append(Wanted(column, x, place, h, delta, phi[d], dphi[d]))
+            wanted.append(Wanted(column, x, place, h, delta, phi[d], dphi[d], np.empty((self.n_classes, 0))))
         passes.fill(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
         for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
             if previous is None:
@@ -262,9 +263,10 @@ class DensityFeatures:
         """Rows that take nothing from any sum."""
         return Kinds(np.zeros(count, np.int32), self._priors(np.array([-1]), np.zeros(1)))
 
-    def _kinds(self, taken: Floats) -> Kinds:
-        """The training rows by class and by what each takes from its own sums."""
-        amounts, amount = np.unique(taken, return_inverse=True)
+    @cached_property
+    def _kinds(self) -> Kinds:
+        """The training rows by class and by what each takes from its own sums when it is left out."""
+        amounts, amount = np.unique(np.minimum(1.0, self._weights), return_inverse=True)
         found, rows = np.unique(amount * self.n_classes + self._y, return_inverse=True)
         arrays = self._priors(found % self.n_classes, amounts[found // self.n_classes])
         return Kinds(rows.astype(np.int32), arrays)

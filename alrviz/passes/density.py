@@ -29,6 +29,9 @@ REACH = 8.0
 # S below this (one row is 1) is summed exactly: a grid's error is the greater part of it there.
 THIN = 1e-3
 
+# |phi| is kept within this: a class that has no vote at a place would have phi = -inf.
+LIMIT = 30.0
+
 # Nanoseconds of a vote, and of a row besides, in exact sums; of a row and of a node's term on a grid: which of the two
 # a column is summed by. Exact sums are taken if they need at most twice as long: no error, no jumps.
 _VOTE, _EXACT_ROW, _GRID_ROW, _TERM = 2.0, 60.0, 40.0, 0.25
@@ -107,7 +110,7 @@ class Grid:
         self._place = np.array([values[0], 1.0 / delta])
         self._pad = int(np.ceil(REACH * PER_BANDWIDTH * MOST)) + 1
         first, last = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
-        count = grids.stretches(values, *self._place, self._pad, first, last)
+        count = grids.stretches(values, self._place, self._pad, first, last)
         self._first, self._last = first[:count].copy(), last[:count].copy()
         sizes = self._last - self._first + 1 + self._pad
         self._base = np.append(0, sizes.cumsum()[:-1])
@@ -129,19 +132,18 @@ class Grid:
         for begin in range(0, len(values), _SPREAD):
             stop.check()
             end = min(len(values), begin + _SPREAD)
-            kernels.spread(values, weights, first, grid, self._pad, votes, begin, end)
+            grids.spread(values, weights, first, grid, self._pad, votes, begin, end)
         return votes
 
     def sums(self, h: float, stop: StopToken = NEVER) -> tuple[np.ndarray, ...]:
-        """Return what kernels take as `grid` at the bandwidth h."""
+        """Return what kernels take as `grid` at the bandwidth h; nothing if sums are exact."""
         if self.exact:
-            none = np.empty(0, np.int64)
-            return none, none, none, np.empty((0, 0)), self._place, np.zeros((2, 4))
+            return ()
         taps = min(self._pad, int(np.ceil(REACH * h / self.delta)))
         far = (np.arange(taps + 1) * (self.delta / h)) ** 2
         table = np.exp(-far / 2)
         slope = far * table
-        nodes = np.empty((self.n_nodes, 2 * len(self._votes)))
+        nodes = np.empty((2 * len(self._votes), self.n_nodes))
         for begin in range(0, self.n_nodes, _NODES):
             stop.check()
             grids.convolve(self._votes, table, slope, nodes, begin, min(self.n_nodes, begin + _NODES))
@@ -173,9 +175,10 @@ class Wanted:
         x: (N,) the rows' numbers.
         place: (N,) int32 where each is among the sources, -1 for other rows.
         h: bandwidth.
-        delta: spacing of the grid.
+        delta: spacing of the grid, 0: none, all sums are exact.
         phi: (K, N) written.
         dphi: (K, N) written, or (K, 0): not wanted.
+        logs: (C, N) written with log S_k, or (C, 0): not wanted. Where there is a grid only of rows it leaves.
     """
 
     sources: Sources
@@ -185,47 +188,48 @@ class Wanted:
     delta: float
     phi: Floats
     dphi: Floats
+    logs: Floats
 
 
 def fill(
     wanted: Sequence[Wanted], kinds: Kinds, smoothing: float, thin: float, n_jobs: int, stop: StopToken = NEVER
 ) -> None:
-    """Write phi and dphi of every wanted column: first the grids, then the rows."""
-    grids_of: list[Grid | None] = [None] * len(wanted)
+    """Write what is wanted of every column: first the grids, then the rows; sums below `thin` are taken exactly."""
     sums: list[tuple[np.ndarray, ...]] = [()] * len(wanted)
+    votes = [float(len(of.sources.values)) for of in wanted]
 
     def prepare(k: int) -> None:
-        grids_of[k] = grid = wanted[k].sources.grid(wanted[k].delta, stop)
-        sums[k] = grid.sums(wanted[k].h, stop)
+        of = wanted[k]
+        if of.delta > 0.0:
+            grid = of.sources.grid(of.delta, stop)
+            sums[k], votes[k] = grid.sums(of.h, stop), grid.neighbours
 
     share(prepare, len(wanted), n_jobs)
-    parts = [
-        (k, begin, end)
-        for k, grid in enumerate(grids_of)
-        for begin, end in _runs(len(wanted[k].x), _ROWS if grid is None or not grid.exact else _few(grid))
-    ]
+    parts = [(k, begin, end) for k, of in enumerate(wanted) for begin, end in _runs(len(of.x), _ROWS)]
 
     def work(part: int) -> None:
         stop.check()
         k, begin, end = parts[part]
         of = wanted[k]
-        constants = np.array([smoothing, of.h, thin])
-        kernels.numbers(
-            of.x, kinds.rows, of.place, kinds.arrays, of.sources.arrays, sums[k], of.sources.missing, constants,
-            of.phi, of.dphi, begin, end,
-        )  # fmt: skip
+        constants = np.array([smoothing, of.h, thin, LIMIT])
+        todo, known = np.arange(begin, end, dtype=np.int32), np.empty((0, 0))
+        if sums[k]:
+            known = np.empty((end - begin, 2 * of.sources.n_classes))
+            left = grids.look_up(
+                of.x, kinds.rows, kinds.arrays, sums[k], constants, of.phi, of.dphi, todo, known, begin, end
+            )
+            todo, known = todo[:left], known[:left]
+        few = int(np.clip(_VOTES / (votes[k] + 1.0), 16, _ROWS))
+        order = np.argsort(of.x[todo])  # by value: what one row reaches lies close to what the last one did
+        todo, known = todo[order], known[order] if sums[k] else known
+        for first, last in _runs(len(todo), few):
+            stop.check()
+            kernels.numbers(
+                todo, known, of.x, kinds.rows, of.place, kinds.arrays, of.sources.arrays, of.sources.missing, constants,
+                of.phi, of.dphi, of.logs, first, last,
+            )  # fmt: skip
 
     share(work, len(parts), n_jobs)
-
-
-def log_sums(sources: Sources, x: Floats, h: float, delta: float, thin: float, stop: StopToken = NEVER) -> Floats:
-    """Return log S_k (C, M) at places x (M,)."""
-    grid = sources.grid(delta, stop)
-    sums, out = grid.sums(h, stop), np.empty((sources.n_classes, len(x)))
-    for begin, end in _runs(len(x), _few(grid)):
-        stop.check()
-        kernels.log_sums(x, sources.arrays, sums, np.array([0.0, h, thin]), out, begin, end)
-    return out
 
 
 def fill_levels(
@@ -238,18 +242,13 @@ def fill_levels(
     stop: StopToken = NEVER,
 ) -> None:
     """Write phi (K, N) of a categorical column; counts (levels + 1, C), the last row 0."""
-    runs = _runs(len(codes), _ROWS)
+    runs, constants = _runs(len(codes), _ROWS), np.array([smoothing, 0.0, 0.0, LIMIT])
 
     def work(part: int) -> None:
         stop.check()
-        kernels.levels(codes, kinds.rows, kinds.arrays, counts, smoothing, phi, *runs[part])
+        kernels.levels(codes, kinds.rows, kinds.arrays, counts, constants, phi, *runs[part])
 
     share(work, len(runs), n_jobs)
-
-
-def _few(grid: Grid) -> int:
-    """Rows of a part whose sums are exact."""
-    return int(np.clip(_VOTES / (grid.neighbours + 1.0), 16, _ROWS))
 
 
 def _runs(rows: int, length: int) -> list[tuple[int, int]]:
