@@ -2,7 +2,8 @@
 
 Training is a full line, held out dashed in the same colour; grey lines stand at the class shares and at AnJE; names
 stand at the ends of lines; raw points are shown while they are few. `contents` says what will be drawn, as data;
-`convergence` draws it. A live view builds the figure once and then only feeds the sources of the `Picture` it got.
+`convergence` draws it. A live view builds the figure once and then only feeds the sources of the `Picture` it got;
+`entitle` makes it the picture of another measure, or of another race of racers that are called the same.
 """
 
 import math
@@ -25,6 +26,7 @@ Data = dict[str, Any]  # columns of a source by name
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
+KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out rows", DASHES))  # words and dashes
 FEW = 60  # points; with more the line shows them well enough
 
 
@@ -60,7 +62,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure and the sources that feed it."""
+    """A figure, the sources that feed it, and what of it has words."""
 
     figure: figure
     train: tuple[ColumnDataSource, ...]
@@ -70,6 +72,9 @@ class Picture:
     words: ColumnDataSource
     grey: ColumnDataSource
     dots: tuple[Any, ...]
+    legend: Legend
+    hover: HoverTool
+    note: Label
 
 
 def contents(
@@ -210,13 +215,35 @@ def convergence(
         items.append(LegendItem(label=curve.name, renderers=hovered[-2:]))
     heads, words = ColumnDataSource(what.heads), ColumnDataSource(what.words)
     _head_marks(fig, heads, words)
-    fig.add_tools(
-        HoverTool(renderers=hovered, tooltips=_tooltips(measure, axis), mode="mouse", point_policy="snap_to_data")
+    hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
+    fig.add_tools(hover)
+    legend, corner = _legend(fig, items), _note(fig, readable(GREY, dark))
+    picture = Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots), legend, hover, corner)
+    entitle(picture, measure=measure, axis=axis, to_zero=to_zero, note=note)
+    return picture
+
+
+def entitle(picture: Picture, *, measure: str, axis: str, to_zero: bool, note: str) -> None:
+    """Name axes, legend and corner after what is drawn; measure and `to_zero` only within one kind of axis."""
+    fig, legend = picture.figure, picture.legend
+    words: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (fig.xaxis[0], {"axis_label": AXES[axis][1]}),
+        (fig.yaxis[0], {"axis_label": axis_label(measure, to_zero)}),
+        (picture.hover, {"tooltips": _tooltips(measure, axis)}),
+        (picture.note, {"text": note, "visible": bool(note)}),
     )
-    _legend(fig, items, measure)
-    if note:
-        _note(fig, note, readable(GREY, dark))
-    return Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots))
+    kinds = _kinds(measure)
+    *racers, full, dashed = legend.items
+    names = [str(item.label.value) for item in racers]
+    columns = math.ceil((len(names) + len(kinds)) / legend_rows(names, measure))
+    words += (
+        (legend, {"ncols": columns}),
+        *((item, {"visible": item.label.value in kinds}) for item in (full, dashed)),
+    )
+    for part, properties in words:
+        changed = {name: new for name, new in properties.items() if getattr(part, name) != new}
+        if changed:  # even what is set to what it is goes to the browser
+            part.update(**changed)
 
 
 def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -> None:
@@ -237,9 +264,12 @@ def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -
     )
 
 
-def _note(fig: figure, words: str, colour: str) -> None:
+def _note(fig: figure, colour: str) -> Label:
+    """Return the words in the corner of the picture, none yet."""
     corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
-    fig.add_layout(Label(text=words, text_color=colour, text_font_size="16px", text_font=FONT_NAME, **corner))
+    note = Label(text="", text_color=colour, text_font_size="16px", text_font=FONT_NAME, **corner)
+    fig.add_layout(note)
+    return note
 
 
 def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:
@@ -247,30 +277,23 @@ def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:
     return [("racer", "$name"), ("iteration", "@step"), *along, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
-def _legend(fig: figure, items: list[LegendItem], measure: str) -> None:
+def _legend(fig: figure, items: list[LegendItem]) -> Legend:
     """Say what is drawn: which line is whose, and what full and dashed mean."""
-    names = [str(item.label.value) for item in items]
-    for words, dashes, _ in _kinds(measure):
+    for words, dashes in KINDS:
         sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
         items.append(LegendItem(label=words, renderers=[sample]))
-    columns = math.ceil(len(items) / legend_rows(names, measure))
-    legend = Legend(
-        items=items, orientation="horizontal", ncols=columns, click_policy="hide", margin=0, location="left"
-    )
+    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=0, location="left")
     fig.add_layout(legend, "above")
+    return legend
 
 
 def legend_rows(names: Sequence[str], measure: str) -> int:
     """How many rows the legend of these racers needs."""
-    words = [*names, *(words for words, _, _ in _kinds(measure))]
+    words = [*names, *_kinds(measure)]
     return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / WIDTH))
 
 
-def _kinds(measure: str) -> list[tuple[str, list[int], str]]:
-    """The kinds of lines of a measure: words, dashes, column."""
+def _kinds(measure: str) -> list[str]:
+    """The words of the kinds of lines that a measure has."""
     of = MEASURES[measure]
-    kinds: tuple[tuple[str, list[int], str | None], ...] = (
-        ("training rows", [], of.train),
-        ("held-out rows", DASHES, of.heldout),
-    )
-    return [(words, dashes, column) for words, dashes, column in kinds if column is not None]
+    return [words for (words, _), column in zip(KINDS, (of.train, of.heldout), strict=True) if column is not None]

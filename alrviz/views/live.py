@@ -1,8 +1,9 @@
 """The convergence picture while it lives: one pane, one figure, sources that are fed.
 
 `show` brings the picture up to date: points that were only added are streamed, anything else replaces a source's
-columns. A new figure is made only where Bokeh cannot change the old one: other racers, another measure, an axis that
-turns logarithmic. A reader's zoom is left alone until the reset button is pressed.
+columns. A new figure holds up the server for a tenth of a second (four where a race runs beside it) and the browser for
+as long, so one is made only where Bokeh cannot change the old one: racers of other names, an axis that turns
+logarithmic. A reader's zoom is left alone until the reset button is pressed or another race is shown.
 """
 
 from typing import Any
@@ -11,9 +12,9 @@ import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource
 
-from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence
+from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle
 from alrviz.pictures.labels import Box
-from alrviz.pictures.measures import AXES
+from alrviz.pictures.measures import is_log
 from alrviz.views.watched import Watched
 
 _PARTS = ("x", "y", "step")
@@ -28,6 +29,7 @@ class LivePicture:
         self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", min_height=260, margin=0)
         self._picture: Picture | None = None
         self._made_of: Any = None
+        self._drawn_of: Any = None
         self._box: Box | None = None
 
     def show(self, watched: Watched, measure: str, axis: str, dark: bool = False) -> None:
@@ -40,18 +42,20 @@ class LivePicture:
             "to_zero": watched.to_zero,
             "dark": dark,
         }
-        made_of = (id(watched), measure, watched.to_zero, dark)
+        note = "recorded earlier" if getattr(watched.race, "recorded", False) else ""
+        names = tuple((racer.name, racer.label) for racer in watched.racers)
+        made_of = (names, is_log(measure, watched.to_zero), dark)
+        drawn_of = (watched, measure)
         if self._picture is None or made_of != self._made_of:
-            note = "recorded earlier" if getattr(watched.race, "recorded", False) else ""
             self._picture = convergence(curves, name=self.name, note=note, **options)
-            self._made_of = made_of
             self._box = contents(curves, **options).box
             self.pane.object = self._picture.figure
-            return
-        self._picture.figure.xaxis[0].axis_label = AXES[axis][1]
-        self._feed(self._picture, contents(curves, **options))
+        else:
+            entitle(self._picture, measure=measure, axis=axis, to_zero=watched.to_zero, note=note)
+            self._feed(self._picture, contents(curves, **options), anew=drawn_of != self._drawn_of)
+        self._made_of, self._drawn_of = made_of, drawn_of
 
-    def _feed(self, picture: Picture, what: Contents) -> None:
+    def _feed(self, picture: Picture, what: Contents, anew: bool) -> None:
         for sources, lines in (
             (picture.train, what.train),
             (picture.heldout, what.heldout),
@@ -64,14 +68,14 @@ class LivePicture:
         for source, marks in ((picture.heads, what.heads), (picture.words, what.words), (picture.grey, what.grey)):
             if dict(source.data) != marks:
                 source.data = marks
-        self._fit(picture, what.box)
+        self._fit(picture, what.box, anew)
 
-    def _fit(self, picture: Picture, box: Box) -> None:
-        """Let the ranges follow, unless the reader has zoomed."""
+    def _fit(self, picture: Picture, box: Box, anew: bool) -> None:
+        """Let the ranges follow, unless the reader has zoomed; whoever zoomed did it in what was drawn before."""
         x, y, old = picture.figure.x_range, picture.figure.y_range, self._box
-        if old is None or box == old:
+        if old is None or (box == old and not anew):
             return
-        if (x.start, x.end, y.start, y.end) == (old.left, old.right, old.bottom, old.top):
+        if anew or (x.start, x.end, y.start, y.end) == (old.left, old.right, old.bottom, old.top):
             x.update(start=box.left, end=box.right)
             y.update(start=box.bottom, end=box.top)
         x.update(reset_start=box.left, reset_end=box.right)

@@ -361,6 +361,32 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert back.recipes == race.recipes
 
 
+def test_another_race_of_the_same_racers_is_drawn_in_the_figure_that_is_there():
+    recorded, live = read_recorded(record(finished(30), "1.0")), ByHand()
+    view = view_of(recorded, again=lambda: live, measure="gap")
+    figure, picture = view.picture.pane.object, view.picture._picture
+    assert picture.note.visible
+    figure.x_range.start, figure.x_range.end = 3.0, 4.0  # the reader looked closer
+    view.press_run()
+    live.take(4)
+    pump(view, 3)
+    assert view.picture.pane.object is figure
+    assert len(drawn(view)) == 4
+    assert not picture.note.visible
+    assert figure.x_range.start < 0
+    live.end("separated")
+    pump(view, 3)
+    assert view.measure == "nll"
+    assert view.picture.pane.object is figure
+    assert figure.yaxis[0].axis_label == "NLL per row (nats), log scale"
+    assert [item.visible for item in picture.legend.items] == [True] * 4
+    view.measure = "gradient"
+    assert view.picture.pane.object is figure
+    assert [item.visible for item in picture.legend.items] == [True] * 3 + [False]
+    view.measure = "error"
+    assert view.picture.pane.object is not figure
+
+
 def test_watched_levels():
     race = ByHand()
     race.take(30)
