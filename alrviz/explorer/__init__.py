@@ -23,11 +23,10 @@ def application(dataset: "Dataset | None" = None) -> Any:
     """
     import panel as pn
 
+    from alrviz.explorer.boundaries import BoundariesPage
     from alrviz.explorer.convergence import ConvergencePage
     from alrviz.explorer.data_page import DataPage
-    from alrviz.explorer.process import settle
     from alrviz.explorer.shell import build
 
     pn.extension("tabulator", notifications=False)
-    settle(getattr(pn.state.curdoc, "session_context", None))
-    return build([ConvergencePage, DataPage], dataset).root
+    return build([ConvergencePage, BoundariesPage, DataPage], dataset).root

@@ -28,8 +28,8 @@ class Jobs:
     ) -> None:
         """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`."""
         self.cancel(kind)
-        self._jobs[kind] = Loading(work, kind, done, failed or self.failed)
-        self._session.wake()
+        self._jobs[kind] = Loading(work, kind, done, failed or self.failed, at_once=False)
+        self._session.begin(self._jobs[kind])
 
     def failed(self, error: Exception) -> None:
         """Tell the visitor."""

@@ -24,6 +24,7 @@ class Loading(Generic[T]):
         work: what to compute; it asks the token it is given.
         title: what is being done, for people: "reading adult.csv".
         done, failed: called by `poll` with the result, or with the exception; never after `cancel`.
+        at_once: whether it begins now, or when `begin` is called.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Loading(Generic[T]):
         title: str,
         done: Callable[[T], None],
         failed: Callable[[Exception], None],
+        at_once: bool = True,
     ):
         self.title = title
         self.token = StopToken()
@@ -39,9 +41,16 @@ class Loading(Generic[T]):
         self._work, self._done, self._failed = work, done, failed
         self._outcome: tuple[bool, Any] | None = None
         self._over = False
-        self._begun = time.monotonic()
+        self._begun: float | None = None
         self._thread = threading.Thread(target=self._run, name="alrviz-loading", daemon=True)
-        self._thread.start()
+        if at_once:
+            self.begin()
+
+    def begin(self) -> None:
+        """Start the thread, unless it was started or the work cancelled."""
+        if self._begun is None and not self._over:
+            self._begun = time.monotonic()
+            self._thread.start()
 
     def _run(self) -> None:
         with _places:
@@ -63,7 +72,7 @@ class Loading(Generic[T]):
     @property
     def seconds(self) -> float:
         """How long it has been under way."""
-        return time.monotonic() - self._begun
+        return 0.0 if self._begun is None else time.monotonic() - self._begun
 
     @property
     def share(self) -> float | None:
@@ -80,7 +89,7 @@ class Loading(Generic[T]):
         if self._over:
             return False
         if self._outcome is None:
-            if not self._thread.is_alive() and self._outcome is None:
+            if self._begun is not None and not self._thread.is_alive() and self._outcome is None:
                 self._over = True
             return not self._over
         self._over = True

@@ -58,6 +58,7 @@ class Opening(param.Parameterized):
         self._before = Source()  # of `dataset`, while another table is pending
         self._claim: Claim | None = None
         self.on_wake: Callable[[], None] = lambda: None
+        self._held: list[Loading[Any]] | None = None  # work that waits until the page is drawn; None once it is
         self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
 
     @property
@@ -78,6 +79,29 @@ class Opening(param.Parameterized):
     def wake(self) -> None:
         """Start the pump, if it rests: something has begun."""
         self.on_wake()
+
+    def hold(self) -> None:
+        """Keep all work back until `page_drawn`: beside it a page takes half as long again to come to the screen."""
+        self._held = []
+
+    @property
+    def held(self) -> bool:
+        """Whether work is kept back."""
+        return self._held is not None
+
+    def page_drawn(self) -> None:
+        """Begin what was kept back; from now on work begins at once."""
+        waiting, self._held = self._held or [], None
+        for work in waiting:
+            work.begin()
+
+    def begin(self, work: "Loading[Any]") -> None:
+        """Begin work on its thread as soon as the page is drawn, and have the pump wait for it."""
+        if self._held is None:
+            work.begin()
+        else:
+            self._held.append(work)
+        self.wake()
 
     # ---- demo sets and tables of the server ----------------------------------------------------------------------
 
@@ -226,8 +250,8 @@ class Opening(param.Parameterized):
         self.cancel()
         self.param.update(problem=None, told="")
         self._claim = claim
-        self.loading = Loading(work, title, done, self.refuse)
-        self.wake()
+        self.loading = Loading(work, title, done, self.refuse, at_once=False)
+        self.begin(self.loading)
 
     def _release(self) -> None:
         if self._claim is not None:

@@ -5,8 +5,8 @@ Measured on two cores: a full collection looks through 470,000 objects of import
 Each time the loop lets go of the interpreter beside a fit it waits for the switch interval to get it back, and to
 answer one message it lets go dozens of times.
 
-The visitor during whose first request this is done has a page already, and what is frozen is not freed when it is only
-held by itself, as pages are. So when nobody is there for the first time, what was frozen is looked through once more.
+The visitor after whose first page this is done has it still, and what is frozen is not freed when it is only held by
+itself, as pages are. So when nobody is there for the first time, what was frozen is looked through once more.
 """
 
 import gc

@@ -6,6 +6,7 @@ has `view()`, called once, on its first visit, `drawer()` (may return None), cal
 needs it, and `close()`, called when the visitor has gone.
 """
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from alrviz.explorer.state import read_link
 from alrviz.views.ready import connected, page_ready, server_session
 
 TICK = 100  # ms
+DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 
 
 class Page(Protocol):
@@ -61,6 +63,7 @@ class Shell:
         self._shown = ""
         self._callback: Any = None
         self._quiet = 0
+        self._there: float | None = None  # when the browser was first seen
         self.frame = Frame(session, self.pages, self._dropped)
         self.root, self.notice = self.frame.root, self.frame.notice
         session.on_wake = self.wake
@@ -125,6 +128,8 @@ class Shell:
         watched = connected()
         if not page_ready():
             return
+        if self.session.held:
+            self._await_drawn()
         busy = self.session.pump(watched)
         if self.session.loading is not None:
             self.notice.show()
@@ -134,6 +139,13 @@ class Shell:
         self._quiet = 0 if busy or wants else self._quiet + 1
         if self._quiet > 20 and self._callback is not None and self._callback.running:
             self._callback.stop()
+
+    def _await_drawn(self) -> None:
+        """Let work begin once the page is on the screen; no event of BokehJS says when views that React draws are."""
+        self._there = self._there or time.monotonic()
+        if time.monotonic() - self._there >= DRAWN:
+            process.settle(pn.state.curdoc.session_context if pn.state.curdoc is not None else None)
+            self.session.page_drawn()
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
@@ -165,6 +177,8 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     if new and request is not None:
         owners.remember(request, owner)
     session = Session(owner=owner, served=dataset)
+    if request is not None:
+        session.hold()
     dark = (pn.state.cookies.get(look.THEME_COOKIE) if request is not None else "") == "dark"
     pn.config.theme = "dark" if dark else "default"
     session.dark = dark

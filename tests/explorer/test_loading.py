@@ -52,6 +52,23 @@ def test_after_cancel_nothing_comes():
     assert log == []
 
 
+def test_work_that_is_not_to_begin_at_once_is_waited_for():
+    log = []
+    loading = Loading(lambda stop: 42, "working", log.append, log.append, at_once=False)
+    assert loading.poll() is True
+    assert loading.seconds == 0
+    loading.begin()
+    loading.begin()
+    loading.join(10)
+    loading.poll()
+    assert log == [42]
+    cancelled = Loading(lambda stop: 42, "working", log.append, log.append, at_once=False)
+    cancelled.cancel()
+    cancelled.begin()
+    assert cancelled.poll() is False
+    assert log == [42]
+
+
 def test_no_more_than_a_few_compute_at_a_time():
     log, go = [], threading.Event()
     some = [made(lambda stop: go.wait(10), log) for _ in range(AT_ONCE)]

@@ -1,6 +1,7 @@
 """The frame without a browser: pages built once, the rail, the notice, the pump, what is never outside the server."""
 
 import gc
+import time
 import weakref
 
 import panel as pn
@@ -15,7 +16,7 @@ from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.notice import problem_html, time_text
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
-from alrviz.explorer.shell import Shell
+from alrviz.explorer.shell import DRAWN, Shell
 from tests.races import FakeRace
 
 
@@ -188,6 +189,25 @@ def test_a_dropped_file_leads_to_the_data_page(shell):
     shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
     assert shell.session.loading is not None
     shell.session.cancel()
+
+
+def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("alrviz.explorer.process.settle", lambda context: None)
+    session = shell.session
+    session.hold()
+    session.load_demo("xor")
+    for _ in range(3):
+        shell.pump()
+        assert session.held
+        assert session.loading.seconds == 0
+        now[0] += DRAWN / 3 + 0.001
+    shell.pump()
+    assert not session.held
+    session.loading.join(30)
+    shell.pump()
+    assert session.dataset.name == "xor"
 
 
 def test_a_visitor_who_has_gone_has_nothing_computed(shell):
