@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.penalised import Objective, Point
+from alrviz.fitting.penalised import Line, Objective, Point
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
@@ -78,6 +78,16 @@ class LinearObjective(Objective):
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
         return self._spread(self.parameterisation.phi(direction), change=True)
+
+    def along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
+        """Return the line through `point` along `direction`: one forward pass, which looks at `guess` as it goes."""
+        if guess is None:
+            return super().along(point, direction)
+        phi = self.parameterisation.phi(direction)
+        table = self._expanded(phi, self.rows, change=True)
+        of = (self._cover.blocks, table, phi[-1], point.z, guess, self.stop, self.loss)
+        dz, looked = self.rows.forward_trial(*of)
+        return Line(self, point, direction, dz, {guess: looked})
 
     def slopes(self, residual: Floats) -> Floats:
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
@@ -153,12 +163,15 @@ class LinearObjective(Objective):
     def _spread(self, phi: Floats, change: bool, rows: Rows | None = None) -> Floats:
         """Scores of phi (S + 1, C), or the change of scores that a change of phi makes."""
         rows = self.rows if rows is None else rows
-        blocks, outside = self._cover.blocks, len(self._outside)
+        forward = rows.forward_change if change else rows.forward
+        return forward(self._cover.blocks, self._expanded(phi, rows, change), phi[-1], stop=self.stop)
+
+    def _expanded(self, phi: Floats, rows: Rows, change: bool) -> Floats:
+        """The stacked table of phi, or of a change of it, which adds nothing outside the seen cells."""
+        outside = len(self._outside)
         self._cells[:outside] = 0.0 if change else self._outside
         self._cells[outside:, : self.n_classes] = phi[:-1]
-        blocks.expand(self._cells, self._table, rows.n_jobs, self.stop)
-        forward = rows.forward_change if change else rows.forward
-        return forward(blocks, self._table, phi[-1], stop=self.stop)
+        return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop)
 
     def _gather(self, residual: Floats) -> Floats:
         """Sums of residuals (N, W) by cell and over all rows, (S + 1, C).

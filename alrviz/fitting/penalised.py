@@ -8,15 +8,19 @@ A `Point` is a value: nothing writes into it once it is made.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.rows import Floats, Rows, Sums
+from alrviz.passes.rows import Floats, Rows, Sums, Trial
 from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
+
+_NOWHERE: Mapping[float, Trial] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +119,13 @@ class Objective(ABC):
         product = self.slopes(self.rows.curve(point.z, dz, self.stop, self.loss))
         return product if self._q is None else product + self._q * direction
 
-    def along(self, point: Point, direction: Floats) -> "Line":
-        """Return the line through `point` along `direction`: one forward pass."""
+    def along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
+        """Return the line through `point` along `direction`: one forward pass. At `guess` it may be looked at on the
+        way.
+        """
         return Line(self, point, direction, self.change(direction))
 
-    def trial(self, z: Floats, dz: Floats, t: float) -> tuple[float, float, float]:
+    def trial(self, z: Floats, dz: Floats, t: float) -> Trial:
         """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
         return self.rows.trial(z, dz, t, self.stop, self.loss)
 
@@ -164,21 +170,29 @@ class Objective(ABC):
 class Line:
     """F along point.w + t * direction.
 
-    `at` costs a softmax pass. `move` ends the line: its dz becomes room for the residuals.
+    `at` costs a softmax pass, but where the loss was `looked` at before. `move` ends the line: its dz becomes room for the residuals.
     """
 
-    def __init__(self, objective: Objective, start: Point, direction: Floats, dz: Floats):
+    def __init__(
+        self,
+        objective: Objective,
+        start: Point,
+        direction: Floats,
+        dz: Floats,
+        looked: Mapping[float, Trial] = _NOWHERE,
+    ):
         self.objective = objective
         self.start = start
         self.direction = direction
         self.dz = dz
+        self._looked = looked
         self.value = start.objective
         self.slope = dot(start.gradient, direction)
         self._bend = objective.penalty_slopes(start.w, direction)
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""
-        loss, slope, curvature = self.objective.trial(self.start.z, self.dz, t)
+        loss, slope, curvature = self._looked.get(t) or self.objective.trial(self.start.z, self.dz, t)
         first, second = self._bend
         value = loss + self.start.penalty + t * (first + 0.5 * t * second)
         return value, slope + first + t * second, curvature + second

@@ -27,11 +27,13 @@ from alrviz.stop import NEVER, StopToken
 
 CHUNK = score_kernels.CHUNK
 # Look-ups (of 8 lanes, 2 ns each) in one call of a kernel: 10 to 20 ms on slow machines, so that a stop is noticed at
-# once. Below the second figure waking other threads costs more than it saves.
+# once.
 _CALL = 4_000_000
-_SMALL = 200_000
+# Lanes of look-ups, and 3 for each look-up itself, below which waking other threads costs more than it saves: it takes
+# 60 us, and so many lanes 200 us.
+_SMALL = 1_000_000
 # Look-ups that a softmax pass takes as long as, a row.
-_SOFTMAX = 32
+_SOFTMAX = 16
 # Bytes of stacked table that all blocks are taken over for each chunk of rows; of a larger one as many blocks as the
 # second figure holds are taken over many rows, so that their joint values stay in a core's cache.
 _LARGE = 6 * 2**20
@@ -40,6 +42,10 @@ _CACHED = 512 * 2**10
 # A read-only array (a column of pandas, a memory map of joblib) is another type to numba: for it every kernel would be
 # compiled anew, in the middle of a fit.
 _AS_COMPILED: tuple[Literal["C_CONTIGUOUS"], Literal["WRITEABLE"]] = ("C_CONTIGUOUS", "WRITEABLE")
+
+
+# Loss, slope and curvature at a place of a line.
+Trial = tuple[float, float, float]
 
 
 class Sums(NamedTuple):
@@ -105,22 +111,44 @@ class Rows:
         """Return the change of scores (N, W) that a change of the table and the bias makes; pads are 0."""
         return self._forward(blocks, table, bias, 0.0, out, stop)
 
+    def forward_trial(
+        self, blocks: Blocks, table: Floats, bias: Floats, z: Floats, t: float, stop: StopToken = NEVER,
+        loss: Loss = NLL,
+    ) -> tuple[Floats, Trial]:  # fmt: skip
+        """Return `forward_change` dz and `trial` at z + t dz, made while dz is at hand."""
+        dz, parts = self.scores(), self._parts(3)
+
+        def then(begin: int, end: int) -> None:
+            loss.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
+
+        self._forward(blocks, table, bias, 0.0, dz, stop, then)
+        return dz, _trial(parts)
+
     def _forward(
-        self, blocks: Blocks, table: Floats, bias: Floats, pad: float, out: Floats | None, stop: StopToken
+        self,
+        blocks: Blocks,
+        table: Floats,
+        bias: Floats,
+        pad: float,
+        out: Floats | None,
+        stop: StopToken,
+        then: Callable[[int, int], None] | None = None,
     ) -> Floats:
         z = self.scores() if out is None else out
         padded_bias = np.full(self.padded, pad)
         padded_bias[: self.n_classes] = bias
         spans = self._block_spans(blocks, 0, blocks.n_blocks)
-        segments = self._row_segments(spans[0][1])
+        segments = self._row_segments(spans[0][1] + (0 if then is None else _SOFTMAX))
 
         def work(part: int) -> None:
             begin, end = segments[part]
             for b0, b1 in spans:
                 stop.check()
                 row_kernels.forward(self.keys, blocks.first, table, padded_bias, z, begin, end, b0, b1, self._width)
+            if then is not None:
+                then(begin, end)
 
-        share(work, len(segments), self._jobs(blocks.n_blocks))
+        share(work, len(segments), self._jobs(blocks.n_blocks + (0 if then is None else _SOFTMAX)))
         return z
 
     def scatter(self, blocks: Blocks, residual: Floats, grad: Floats, stop: StopToken = NEVER) -> Floats:
@@ -142,9 +170,7 @@ class Rows:
         self._by_blocks(blocks, work, stop)
         return counts
 
-    def trial(
-        self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL
-    ) -> tuple[float, float, float]:
+    def trial(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> Trial:
         """Return the loss, its first and second derivative with respect to t at z + t dz."""
         parts = self._parts(3)
 
@@ -152,8 +178,7 @@ class Rows:
             loss.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
         self._by_rows(work, stop)
-        value, slope, curvature = parts.sum(axis=0)
-        return float(value), float(slope), float(curvature)
+        return _trial(parts)
 
     def settle(
         self,
@@ -217,7 +242,7 @@ class Rows:
         return np.zeros((-(-self.n_rows // CHUNK), columns))
 
     def _jobs(self, n_blocks: int) -> int:
-        return self.n_jobs if self.n_rows * (n_blocks + 1) * self.padded > 8 * _SMALL else 1
+        return self.n_jobs if self.n_rows * (n_blocks + 1) * (self.padded + 3) > _SMALL else 1
 
     def _row_segments(self, n_blocks: int) -> list[tuple[int, int]]:
         per_call = int(_CALL * 8 / max(1, n_blocks) / self.padded)
@@ -241,7 +266,7 @@ class Rows:
             stop.check()
             work(*segments[k])
 
-        share(part, len(segments), self._jobs(8))
+        share(part, len(segments), self._jobs(_SOFTMAX))
 
     def _by_blocks(self, blocks: Blocks, work: Callable[[int, int, int, int], None], stop: StopToken) -> None:
         jobs = min(self._jobs(blocks.n_blocks), max(1, blocks.n_blocks))
@@ -254,6 +279,11 @@ class Rows:
                     work(begin, end, b0, b1)
 
         share(part, jobs, jobs)
+
+
+def _trial(parts: Floats) -> Trial:
+    value, slope, curvature = parts.sum(axis=0)
+    return float(value), float(slope), float(curvature)
 
 
 def as_compiled(keys: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:

@@ -106,6 +106,36 @@ def test_a_slope_that_never_ends_is_given_up_after_so_many_trials():
     assert math.isfinite(t)
 
 
+@given(
+    st.lists(st.tuples(positive, st.floats(-100, 100)), min_size=1, max_size=6),
+    st.floats(0, 10),
+    st.sampled_from([None, 1.0]),
+)
+def test_a_predicted_step_is_one_trial_before_the_end_and_its_slope_is_slight(terms, ridge, guess):
+    line, tried = Scalar(mixture(terms, ridge)), Scalar(mixture(terms, ridge))
+    if not line.slope < -1e-9:
+        return
+    t, trials = exact_step(line, guess, untried=True)
+    assert trials == len(line.trials) <= exact_step(tried, guess)[1]
+    assert line.trials == tried.trials[: len(line.trials)]
+    assert t not in line.trials[:-1] or t == 0.0
+
+
+def test_where_the_slope_is_a_parabola_its_zero_is_returned_untried():
+    line = Scalar(lambda t: (t**3 / 3 + t * t - 1.25 * t, t * t + 2 * t - 1.25, 2 * t + 2))
+    t, trials = exact_step(line, 0.7, untried=True)
+    assert trials == 1
+    assert t == pytest.approx(0.5, rel=1e-12)
+    assert exact_step(line, 0.7)[1] == 2
+    assert exact_step(line, 0.7, convex=False, untried=True)[1] == 2
+
+
+def test_where_two_predictions_differ_the_step_is_tried():
+    line = Scalar(mixture([(1.0, -4.0), (1.0, 1.0)]))  # bent near 0, hardly at the trial
+    _, trials = exact_step(line, 1.5, untried=True)
+    assert 1 < trials
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_trials_that_are_no_number_are_halved_away(bad):
     good = quadratic(0.01)

@@ -115,11 +115,12 @@ def test_the_criterion_of_a_shared_weight_is_its_slope_over_the_norm_of_its_scal
     assert objective.criterion(point) == pytest.approx(max(slopes), rel=1e-12)
 
 
+@pytest.mark.parametrize("guess", [None, 0.4])
 @pytest.mark.parametrize(("family", "params"), METRICS)
-def test_a_line_knows_value_slope_and_curvature_and_where_it_leads(family, params):
+def test_a_line_knows_value_slope_and_curvature_and_where_it_leads(family, params, guess):
     _, objective, w, d = make(family, params, center="anje")
     point = objective.value_grad(w)
-    line = objective.along(point, d)
+    line = objective.along(point, d, guess)
     assert line.slope == pytest.approx(dot(point.gradient, d), rel=1e-14)
     for t in (0.0, 0.4, -1.5):
         value, slope, curvature = line.at(t)

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from alrviz.errors import RecipeError
 from alrviz.fitting import matrix
+from alrviz.fitting.line import exact_step
 from alrviz.fitting.solvers import (
     LBFGS,
     REFRESH,
@@ -168,7 +169,7 @@ def test_a_direction_that_fails_is_tried_again_as_steepest_descent(monkeypatch):
 def test_a_search_that_finds_nothing_is_charged(monkeypatch):
     objective, w0 = make()
     state = next(states(LBFGS(), objective, w0))
-    monkeypatch.setattr(state_module, "exact_step", lambda *_: (0.0, 7))
+    monkeypatch.setattr(state_module, "exact_step", lambda *_, **__: (0.0, 7))
     for solver in ALL:
         spent = solver.advance(objective, replace(state, carry=() if isinstance(solver, LBFGS) else None))
         assert spent.stalled
@@ -176,6 +177,28 @@ def test_a_search_that_finds_nothing_is_charged(monkeypatch):
     new, falls = state_module.along(objective, state, -state.point.gradient, None)
     assert not falls
     assert new.point is state.point
+
+
+def test_a_predicted_step_where_f_is_higher_is_searched_for_again(monkeypatch):
+    """The first search says a step a thousand times too long, untried; it is paid for, and the next one tries."""
+    objective, w0 = make()
+    state = next(states(LBFGS(), objective, w0))
+    found = []
+
+    def search(line, guess, convex, untried):
+        t, trials = exact_step(line, guess, convex)
+        found.append(untried)
+        return (1000.0 * t, 1) if untried else (t, trials)
+
+    monkeypatch.setattr(state_module, "exact_step", search)
+    direction = -state.point.gradient
+    new, falls = state_module.along(objective, state, direction, None)
+    t, trials = exact_step(objective.along(state.point, direction), None)
+    assert found == [True, False]
+    assert falls
+    assert new.step_size == t
+    assert new.point.objective < state.point.objective
+    assert (new.evaluations, new.passes) == (state.evaluations + 1 + 1 + trials + 1, state.passes + 2.0)
 
 
 def test_separable_data_never_end_in_nan():

@@ -98,7 +98,7 @@ def test_the_units_of_the_weights_make_no_difference():
 def test_every_step_descends_and_every_pass_is_counted(loss, alpha, monkeypatch):
     objective, w0 = make("alr", objective=loss, alpha=alpha)
     calls = []
-    for name in ("_spread", "_gather"):
+    for name in ("_expanded", "_gather"):
         method = getattr(objective, name)
         monkeypatch.setattr(objective, name, lambda *a, _of=method, **k: calls.append(1) or _of(*a, **k))
     fitted = []

@@ -43,12 +43,13 @@ def everything(n_rows, n_classes, n_jobs):
     z = rows.forward(blocks, table, bias)
     dz = rows.forward_change(blocks, table, 2 * bias)
     trial = rows.trial(z, dz, 0.3)
+    both = rows.forward_trial(blocks, table, 2 * bias, z, 0.3)
     out, residual = rows.scores(), rows.scores()
     sums = rows.settle(z, dz, 0.3, out, residual)
     grad = rows.scatter(blocks, residual, room.empty(blocks.n_joint, rows.padded))
     by_cell = blocks.marginalise(grad, room.zeros(CELLS, rows.padded), n_jobs)
     return [
-        table, z, dz, np.array(trial), np.array(sums), out, residual, grad, by_cell, rows.count(blocks),
+        table, z, dz, np.array(trial), both[0], np.array(both[1]), np.array(sums), out, residual, grad, by_cell, rows.count(blocks),
         rows.curve(z, dz), rows.diagonal(z),
     ]  # fmt: skip
 
@@ -71,6 +72,15 @@ def test_any_number_of_threads_gives_the_same_bits(n_rows, n_classes, forced_thr
     one = everything(n_rows, n_classes, 1)
     for n_jobs in (2, 3, 7, 40):
         assert same(one, everything(n_rows, n_classes, n_jobs))
+
+
+def test_a_trial_on_the_way_is_one_made_after_it():
+    blocks, rows = some_blocks(np.random.default_rng(2)), some_rows(5000, 5, 2)
+    table, bias = np.random.default_rng(3).normal(size=(blocks.n_joint, rows.padded)), np.arange(5.0)
+    z = rows.forward(blocks, table, bias)
+    dz, trial = rows.forward_trial(blocks, table, bias, z, 0.3)
+    assert np.array_equal(dz, rows.forward_change(blocks, table, bias))
+    assert trial == rows.trial(z, dz, 0.3)
 
 
 @pytest.mark.parametrize("call", [1, 40_000, 10**9])

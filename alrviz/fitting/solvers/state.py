@@ -3,11 +3,12 @@
 A `State` is a value: `advance` returns a new one and never writes into the old, arrays that did not change are shared.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from alrviz.fitting.line import exact_step
+from alrviz.fitting.line import ROUNDING, exact_step
 from alrviz.fitting.penalised import Objective, Point
 from alrviz.passes.rows import Floats
 
@@ -72,19 +73,22 @@ def start(objective: Objective, w0: Floats) -> State:
 
 
 def along(
-    objective: Objective, state: State, direction: Floats, guess: float | None, share: float = 1.0
+    objective: Objective, state: State, direction: Floats, guess: float | None, share: float = 1.0, untried: bool = True
 ) -> tuple[State, bool]:
     """Return the state after the search along `direction`, carrying nothing, and whether F falls.
 
     If it does not, the state is the one given, charged with what the search took.
     `share` of the step that is found is gone; all of it where F is not convex and may be higher on the way.
+    `untried`: the step may be a predicted one. Where F proves higher there all is done again with trials.
     """
-    line = objective.along(state.point, direction)
-    t, trials = exact_step(line, guess, objective.loss.convex) if line.slope < 0.0 else (0.0, 0)
+    line, convex = objective.along(state.point, direction, guess), objective.loss.convex
+    t, trials = exact_step(line, guess, convex, untried=untried) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return replace(state, evaluations=state.evaluations + trials, passes=state.passes + 0.5), False
-    t *= share if objective.loss.convex else 1.0
+    t *= share if convex else 1.0
     point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
+    if untried and not point.objective <= line.value * (1.0 + math.copysign(ROUNDING, line.value)):
+        return along(objective, replace(state, evaluations=evaluations, passes=passes), direction, guess, share, False)
     index = state.index + 1
     if index % REFRESH == 0:
         point, evaluations, passes = objective.fresh(point), evaluations + 1, passes + 1.0
