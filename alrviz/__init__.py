@@ -20,11 +20,13 @@ _HOME = {
     "race": "alrviz.studies.race",
     "ALRClassifier": "alrviz.estimators",
     "AnJEClassifier": "alrviz.estimators",
+    "DLRClassifier": "alrviz.estimators",
     "LRClassifier": "alrviz.estimators",
     "NaiveBayesClassifier": "alrviz.estimators",
     "WANBIACClassifier": "alrviz.estimators",
     "MDLDiscretizer": "alrviz.estimators",
     "make_estimator": "alrviz.estimators",
+    "DecisionMapView": "alrviz.views",
     "RaceView": "alrviz.views",
 }
 

@@ -1,5 +1,6 @@
 """scikit-learn estimators: validate, encode, run, keep the model."""
 
+from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.discretizer import MDLDiscretizer
 from alrviz.estimators.generative import AnJEClassifier, NaiveBayesClassifier
 from alrviz.estimators.linear import ALRClassifier, LRClassifier, WANBIACClassifier
@@ -8,6 +9,7 @@ from alrviz.estimators.make import make_estimator
 __all__ = [
     "ALRClassifier",
     "AnJEClassifier",
+    "DLRClassifier",
     "LRClassifier",
     "MDLDiscretizer",
     "NaiveBayesClassifier",

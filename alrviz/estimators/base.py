@@ -1,134 +1,35 @@
-"""What all classifiers share: encode, run, keep the model; scores, their parts, and pickles.
+"""What the classifiers of cells share: a row's score is a sum over the cells it lies in."""
 
-A fit is `Run.of(Encoder.fit(X, y).encode(X, y), recipe)` drained to its end, the same stream of steps that is watched
-elsewhere. Of the run only the model, the counts and the trace are kept: no rows, no threads, no snapshots.
-"""
-
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError, RecipeError
-from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
+from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame
-from alrviz.fitting.recipe import Recipe, family_params
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT
-from alrviz.models.linear import log_softmax
+from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners
 from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
-FORMAT = 1
 
-
-def _has_probabilities(estimator: "CellClassifier") -> bool:
-    if getattr(estimator, "objective", "nll") == "hinge":
-        raise AttributeError('objective="hinge" gives scores and no probabilities; expected "nll" or "mse" for those')
-    return True
-
-
-# The parameters of a dataclass are its signature: what get_params, clone and grid searches read.
 @dataclass(kw_only=True, eq=False, repr=False)
-class CellClassifier(ClassifierMixin, BaseEstimator):
+class CellClassifier(RecipeClassifier):
     """Base of the classifiers that score a row by the cells it lies in; a subclass names the recipe's family."""
 
     order: int = 2
-    smoothing: float = 1.0
     missing: str = "level"
     unseen: str = "neutral"
     discretize: str | None = "mdl"
     n_bins: int = 10
-    categorical_features: Any = "from_dtype"
-    n_jobs: int | None = None
-    max_memory: int | None = None
 
-    _family: ClassVar[str]
     _has_weights: ClassVar[bool] = True
-
-    def to_recipe(self, **changes: Any) -> Recipe:
-        """Return the recipe that `fit` runs: on all rows it is given, none held out; `changes` as in `Recipe.replace`.
-
-        Raises:
-            RecipeError: for a value that is not known, naming the nearest that is.
-        """
-        known = family_params(self._family)
-        params = {name: getattr(self, name) for name in known if hasattr(self, name)}
-        recipe = Recipe(self._family, discretize=self.discretize, n_bins=self.n_bins, holdout=0.0, **params)
-        recipe = recipe.replace(**changes)
-        return recipe if "seed" in changes else recipe.replace(seed=seed_of(self, recipe))
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn levels, counts and weights.
-
-        Parameters
-        ----------
-        X : DataFrame or array (N, a)
-            Text, categoricals, booleans and numbers, side by side; missing values may occur, infinite ones not.
-        y : array (N,)
-            Class labels, two different ones at least.
-        sample_weight : array (N,), optional
-            How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row.
-
-        Raises
-        ------
-        RecipeError
-            A ValueError: a parameter that is not known, or an order above the number of columns.
-        TableError
-            A ValueError: a table that nothing can be learned from.
-        MemoryLimitError
-            A MemoryError, raised before anything is allocated.
-        """
-        recipe = self.to_recipe()
-        check_max_memory(self.max_memory)
-        X = check_table(self, X, reset=True)
-        X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
-        self._check_order(recipe.params["order"])
-        encoder = Encoder(
-            discretize=recipe.discretize,
-            n_bins=recipe.n_bins,
-            missing=recipe.params["missing"],
-            categorical_features=self.categorical_features,
-        ).fit(X, y, weights)
-        encoded = encoder.encode(X, y, weights)
-        run = Run.of(encoded, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory)
-        for _ in run.steps():
-            pass
-        self._keep(encoder, run)
-        self._tell()
-        return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the highest score of each row (N,); of equal ones the first."""
-        scores = self._scores(X)
-        return self.classes_[scores.argmax(axis=1)]
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> Floats:
-        """Return p(class | row), (N, C), columns as in `classes_`."""
-        return np.exp(self.predict_log_proba(X))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log p(class | row), (N, C), computed from the scores: it is finite where p rounds to 0."""
-        return log_softmax(self._scores(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores (N, C); of two classes the second's minus the first's, (N,)."""
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each tuple of columns adds to each class score of each row.
@@ -160,19 +61,17 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
         """(S, C) logarithm of each seen cell's smoothed share of its class."""
         return self.tables_.log_theta
 
-    def _check_order(self, order: int) -> None:
-        a = self.n_features_in_
+    def _check(self, recipe: Recipe) -> None:
+        order, a = recipe.params["order"], self.n_features_in_
         if order > a:
             raise RecipeError(
                 f"order={order} needs at least {order} columns, and X has {a} feature(s); the highest order here is {a}"
             )
 
-    def _keep(self, encoder: Encoder, run: Run) -> None:
-        model, state, tables, outcome = run.model, run.state, run.tables, run.outcome
-        if model is None or state is None or tables is None or outcome is None or outcome.code in (DIVERGED, FAILED):
-            raise AlrvizError(f"the fit has no result: {outcome}")
-        self.encoder_ = encoder
-        self.classes_ = encoder.classes_
+    def _keep(self, run: Run) -> None:
+        model, state, tables = run.model, run.state, run.tables
+        if not isinstance(model, LinearModel) or state is None or tables is None:
+            raise AlrvizError(f"the fit has no result: {run.outcome}")
         self.cells_ = tables.space
         self.tables_ = tables
         self._model = model
@@ -180,41 +79,8 @@ class CellClassifier(ClassifierMixin, BaseEstimator):
         self.phi_ = model.phi
         self.intercept_ = model.bias
         self.weights_: Floats | None = state.point.w if self._has_weights else None
-        self.n_iter_ = state.index
-        self.trace_ = run.trace
-        self.outcome_ = outcome
-
-    def _tell(self) -> None:
-        code, name = self.outcome_.code, type(self).__name__
-        if code == STEP_LIMIT:
-            advice = "raise max_iter, or alpha, which makes the optimum easier to reach"
-        elif code == SEPARATED:
-            advice = "set alpha above 0"
-        else:
-            return
-        warnings.warn(f"{name}: {self.outcome_.sentence}; {advice}", ConvergenceWarning, stacklevel=3)
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         codes = self.encoder_.transform(check_table(self, X, reset=False))
         return self._model.scores(codes, threads(self.n_jobs))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_format": FORMAT}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        found = state.pop("_format", None)
-        if found != FORMAT:
-            raise AlrvizError(
-                f"this {type(self).__name__} was pickled in format {found!r}, and this version of alrviz reads format "
-                f"{FORMAT}: read it with the version that wrote it, or fit again"
-            )
-        super().__setstate__(state)

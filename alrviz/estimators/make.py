@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.generative import AnJEClassifier
 from alrviz.estimators.linear import ALRClassifier, LRClassifier
-from alrviz.fitting.recipe import Recipe
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting.recipe import ENCODING, Recipe
 
-_CLASSES: dict[str, type[CellClassifier]] = {"lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier}
+_CLASSES: dict[str, type[RecipeClassifier]] = {
+    "lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier, "dlr": DLRClassifier
+}  # fmt: skip
 
 
 def make_estimator(
@@ -18,7 +21,7 @@ def make_estimator(
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
     max_memory: int | None = None,
-) -> CellClassifier:
+) -> RecipeClassifier:
     """Return the unfitted estimator whose `fit` runs `recipe`.
 
     The recipe's split is not the estimator's business: it learns from all rows that `fit` is given. Its seed becomes
@@ -40,10 +43,9 @@ def make_estimator(
         params["random_state"] = recipe.seed
     if isinstance(params.get("class_weight"), Mapping):
         params["class_weight"] = dict(params["class_weight"])  # the recipe's cannot be copied, so not cloned
+    params |= {name: getattr(recipe, name) for name in ENCODING if name in own}
     return cls(
         **params,
-        discretize=recipe.discretize,
-        n_bins=recipe.n_bins,
         categorical_features=categorical_features,
         n_jobs=n_jobs,
         max_memory=max_memory,

@@ -55,6 +55,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         'Factors of the rows of each class in the objective, by class label (1 for a label left out); "balanced": '
         "N / (C N_y). Counts and log theta are left alone.",
     ),
+    "bandwidth": (
+        '"loo", "silverman", "validation" or "paper"',
+        'How h is found. "loo": together with w, by the log loss of the training rows, each left out of its own sums. '
+        '"silverman": h = 1.06 sigma N^(-1/5), fixed, every row in its own sums. "validation": by the log loss of a '
+        'part of the rows held out for it, w following h. "paper": [DLR] Algorithm 1, by the same rows, w held fixed '
+        "as h moves and h as w does, which lowers no one loss.",
+    ),
+    "validation_fraction": (
+        "float from 0 to 0.95",
+        'Share of the rows on which "validation" and "paper" judge h; they have no part in the sums and the weights.',
+    ),
     "smoothing": (
         "float from 0",
         "m of the m-estimates: log theta = log((N_cell,y + m / card) / (N_y + m)). 0 only where no logarithm of 0 "
@@ -113,9 +124,44 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "outcome_": ("Outcome", "Why the fit ended: a code and a sentence."),
 }
 
+_DENSITY_PARAMETERS: dict[str, tuple[str, str]] = {
+    "smoothing": (
+        "float from 0",
+        "m: a level's share of class k is (N_level,k + m N_k / N) / (N_level + m).",
+    ),
+    "tol": (
+        "float from 0 to 1",
+        "The fit ends when no step of the bandwidths is expected to lower the loss by more than this share of itself, "
+        "the weights being at their optimum.",
+    ),
+    "random_state": (
+        "int, RandomState or None",
+        'Seed of the split of "validation" and "paper"; None draws another one each time.',
+    ),
+    "class_weight": (
+        'None, "balanced" or dict',
+        'Factors of the rows of each class in the objective, by class label (1 for a label left out); "balanced": '
+        "N / (C N_y). Densities are left alone.",
+    ),
+}
+_DENSITY_ATTRIBUTES: dict[str, tuple[str, str]] = {
+    **{name: ATTRIBUTES[name] for name in ("classes_", "n_features_in_", "feature_names_in_")},
+    "encoder_": ("Encoder", "Kinds of the columns, and levels of those that are no numbers."),
+    "bandwidths_": ("ndarray (a,)", "h of each numeric column in its own units; NaN for others and constant ones."),
+    "weights_": (
+        "ndarray (a, K)",
+        "w by column, 0 where a column has no feature; K = 1 for two classes, of which the score is the second's, "
+        "else one per class.",
+    ),
+    "intercept_": ("ndarray (K,)", "w_0."),
+    **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_")},
+}
+
 REFERENCES: dict[str, str] = {
     "[ALR]": "N. A. Zaidi, G. I. Webb, M. J. Carman, F. Petitjean and J. Cerquides, ALRn: accelerated higher-order "
     "logistic regression, Machine Learning 104, 2016.",
+    "[DLR]": "W. Chen, Y. Chen, Y. Mao and B. Guo, Density-based logistic regression, ACM SIGKDD Conference on "
+    "Knowledge Discovery and Data Mining, 2013.",
     "[WANBIA-C]": "N. A. Zaidi, M. J. Carman, J. Cerquides and G. I. Webb, Naive-Bayes inspired effective "
     "pre-conditioner for speeding-up logistic regression, IEEE International Conference on Data Mining, 2014.",
 }
@@ -148,7 +194,8 @@ def documented(cls: Class) -> Class:
     doc = cleandoc(cls.__doc__ or "")  # Python 3.13 has taken the indentation away, those before it have not
     own = {field.name: field.default for field in fields(cls) if field.init}
     parameters = [_parameter(family, name, own[name]) for name in PARAMETERS if name in own]
-    attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in ATTRIBUTES.items()]
+    described = _DENSITY_ATTRIBUTES if family == "dlr" else ATTRIBUTES
+    attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in described.items()]
     cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in REFERENCES.items() if tag in doc]
     sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
     text = "\n\n".join("\n".join([title, "-" * len(title), *entries]) for title, entries in sections if entries)
@@ -157,7 +204,7 @@ def documented(cls: Class) -> Class:
 
 
 def _parameter(family: str, name: str, default: Any) -> str:
-    kind, text = PARAMETERS[name]
+    kind, text = (_DENSITY_PARAMETERS if family == "dlr" else {}).get(name) or PARAMETERS[name]
     if name in ("center", "start"):  # what they may be differs between families
         models = choices(family, name)
         kind = " or ".join(map(_literal, models))

@@ -35,6 +35,8 @@ LETTERS = {
     "f": "share",
     "j": "objective",
     "e": "bounds",
+    "q": "bandwidth",
+    "r": "validation_fraction",
 }
 # A link must not ask a server for what no page offers; these have no end there, but must stay numbers one can fit.
 _HIGHEST = {**HIGHEST, "alpha": 1e9, "smoothing": 1e3}

@@ -43,6 +43,8 @@ _FIELDS = (
     Field("missing", "Missing values"),
     Field("unseen", "Cells never seen", "cell"),
     Field("class_weight", "Class weights"),
+    Field("bandwidth", "Bandwidths"),
+    Field("validation_fraction", "Share that validates bandwidths", step=0.05),
 )
 _COMMON = (
     Field("discretize", "Cut numeric columns by", "MDL"),
@@ -52,7 +54,8 @@ _COMMON = (
 _WORDS: Mapping[Any, str] = {
     "zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none", (0, 1): "0 and 1", "nll": "NLL (log loss)",
     "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "each cell and class", "cell": "each cell",
-    "tuple": "each tuple", "all": "all cells together",
+    "tuple": "each tuple", "loo": "by leaving rows out", "silverman": "Silverman's", "validation": "by validation",
+    "paper": "as [DLR] has it", "all": "all cells together",
     "theta": "log theta (alr)", "theta-gamma": "gamma log theta (alrj)", "diagonal-adaptive": "diagonal, at every step",
 }  # fmt: skip
 _CUTS: Mapping[Any, str] = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"}
@@ -104,5 +107,8 @@ def has_effect(recipe: Recipe, name: str) -> bool:
     if name not in recipe.params:  # a link may race AnJE, which has nothing to set but its tables
         return False
     pulled = recipe.params.get("alpha", 0) > 0
-    needs = {"penalty": pulled, "center": pulled, "memory": recipe.solver in _REMEMBER}
+    needs = {
+        "penalty": pulled, "center": pulled, "memory": recipe.solver in _REMEMBER,
+        "validation_fraction": recipe.params.get("bandwidth") in ("validation", "paper"),
+    }  # fmt: skip
     return needs.get(name, True) and (not param_of(name).choices or len(offered(recipe, name)) > 1)

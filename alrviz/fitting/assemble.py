@@ -5,7 +5,7 @@ AnJE is assembled like the others, at its own weights and with no steps to take:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows
 from alrviz.stop import NEVER, StopToken
 
+if TYPE_CHECKING:
+    from alrviz.fitting.density import DensityObjective
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -28,11 +31,11 @@ class Fit:
 
     Attributes:
         objective, solver, w0: what is minimised, how, and from where: (S + 1, C), or those that are free where
-            weights are shared.
+            weights are shared; one vector of weights and bandwidths for dlr.
         max_iter, tol: step limit and tolerance.
     """
 
-    objective: LinearObjective
+    objective: "LinearObjective | DensityObjective"
     solver: Solver
     w0: Floats
     max_iter: int

@@ -3,6 +3,8 @@
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from alrviz.fitting.assemble import Fit
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import Price
@@ -16,6 +18,7 @@ from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.models.density_model import DensityModel
 
 
 class Facts:
@@ -66,7 +69,7 @@ class Facts:
         return self._state
 
     @property
-    def model(self) -> LinearModel | None:
+    def model(self) -> "LinearModel | DensityModel | None":
         """The model at the latest step."""
         return self._fit.objective.model(self._state.point.w) if self._fit and self._state else None
 
@@ -76,10 +79,16 @@ class Facts:
         return self._snapshots.indices
 
     def phi_at(self, index: int) -> tuple[int, Floats]:
-        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision."""
+        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; not of dlr."""
         kept, w = self._snapshots.at(index)
         assert self._fit is not None
         return kept, self._fit.objective.parameterisation.phi(w)
+
+    def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel]":
+        """Return the kept step at or before `index`, and the model there, its weights in single precision."""
+        kept, w = self._snapshots.at(index)
+        assert self._fit is not None
+        return kept, self._fit.objective.model(w.astype(np.float64))
 
     @property
     def separation(self) -> "MappingProxyType[str, float]":

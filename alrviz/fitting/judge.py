@@ -20,7 +20,7 @@ _END_OF_PRECISION = "no step lowers F any further within the precision of floati
 
 
 class Judge:
-    """Looks at every state of one fit; remembers the last few values of F.
+    """Looks at every state of one fit; remembers the last few values of what is judged: F, or what stands for it.
 
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol).
     """
@@ -38,7 +38,7 @@ class Judge:
             return Outcome(DIVERGED, f"the objective is no longer a finite number at step {state.index}")
         if state.kind == "search":
             return None
-        self._values.append(point.objective)
+        self._values.append(self._objective.judged(point))
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
         # with a penalty or between bounds there is an optimum also on separated data, and the fit is on its way there

@@ -47,6 +47,8 @@ def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
 
 def chosen_solver(params: Mapping[str, Any]) -> str:
     """Return the solver of a recipe's parameters, "none" where nothing is fitted."""
+    if "bandwidth" in params:  # dlr, whose weights have one solver
+        return "newton"
     solver = str(params.get("solver", "none"))
     return solver if solver != "auto" else "lbfgs" if params["bounds"] is None else "lbfgsb"
 

@@ -12,7 +12,7 @@ from alrviz.fitting.solvers import State
 from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.tables import Tables
-from alrviz.passes.rows import Rows, Sums
+from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
 Observer = Callable[[State], dict[str, float]]
@@ -59,11 +59,16 @@ def heldout(objective: Objective, rows: Rows) -> Observer:
     return observe
 
 
+def shares_loss(log_pi: Floats, rows: Rows) -> float:
+    """Return the log loss per row of the class shares, whose logarithms are given."""
+    return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
+
+
 def baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
     """Return the log losses per row that a curve is compared with: class shares, and AnJE where smoothing allows it."""
     stop.check()
     total = float(rows.weights.sum())
-    found = {"class_shares": -float((tables.log_pi[rows.y] * rows.weights).sum()) / total}
+    found = {"class_shares": shares_loss(tables.log_pi, rows)}
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.choice import Choice, choose
+from alrviz.fitting.density_price import density_price
 from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.peak import MANY, VISIT, RowCounts, peak_bytes, tables_of
 from alrviz.fitting.recipe import Recipe
@@ -122,6 +123,8 @@ def price_of(
     `prepared` is where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
     both to stay there.
     """
+    if recipe.family == "dlr":
+        return _price_density(encoded, recipe, holdout, max_memory)
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
@@ -147,6 +150,19 @@ def price_of(
         max_memory=max_memory,
         timed=timed,
     )
+
+
+def _price_density(encoded: "Encoded", recipe: Recipe, holdout: "Encoded | None", max_memory: int | None) -> Price:
+    found = density_price(encoded, recipe, 0 if holdout is None else holdout.n_rows)
+    allowed = free_memory() // 2 if max_memory is None else max_memory
+    refused = ""
+    if found.bytes > allowed:
+        refused = (
+            f"the features of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
+            f"{found.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
+            "columns, or a higher max_memory"
+        )
+    return Price(found.parameters, 0, found.bytes, None, allowed, refused, found.choice)
 
 
 def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:

@@ -65,6 +65,15 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
             "start": Param("zero", ("zero", "one", "anje", "random")),
         },
         "anje": _TABLES,
+        "dlr": {
+            "bandwidth": Param("loo", ("loo", "silverman", "validation", "paper")),
+            "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
+            "alpha": Param(1.0, low=0.0, high=1e12),
+            "center": Param(0, (0, 1)),
+            "start": Param("zero", ("zero", "one")),
+            "smoothing": _TABLES["smoothing"],
+            **{name: _FIT[name] for name in ("class_weight", "max_iter", "tol")},
+        },
     }
 )
 # What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
@@ -83,6 +92,10 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
         "tol": 1e7 * 2.0**-52,
         "max_iter": 10_000,
     }
+)
+# What [DLR] ran, whose h is Silverman's or Algorithm 1's: without a penalty, from w = 0.
+_PAPER_DLR: Mapping[str, Any] = MappingProxyType(
+    {"alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman")}
 )
 _LABELS = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta-gamma": "alrj"}
 ENCODING = {
@@ -135,8 +148,8 @@ class Recipe:
     """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
 
     Args:
-        family: "lr", "alr" or "anje".
-        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level).
+        family: "lr", "alr", "anje" or "dlr".
+        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr cuts nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
@@ -196,6 +209,9 @@ class Recipe:
         p = self.params
         if self.family == "anje":
             return f"{self.label} n={p['order']}"
+        if self.family == "dlr":
+            alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} to {p['center']}"
+            return f"{self.label} {p['bandwidth']} from {p['start']}{alpha}"
         alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} on {p['penalty']} to {p['center']}"
         shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss = "" if p["objective"] == "nll" else f", {p['objective']}"
@@ -203,14 +219,20 @@ class Recipe:
         return f"{self.label} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {self.solver}"
 
     @property
+    def cuts(self) -> str | None:
+        """How numeric columns are cut: `discretize`, and "keep" where the family takes them as they are."""
+        return "keep" if self.family == "dlr" else self.discretize
+
+    @property
     def draws(self) -> bool:
         """Whether the fit itself, beside the split, depends on the seed."""
-        return self.params.get("start") == "random" or self.solver in STOCHASTIC
+        split = self.params.get("bandwidth") in ("validation", "paper")
+        return self.params.get("start") == "random" or self.solver in STOCHASTIC or split
 
     @property
     def paper(self) -> bool:
         """Whether it is what `paper_mode` makes of it: the fit that the papers ran."""
-        return all(self.params[name] == value for name, value in _PAPER.items() if name in self.params)
+        return all(self.params[name] == value for name, value in _paper(self).items())
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
@@ -266,7 +288,8 @@ def paper_mode(recipe: Recipe) -> Recipe:
 
     From zero, a weight for each cell and class, no penalty and no bounds, classes as they weigh, unseen cells by the
     m-estimate, SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33 and 10,000 iterations. The papers plot
-    NLL - N log C where NLL stands here.
+    NLL - N log C where NLL stands here. DLR: from zero, no penalty, classes as they weigh; bandwidths by Algorithm 1,
+    unless they are Silverman's.
 
     Raises:
         RecipeError: where that solver cannot fit the recipe (scale="diagonal-adaptive").
@@ -274,7 +297,16 @@ def paper_mode(recipe: Recipe) -> Recipe:
     >>> paper_mode(Recipe("alr", order=3)).name
     'alr n=3 from zero, lbfgsb'
     """
-    return recipe.replace(**{name: value for name, value in _PAPER.items() if name in recipe.params})
+    return recipe.replace(**_paper(recipe))
+
+
+def _paper(recipe: Recipe) -> dict[str, Any]:
+    """The parameters that a recipe of this family has in paper mode."""
+    if recipe.family != "dlr":
+        return {name: value for name, value in _PAPER.items() if name in recipe.params}
+    kept = recipe.params["bandwidth"]
+    ran = _PAPER_DLR["bandwidth"]
+    return {**_PAPER_DLR, "bandwidth": kept if kept in ran else ran[0]}
 
 
 def _pairs(weights: Mapping[Any, float]) -> list[tuple[Any, float]]:

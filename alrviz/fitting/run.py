@@ -11,14 +11,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting import observers
-from alrviz.fitting.assemble import Fit, assemble, class_weighted
+from alrviz.fitting.assemble import Fit
 from alrviz.fitting.facts import Facts
 from alrviz.fitting.judge import Judge
+from alrviz.fitting.making import make
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -26,7 +26,7 @@ from alrviz.fitting.snapshots import Snapshots
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.trace import Trace
-from alrviz.fitting.warm import warm_covers, warm_fit
+from alrviz.fitting.warm import warm_covers
 from alrviz.fitting.worker import Driven, Worker
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
@@ -240,9 +240,8 @@ class Run(Facts, Driven):
             self._prepared = prepare(self.dataset, recipe, self._n_jobs, stop)  # type: ignore[arg-type]
         prepared = self._prepared
         require_learnable(prepared.encoded)
-        order = recipe.params["order"]
         self.activity = "compiling"
-        self.compile_seconds = warm_covers(prepared.wide)
+        self.compile_seconds = warm_covers(prepared.wide) if recipe.family != "dlr" else 0.0
         stop.check()
         self.activity = "pricing"
         self.price = price_of(
@@ -254,29 +253,19 @@ class Run(Facts, Driven):
             prepared=prepared,
         )
         require_memory(self.price)
-        self.activity = "counting cells"
-        covered = prepared.covered(order, stop)
-        self.activity = "compiling"
-        self.compile_seconds += warm_fit(recipe, prepared.encoded.n_classes, covered.rows.wide)
-        self.activity = "counting cells"
-        self._tables = prepared.tables(order, recipe.params["smoothing"], stop)
-        classes = prepared.encoded.classes
-        weighted = class_weighted(covered.rows, recipe.params.get("class_weight"), classes)
-        # before the objective: both hold a table of all cells
-        for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
-            if rows is not None:
-                found = observers.baselines(self._tables, covered.cover, rows, stop)
-                self.trace.baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
-        of_rows = (covered.rows, covered.cover, self._tables)
-        fit = assemble(*of_rows, recipe.family, self._chosen(recipe.params), classes, stop, seed=recipe.seed)
-        if self._start is not None:
-            fit = replace(fit, w0=fit.objective.weights_of(self._start))
+        made = make(prepared, recipe, self._chosen(recipe.params), self._start, self._tell, stop)
+        fit, self._tables = made.fit, made.tables
+        self.compile_seconds += made.compiled
+        self.trace.baseline.update(made.baseline)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
         self._observers = [observers.training(fit.objective)]
         self.trace.rows = fit.objective.total
-        if covered.heldout is not None:
-            self._observers.append(observers.heldout(fit.objective, covered.heldout))
-            self.trace.heldout_rows = float(covered.heldout.weights.sum())
+        if made.heldout is not None:
+            self._observers.append(observers.heldout(fit.objective, made.heldout))
+            self.trace.heldout_rows = float(made.heldout.weights.sum())
         self.activity = "fitting"
         self._fit = fit
         return fit
+
+    def _tell(self, activity: str) -> None:
+        self.activity = activity

@@ -13,21 +13,47 @@ from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cover import cover_rows
+from alrviz.models.density import DensityFeatures
 from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
 from alrviz.models.space import CellSpace
+from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
-from alrviz.passes.room import LANES
+from alrviz.passes.room import LANES, lanes_of
+from alrviz.passes.rows import Rows
 from alrviz.passes.warm import warm_passes, warm_single
 
 _lock = threading.Lock()
 _covers: set[bool] = set()
+_densities: set[int] = set()
 
 
 def warm_fit(recipe: Recipe, n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")])
     return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
+
+
+def warm_density(n_classes: int) -> float:
+    """Make ready what fits of dlr call; return the seconds it took (0.0 if it was)."""
+    with _lock:
+        key = lanes_of(n_classes)[0]
+        if key in _densities:
+            return 0.0
+        start = time.perf_counter()
+        warm_passes(n_classes)
+        # enough rows that grids are used, some far away, some missing
+        x = np.concatenate([np.linspace(0.0, 1.0, 3000), [50.0, np.nan]])
+        y = (np.arange(len(x)) % n_classes).astype(np.int32)
+        codes = (y[None] % 2).astype(np.uint16)
+        features = DensityFeatures(x[None], codes, np.array([2]), y, np.ones(len(x)), n_classes, n_jobs=1)
+        log_h = np.log(features.silverman)
+        found = features.training(log_h, leave_out=True)
+        features.rows(x[None], codes, log_h, gradient=True)
+        of = FeatureRows(Rows(y, np.ones(len(x)), n_classes, n_jobs=1), found.phi)
+        of.sums(found.phi, of.change(np.zeros((found.phi.shape[0] + 1, found.phi.shape[1]))))
+        _densities.add(key)
+        return time.perf_counter() - start
 
 
 def warm(wide: bool = True) -> tuple[int, float]:

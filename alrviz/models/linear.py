@@ -6,7 +6,7 @@ A cell that was never seen adds 0 to every class ("neutral"), or what `unseen` s
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from alrviz.passes.room import Floats, empty, lanes_of, zeros
 from alrviz.passes.rows import Rows, as_compiled
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
 
 # Look-ups of rows in tuples from which a cover of the new rows is made: planning it takes as long.
 _MANY = 20_000_000
@@ -55,6 +58,10 @@ class LinearModel:
             index, cells = self._lookup()
             return index.score(codes, cells, np.require(self.bias, np.float64, ["C", "W"]), jobs, stop)
         return self._covered(codes, jobs, stop)
+
+    def scores_of(self, encoded: "Encoded") -> Floats:
+        """Return the class scores (N, C) of encoded rows."""
+        return self.scores(encoded.codes)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""

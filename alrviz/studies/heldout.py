@@ -16,5 +16,5 @@ def heldout_losses(run: "Run | Any") -> NDArray[np.float64] | None:
     model, holdout = run.model, run.holdout
     if model is None or holdout is None:
         return None
-    log_p = log_softmax(model.scores(holdout.codes))
+    log_p = log_softmax(model.scores_of(holdout))
     return -log_p[np.arange(len(log_p)), holdout.y]

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-import alrviz.estimators.base as base
+import alrviz.estimators.recipes as recipes
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError
 from alrviz.estimators import (
@@ -101,7 +101,7 @@ def test_a_pickle_of_another_format_is_refused(monkeypatch, fitted):
     model = AnJEClassifier()
     if fitted:
         model.fit(*drawn(60))
-    monkeypatch.setattr(base, "FORMAT", 99)
+    monkeypatch.setattr(recipes, "FORMAT", 99)
     blob = pickle.dumps(model)
     monkeypatch.undo()
     with pytest.raises(

@@ -232,7 +232,7 @@ def test_a_fault_of_ours_is_told_as_one(monkeypatch, caplog):
     def broken(*args, **more):
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(run_module, "assemble", broken)
+    monkeypatch.setattr(run_module, "make", broken)
     run = make()
     with pytest.raises(ZeroDivisionError):
         run.advance()

@@ -1,0 +1,171 @@
+"""What all classifiers share: encode, run, keep the model; predictions from scores, and pickles.
+
+A fit is `Run.of(Encoder.fit(X, y).encode(X, y), recipe)` drained to its end, the same stream of steps that is watched
+elsewhere. Of the run only the model, the counts and the trace are kept: no rows that the model does not need, no
+threads, no snapshots.
+"""
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+
+from alrviz.data.encode import Encoder
+from alrviz.errors import AlrvizError
+from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
+from alrviz.fitting.recipe import ENCODING, Recipe, family_params
+from alrviz.fitting.run import Run
+from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT
+from alrviz.models.linear import log_softmax
+from alrviz.passes.rows import Floats
+
+# Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
+FORMAT = 1
+
+
+def _has_probabilities(estimator: "RecipeClassifier") -> bool:
+    if getattr(estimator, "objective", "nll") == "hinge":
+        raise AttributeError('objective="hinge" gives scores and no probabilities; expected "nll" or "mse" for those')
+    return True
+
+
+# The parameters of a dataclass are its signature: what get_params, clone and grid searches read.
+@dataclass(kw_only=True, eq=False, repr=False)
+class RecipeClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that a recipe describes; a subclass names its family, and keeps and scores its model."""
+
+    smoothing: float = 1.0
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+    max_memory: int | None = None
+
+    _family: ClassVar[str]
+
+    def to_recipe(self, **changes: Any) -> Recipe:
+        """Return the recipe that `fit` runs: on all rows it is given, none held out; `changes` as in `Recipe.replace`.
+
+        Raises:
+            RecipeError: for a value that is not known, naming the nearest that is.
+        """
+        known = family_params(self._family)
+        params = {name: getattr(self, name) for name in known if hasattr(self, name)}
+        params |= {name: getattr(self, name) for name in ENCODING if hasattr(self, name)}
+        recipe = Recipe(self._family, holdout=0.0, **params)
+        recipe = recipe.replace(**changes)
+        return recipe if "seed" in changes else recipe.replace(seed=seed_of(self, recipe))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn levels, counts and weights.
+
+        Parameters
+        ----------
+        X : DataFrame or array (N, a)
+            Text, categoricals, booleans and numbers, side by side; missing values may occur, infinite ones not.
+        y : array (N,)
+            Class labels, two different ones at least.
+        sample_weight : array (N,), optional
+            How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row.
+
+        Raises
+        ------
+        RecipeError
+            A ValueError: a parameter that is not known, or an order above the number of columns.
+        TableError
+            A ValueError: a table that nothing can be learned from.
+        MemoryLimitError
+            A MemoryError, raised before anything is allocated.
+        """
+        recipe = self.to_recipe()
+        check_max_memory(self.max_memory)
+        X = check_table(self, X, reset=True)
+        X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
+        self._check(recipe)
+        encoder = Encoder(
+            discretize=recipe.cuts,
+            n_bins=recipe.n_bins,
+            missing=recipe.params.get("missing", "level"),
+            categorical_features=self.categorical_features,
+        ).fit(X, y, weights)
+        encoded = encoder.encode(X, y, weights)
+        run = Run.of(encoded, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory)
+        for _ in run.steps():
+            pass
+        outcome, state = run.outcome, run.state
+        if run.model is None or state is None or outcome is None or outcome.code in (DIVERGED, FAILED):
+            raise AlrvizError(f"the fit has no result: {outcome}")
+        self.encoder_ = encoder
+        self.classes_ = encoder.classes_
+        self.n_iter_ = state.index
+        self.trace_ = run.trace
+        self.outcome_ = outcome
+        self._keep(run)
+        self._tell()
+        return self
+
+    def _check(self, recipe: Recipe) -> None:
+        """Raise `RecipeError` if the table that was just given cannot be fitted so."""
+
+    @abstractmethod
+    def _keep(self, run: Run) -> None:
+        """Take from a run what the model is."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Floats:
+        """Return the class scores (N, C)."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of the highest score of each row (N,); of equal ones the first."""
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Floats:
+        """Return p(class | row), (N, C), columns as in `classes_`."""
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log p(class | row), (N, C), computed from the scores: it is finite where p rounds to 0."""
+        return log_softmax(self._scores(X))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores (N, C); of two classes the second's minus the first's, (N,)."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _tell(self) -> None:
+        code, name = self.outcome_.code, type(self).__name__
+        if code == STEP_LIMIT:
+            advice = "raise max_iter, or alpha, which makes the optimum easier to reach"
+        elif code == SEPARATED:
+            advice = "set alpha above 0"
+        else:
+            return
+        warnings.warn(f"{name}: {self.outcome_.sentence}; {advice}", ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_format": FORMAT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        found = state.pop("_format", None)
+        if found != FORMAT:
+            raise AlrvizError(
+                f"this {type(self).__name__} was pickled in format {found!r}, and this version of alrviz reads format "
+                f"{FORMAT}: read it with the version that wrote it, or fit again"
+            )
+        super().__setstate__(state)

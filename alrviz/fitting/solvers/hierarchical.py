@@ -1,0 +1,207 @@
+"""The solver of DLR: weights by Newton's method, bandwidths by BFGS on what is left of E once the weights follow.
+
+    inner step   H d = -dF/dw by conjugate gradients, then the exact search along d; until every slope is below SETTLED
+    outer step   d = -B dE/dlog h, no bandwidth by more than LONGEST; the first t of 1, 1/2, 1/4 ... with
+                 E(log h + t d) <= E + 1e-4 t dE.d. At each trial the weights are brought to their optimum again,
+                 except in the mode "paper", where they stand still ([DLR] Algorithm 1)
+
+B starts as the inverse of Gauss-Newton's diagonal, made so long that the first step reaches LONGEST (the weights give
+way, so that E bends less than the diagonal says), and learns by BFGS; but not in "paper", whose slopes are of no single
+function. There the fit ends once a step moves no bandwidth by more than STILL. Trials are taken on the grids of their
+start (models/density.py): there E and its slopes agree.
+
+Measured against L-BFGS over (w, log h) at once: docs/dlr.md.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from alrviz.fitting.density import DensityObjective, DensityPoint
+from alrviz.fitting.penalised import Point
+from alrviz.fitting.solvers.state import Solver, State, along, stalled
+from alrviz.fitting.solvers.tron import LEAST, newton_step
+from alrviz.fitting.weights import WeightsObjective
+from alrviz.models.density import Features
+from alrviz.passes.room import Floats
+
+# max |dF/dw| per row at which the weights count as at their optimum: the slopes by log h are right to that.
+SETTLED = 1e-8
+# Inner steps at a trial: without a penalty separated rows have no optimum to be brought to.
+MOST_INNER = 60
+# By how much log h moves at most in one step: a grid is good for that (0.5 to 2 times its bandwidth).
+LONGEST = float(np.log(2.0))
+SUFFICIENT = 1e-4
+# Of log h: a hundredth of the bandwidth.
+STILL = 0.01
+# How exactly Newton's equations are solved, at least; more so as the slopes fall.
+LOOSE = 0.1
+_ANYWHERE = 1e150  # a radius that no step reaches: F is convex in w, and the search along the step guards it
+MOST_TRIALS = 12
+_AT_REST = "the weights are at their optimum for these bandwidths"
+_SETTLED = "the weights are at their optimum and no step of the bandwidths would lower the loss by more than tol"
+_END = "no step of the bandwidths lowers the loss any further"
+_STILL = "the last step moved no bandwidth by more than a hundredth"
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What goes on from step to step: whether the weights are settled, the inverse Hessian of E, how far h moved."""
+
+    settled: bool = False
+    inverse: Floats | None = None
+    moved: float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Weights and features at other bandwidths, E there, and what it took."""
+
+    of: WeightsObjective
+    inner: Point
+    features: Features
+    beside: Features | None
+    goal: float
+    evaluations: int
+    passes: float
+
+
+@dataclass(frozen=True)
+class Hierarchical(Solver):
+    """Weights inside, bandwidths outside. Carries a `Memory`.
+
+    Args:
+        tol: ends where a step of the bandwidths is expected to lower E by less than this share of itself.
+    """
+
+    tol: float = 1e-6
+
+    def init(self, objective: DensityObjective, w0: Floats) -> State:
+        """Return the state at the start point."""
+        point = objective.value_grad(w0)
+        return State(0, point, 1, 2.0, carry=Memory(), extra=objective.report(point))
+
+    def advance(self, objective: DensityObjective, state: State) -> State:
+        """Return the state one step later, inner or outer."""
+        memory: Memory = state.carry
+        if not memory.settled:
+            new = self._inner(objective, state)
+            if not new.stalled:
+                return new
+        if not objective.moves:
+            return _ended(state, _AT_REST)
+        return self._outer(objective, state)
+
+    def _inner(self, objective: DensityObjective, state: State) -> State:
+        point: DensityPoint = state.point  # type: ignore[assignment]
+        if point.of.criterion(point.inner) < SETTLED:
+            return replace(state, stalled=True)
+        new = _newton(point.of, replace(state, point=point.inner))
+        if new.stalled:
+            return new
+        moved = objective.point(point.of, new.point, point.features, point.beside)
+        memory = replace(state.carry, settled=point.of.criterion(new.point) < SETTLED)
+        return replace(new, point=moved, carry=memory, extra=objective.report(moved))
+
+    def _outer(self, objective: DensityObjective, state: State) -> State:
+        point: DensityPoint = state.point  # type: ignore[assignment]
+        if objective.mode == "paper" and state.carry.moved < STILL:
+            return _ended(state, _STILL)
+        direction, inverse = _direction(objective, point, state.carry.inverse)
+        gain = -float(point.slopes @ direction)
+        if gain < self.tol * abs(point.goal):
+            return _ended(state, _SETTLED)
+        low, high = objective.features.bounds
+        spacing = objective.features.spacing(point.features.log_h)
+        t, spent = 1.0, state
+        for _ in range(MOST_TRIALS):
+            log_h = np.clip(point.features.log_h + t * direction, low, high)
+            trial = _trial(objective, point, log_h, spacing)
+            spent = replace(
+                spent, evaluations=spent.evaluations + trial.evaluations, passes=spent.passes + trial.passes
+            )
+            slope = float(point.slopes @ (log_h - point.features.log_h))
+            if trial.goal <= point.goal + SUFFICIENT * slope and slope < 0.0:
+                return _accepted(objective, spent, trial, spacing, inverse, t)
+            t *= 0.5
+        return _ended(spent, _END)
+
+
+def _ended(state: State, note: str) -> State:
+    return replace(state, index=state.index + 1, step_size=0.0, stalled=True, note=note, kind="inner")
+
+
+def _newton(of: WeightsObjective, state: State) -> State:
+    """The state one step of the weights later."""
+    metric = of.hessian_diagonal(state.point)
+    np.maximum(metric, LEAST * float(metric.max(initial=0.0)) or 1.0, out=metric)
+    eta = min(LOOSE, of.criterion(state.point) ** 0.5)
+    step, products = newton_step(of, state.point, metric, _ANYWHERE, eta)
+    new, falls = along(of, replace(state, passes=state.passes + 0.5 + products), step, 1.0)
+    return new if falls else stalled(new)
+
+
+def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats | None) -> tuple[Floats, Floats]:
+    """Where the bandwidths go, no further than LONGEST, and the inverse Hessian that says so."""
+    first = inverse is None
+    if inverse is None or objective.mode == "paper":
+        curvature = objective.curvature(point)
+        inverse = np.diag(1.0 / np.maximum(curvature, 1e-3 * max(float(curvature.max(initial=0.0)), 1e-300)))
+    direction = -(inverse @ point.slopes)
+    if float(direction @ point.slopes) >= 0.0:
+        direction = -point.slopes
+    scale = LONGEST / max(float(np.abs(direction).max(initial=0.0)), 1e-300)
+    if first and objective.mode != "paper":
+        return direction * scale, inverse * scale
+    return direction * min(1.0, scale), inverse
+
+
+def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> Trial:
+    """Other bandwidths, and the weights that go with them."""
+    features = objective.training(log_h, spacing)
+    of = objective.at(features)
+    state = State(0, of.value_grad(point.inner.w), 1, 2.0)
+    if objective.mode != "paper":
+        state = _solved(of, state)
+    beside = objective.beside(features, spacing)
+    goal, _, _ = objective.goal(state.point, beside)
+    return Trial(of, state.point, features, beside, goal, state.evaluations, state.passes)
+
+
+def _solved(of: WeightsObjective, state: State) -> State:
+    """The weights at their optimum."""
+    for _ in range(MOST_INNER):
+        if of.criterion(state.point) < SETTLED:
+            break
+        new = _newton(of, state)
+        if new.stalled:
+            break
+        state = new
+    return state
+
+
+def _accepted(
+    objective: DensityObjective, state: State, trial: Trial, spacing: np.ndarray, inverse: Floats, t: float
+) -> State:
+    """The state at a trial, on the grids of its own bandwidths."""
+    before: DensityPoint = state.point  # type: ignore[assignment]
+    if not np.array_equal(objective.features.spacing(trial.features.log_h), spacing):
+        start = replace(before, inner=trial.inner)
+        again = _trial(objective, start, trial.features.log_h, None)
+        state = replace(state, evaluations=state.evaluations + again.evaluations, passes=state.passes + again.passes)
+        trial = again
+    point = objective.point(trial.of, trial.inner, trial.features, trial.beside)
+    step = point.features.log_h - before.features.log_h
+    inverse = _bfgs(inverse, step, point.slopes - before.slopes)
+    memory = Memory(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))
+    counts = (state.evaluations, state.passes)
+    return State(state.index + 1, point, *counts, t, memory, kind="outer", extra=objective.report(point))
+
+
+def _bfgs(inverse: Floats, s: Floats, y: Floats) -> Floats:
+    """The inverse Hessian that knows this step too (Nocedal and Wright, 6.17); unchanged where E bends down."""
+    product = float(s @ y)
+    if product <= 1e-10 * float(np.sqrt((s @ s) * (y @ y))):
+        return inverse
+    turned = np.eye(len(s)) - np.outer(s, y) / product
+    return turned @ inverse @ turned.T + np.outer(s, s) / product

@@ -1,0 +1,75 @@
+"""A fitted DLR model: weights and bandwidths over the features that the training rows vote for.
+
+C = 2: score of the second class minus that of the first  z = w_0 + sum_d w_d phi_d(x)
+C > 2: z_k = w_k0 + sum_d w_kd phi_kd(x)                          p(k|x) = softmax(z)(k)          [DLR] (6), (30)
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.density import DensityFeatures, Features
+from alrviz.passes.room import Floats
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+
+
+@dataclass(frozen=True, eq=False)
+class DensityModel:
+    """Scores rows of numbers and codes.
+
+    Attributes:
+        features: what the training rows vote for.
+        w: (D + 1, K) weights, features in their order (numeric columns first), the intercepts last.
+        log_h: (D_num,) natural log of the bandwidths.
+    """
+
+    features: DensityFeatures
+    w: Floats
+    log_h: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return self.features.n_classes
+
+    @property
+    def bandwidths(self) -> Floats:
+        """(D_num,) h of each numeric feature, in units of its column."""
+        return np.exp(self.log_h)
+
+    def scores(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Floats:
+        """Return the class scores (N, C) of numbers (a_num, N), codes (a_cat, N); of two classes the first's are 0."""
+        return _two(self.contributions(numbers, codes).sum(axis=0) + self.w[-1])
+
+    def contributions(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Floats:
+        """Return w_d phi_d(x), (D, N, K)."""
+        phi = self.phi(numbers, codes).phi
+        return (self.w[:-1, :, None] * phi).transpose(0, 2, 1)
+
+    def phi(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Features:
+        """Return the features of other rows."""
+        return self.features.rows(numbers, codes, self.log_h)
+
+    def scores_of(self, encoded: "Encoded") -> Floats:
+        """Return the class scores (N, C) of encoded rows."""
+        return self.scores(*parts_of(encoded))
+
+
+def parts_of(encoded: "Encoded") -> tuple[Floats, NDArray[np.unsignedinteger]]:
+    """Return the numeric columns (a_num, N) and the codes of the others (a_cat, N), each in the table's order."""
+    numbers = np.empty((0, encoded.n_rows)) if encoded.numbers is None else encoded.numbers
+    return numbers, encoded.codes[others_of(encoded)]
+
+
+def others_of(encoded: "Encoded") -> NDArray[np.intp]:
+    """Return the columns that are not numeric."""
+    return np.setdiff1d(np.arange(encoded.n_columns), encoded.numeric)
+
+
+def _two(z: Floats) -> Floats:
+    """The scores of both classes, where one number says it."""
+    return np.concatenate([np.zeros_like(z), z], axis=1) if z.shape[1] == 1 else z
