@@ -28,7 +28,7 @@ from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
 # Look-ups in one call of a kernel: about 10 ms.
-_LOOKUPS = 500_000
+LOOKUPS = 500_000
 
 
 @dataclass(eq=False)
@@ -75,8 +75,10 @@ class NetworkModel:
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
         nothing = np.zeros_like(self.bias)
-        parts = [self._scores(codes, nothing, slice(t, t + 1), 1, NEVER) for t in range(self.families.n_tuples)]
-        return np.stack(parts, axis=1)
+        out = np.empty((codes.shape[1], self.families.n_tuples, self.n_classes))
+        for t in range(self.families.n_tuples):
+            out[:, t] = self._scores(codes, nothing, slice(t, t + 1), 1, NEVER)
+        return out
 
     def _scores(
         self, codes: NDArray[np.unsignedinteger], bias: Floats, some: slice, n_jobs: int | None, stop: StopToken
@@ -84,7 +86,7 @@ class NetworkModel:
         codes = as_compiled(codes)
         below, above = self._indexes()
         chosen = np.arange(self.families.n_tuples)[some]
-        n, chunk = codes.shape[1], max(16, _LOOKUPS // self.families.n_tuples)
+        n, chunk = codes.shape[1], max(16, LOOKUPS // max(1, self.families.n_tuples))
         z = np.empty((n, self.n_classes))
         first = np.concatenate([[0], np.cumsum(self.families.levels)])
 
@@ -111,6 +113,51 @@ class NetworkModel:
         return {key: value for key, value in self.__dict__.items() if key != "_cached"}
 
 
+@dataclass(frozen=True, eq=False)
+class NetworkCounts:
+    """How often the training rows have each family's cells, and their parents alone.
+
+    Attributes:
+        tables: those of order 1.
+        structure, families, parents, seen, above: as in `NetworkModel`.
+        counts: (S, C) sums of row weights.
+        of: (S,) the place among `above` of each cell's parents, -1 for a column without.
+        totals: (P, C) sums over the child's levels.
+    """
+
+    tables: Tables
+    structure: Structure
+    families: TupleSpace
+    parents: TupleSpace
+    seen: NDArray[np.int64]
+    counts: Floats
+    above: NDArray[np.int64]
+    of: NDArray[np.int64]
+    totals: Floats
+
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
+        levels, t = self.families.levels, self.families.tuple_of(self.seen)
+        child = np.array(self.structure.order, np.int64)[t]
+        return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.families.first[t]) % levels[child]
+
+    def model(self) -> NetworkModel:
+        """Return the network."""
+        tables, m = self.tables, self.tables.smoothing
+        alone, share_of = level_tables(tables), m / tables.cards
+        child, level = self.places()
+        phi, has_parents = alone[level], self.of >= 0
+        under = self.totals[self.of[has_parents]]
+        given = np.log((self.counts[has_parents] + share_of[child[has_parents], None]) / (under + m))
+        phi[has_parents] = np.where(under > 0, given, phi[has_parents])
+        share_above = share_of[np.array(self.structure.order, np.int64)[self.parents.tuple_of(self.above)]]
+        rest = np.where(self.totals > 0, np.log(share_above[:, None] / (self.totals + m)), np.nan)
+        return NetworkModel(
+            self.structure, self.families, self.parents, self.seen, phi, self.above, rest, alone, tables.cards,
+            tables.log_pi,
+        )  # fmt: skip
+
+
 def count_network(
     structure: Structure,
     tables: Tables,
@@ -119,32 +166,24 @@ def count_network(
     weights: Floats,
     n_jobs: int = 1,
     stop: StopToken = NEVER,
-) -> NetworkModel:
-    """Return the network of `structure` on training rows of positive weight; `tables` are those of order 1.
+) -> NetworkCounts:
+    """Count the cells of `structure` on training rows of positive weight; `tables` are those of order 1.
 
     Raises:
         MemoryLimitError: where a column has more possible cells with its parents than can be numbered.
     """
-    levels, m = tables.space.levels, tables.smoothing
+    levels = tables.space.levels
     chosen = [(*structure.parents[j], j) for j in structure.order]
     families, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
     seen, counts = _counted(families, as_compiled(codes), y, weights, tables.n_classes, n_jobs, stop)
     t = families.tuple_of(seen)
-    child, local = np.array(structure.order)[t], seen - families.first[t]
-    has_parents = np.array([len(own) > 1 for own in chosen])[t]
-    number = parents.first[t] + local // levels[child]
-    above, of = np.unique(number[has_parents], return_inverse=True)
+    has_parents = np.array([len(own) > 1 for own in chosen], bool)[t]
+    number = parents.first[t] + (seen - families.first[t]) // levels[np.array(structure.order, np.int64)[t]]
+    of = np.full(len(seen), -1)
+    above, of[has_parents] = np.unique(number[has_parents], return_inverse=True)
     totals = np.zeros((len(above), tables.n_classes))
-    np.add.at(totals, of, counts[has_parents])
-
-    alone, share_of = _alone(tables), m / tables.cards
-    phi = alone[(np.cumsum(levels) - levels)[child] + local % levels[child]]
-    under = totals[of]
-    given = np.log((counts[has_parents] + share_of[child[has_parents], None]) / (under + m))
-    phi[has_parents] = np.where(under > 0, given, phi[has_parents])
-    share_above = share_of[np.array(structure.order)[parents.tuple_of(above)]]
-    rest = np.where(totals > 0, np.log(share_above[:, None] / (totals + m)), np.nan)
-    return NetworkModel(structure, families, parents, seen, phi, above, rest, alone, tables.cards, tables.log_pi)
+    np.add.at(totals, of[has_parents], counts[has_parents])
+    return NetworkCounts(tables, structure, families, parents, seen, counts, above, of, totals)
 
 
 def _counted(
@@ -160,15 +199,15 @@ def _counted(
     n, rows = codes.shape[1], np.arange(codes.shape[1])
     index = index_cells(space, singles(space, 0.0).blocks, codes, [rows] * space.n_tuples, n_jobs, stop)
     counts = np.zeros((len(index.local), n_classes))
-    chunk = max(16, _LOOKUPS // space.n_tuples)
+    chunk = max(16, LOOKUPS // max(1, space.n_tuples))
     for begin in range(0, n, chunk):
         stop.check()
         kernels.count(index.locate(codes, begin, min(n, begin + chunk)), begin, y, weights, counts)
     return index.seen, counts
 
 
-def _alone(tables: Tables) -> Floats:
-    """(sum of levels, C) log p of every level of every column given the class, from tables of order 1."""
+def level_tables(tables: Tables) -> Floats:
+    """Return (sum of levels, C), log p of every level of every column given the class, from tables of order 1."""
     levels = tables.space.levels
     alone = np.repeat(tables.log_theta_unseen, levels, axis=0)
     alone[tables.seen] = tables.log_theta

@@ -175,7 +175,7 @@ class TupleSpace(Space):
     n_cells: int = field(init=False)
 
     def __post_init__(self) -> None:
-        levels, wide = np.array(self.levels, np.int64), max(map(len, self.chosen))
+        levels, wide = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
         exact = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
         if sum(exact) > MOST_CELLS:
             raise MemoryLimitError(
@@ -189,10 +189,10 @@ class TupleSpace(Space):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
         values = {
             "levels": levels,
-            "tuples": np.array([[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen], np.int32),
+            "tuples": np.array([[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen], np.int32).reshape(-1, wide),
             "strides": strides,
             "cards": np.array(exact, np.int64),
-            "first": np.concatenate([[0], np.cumsum(exact)[:-1]]).astype(np.int64),
+            "first": np.cumsum([0, *exact])[:-1],
             "n_cells": sum(exact),
         }
         for name, value in values.items():

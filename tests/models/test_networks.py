@@ -7,9 +7,11 @@ import pytest
 
 from alrviz.errors import MemoryLimitError
 from alrviz.models.averages import AverageModel
+from alrviz.models.dependence import class_information
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.models.networks import count_network
 from alrviz.models.parameterisation import anje_phi
+from alrviz.models.selective import select
 from alrviz.models.structures import Structure, kdb, naive
 from tests.fitting.tables import counted, kernel_codes, table
 from tests.oracles.networks import naive_average, naive_network
@@ -22,7 +24,7 @@ STRUCTURES = {
 
 
 def network(encoded, structure, m=1.0, **named):
-    return count_network(structure, counted(encoded, 1, m), encoded.codes, encoded.y, encoded.weights, **named)
+    return count_network(structure, counted(encoded, 1, m), encoded.codes, encoded.y, encoded.weights, **named).model()
 
 
 def new_rows(encoded, n=60, seed=9):
@@ -112,3 +114,48 @@ def test_too_many_cells_are_refused():
     encoded.levels[:] = 2**16
     with pytest.raises(MemoryLimitError, match=r"tuples of up to 5 columns .* choose fewer columns"):
         network(encoded, Structure(((), (0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)), (0, 1, 2, 3, 4)))
+
+
+@pytest.mark.parametrize("weights", [None, "fractions"])
+def test_selective_kdb_scores_every_row_by_the_others(weights):
+    """Against a network counted anew without each row."""
+    encoded = table(40, (3, 4, 2, 5), weights=weights, seed=2)
+    structure = STRUCTURES["two parents"]
+    tables = counted(encoded, 1)
+    chosen = select(structure, tables, encoded.codes, encoded.y, encoded.weights)
+    squares = np.zeros((3, 5))
+    rows = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist()
+    for i in range(40):
+        lighter = encoded.weights.copy()
+        lighter[i] -= min(1.0, lighter[i])
+        for k in range(3):
+            for s in range(5):
+                cut = structure.cut(k, s)
+                row = [v if j in cut.order else encoded.levels[j] for j, v in enumerate(encoded.codes[:, i].tolist())]
+                p = np.exp(log_softmax(naive_network(*rows, lighter.tolist(), 3, 1.0, cut.parents, row)[None])[0])
+                squares[k, s] += encoded.weights[i] * ((p - np.eye(3)[encoded.y[i]]) ** 2).mean()
+    np.testing.assert_allclose(chosen.rmse, np.sqrt(squares / encoded.weights.sum()), rtol=1e-9)
+    k, s = np.unravel_index(chosen.rmse.argmin(), chosen.rmse.shape)
+    assert chosen.counts.structure == structure.cut(k, s)
+
+
+def test_selective_kdb_leaves_noise_out():
+    rng = np.random.default_rng(0)
+    encoded = table(400, (3, 2, 4, 4, 4), 2, seed=0)
+    encoded.y[:] = rng.integers(0, 2, 400)
+    encoded.codes[1] = np.where(rng.random(400) < 0.1, 1 - encoded.y, encoded.y)
+    encoded.codes[2:] = rng.integers(0, 4, (3, 400))
+    structure = kdb(class_information(counted(encoded, 1)), np.zeros((5, 5)), 1)
+    chosen = select(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    assert chosen.counts.structure.order == (1,)
+    one = select(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights, n_jobs=2)
+    assert (one.rmse == chosen.rmse).all()
+
+
+def test_where_no_column_helps_the_class_shares_are_left():
+    encoded = table(30, (1, 1, 1), 2, seed=0)
+    chosen = select(naive(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    assert chosen.counts.structure.order == ()
+    model = chosen.counts.model()
+    np.testing.assert_array_equal(model.scores(encoded.codes), np.tile(model.bias, (30, 1)))
+    assert model.contributions(encoded.codes).shape == (30, 0, 2)

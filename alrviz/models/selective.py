@@ -1,0 +1,84 @@
+"""Selective KDB: how many columns and parents do best when every row is scored by the others.
+
+    rmse(k, s)^2 = (1/N) sum over rows i of  weight_i (1/C) sum_c (p_c(x_i) - 1[c = y_i])^2
+
+p is KDB's with at most k parents each, of the first s columns of its order, and without row i: its min(1, weight) is
+taken from its class. One pass for each k tells all s. Of equal ones the fewest columns, then parents, are taken.
+                                                                                        (Martinez et al., JMLR 2016)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import networks as kernels
+from alrviz.models.index import CellIndex
+from alrviz.models.joint import Codes
+from alrviz.models.networks import LOOKUPS, NetworkCounts, count_network
+from alrviz.models.structures import Structure
+from alrviz.models.tables import Tables
+from alrviz.passes.room import Floats
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.threads import share
+from alrviz.stop import NEVER, StopToken
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """What selective KDB chose.
+
+    Attributes:
+        counts: of the structure it chose.
+        rmse: (k + 1, a + 1) leave-one-out RMSE by parents and columns.
+    """
+
+    counts: NetworkCounts
+    rmse: Floats
+
+
+def select(
+    structure: Structure,
+    tables: Tables,
+    codes: Codes,
+    y: NDArray[np.int32],
+    weights: Floats,
+    n_jobs: int = 1,
+    stop: StopToken = NEVER,
+) -> Selected:
+    """Return the best of `structure` with fewer parents and columns, by leaving one row out.
+
+    Every column of every row must have a level (a missing value is one).
+    """
+    codes, a = as_compiled(codes), len(structure.order)
+    given = (tables, codes, y, weights, n_jobs, stop)
+    most = max(map(len, structure.parents))
+    squares = np.stack([_errors(count_network(structure.cut(k, a), *given), *given[1:]) for k in range(most + 1)])
+    rmse = np.sqrt(squares / weights.sum())
+    columns, k = divmod(int(rmse.T.argmin()), most + 1)
+    return Selected(count_network(structure.cut(k, columns), *given), rmse)
+
+
+def _errors(
+    counts: NetworkCounts, codes: Codes, y: NDArray[np.int32], weights: Floats, n_jobs: int, stop: StopToken
+) -> Floats:
+    """(a + 1,) weighted sums of squared errors by the number of columns."""
+    tables = counts.tables
+    index = CellIndex.of_seen(counts.families, counts.seen)
+    child = np.array(counts.structure.order, np.int64)
+    alone = np.zeros((int(tables.space.levels.sum()), tables.n_classes))
+    alone[tables.seen] = tables.counts
+    _, level = counts.places()
+    n, chunk = len(y), max(16, LOOKUPS // len(child))
+    sums = np.zeros((-(-n // chunk), len(child) + 1))
+
+    def part(c: int) -> None:
+        stop.check()
+        begin, end = c * chunk, min(n, (c + 1) * chunk)
+        kernels.leave_one_out(
+            index.locate(codes, begin, end), counts.of, level, child, begin, y, weights, counts.counts, counts.totals,
+            alone, tables.class_counts, tables.smoothing / tables.cards, tables.smoothing, sums[c],
+        )  # fmt: skip
+
+    share(part, len(sums), n_jobs)
+    return sums.sum(axis=0)
