@@ -1,0 +1,233 @@
+"""The decision map: the ground in the colour of the class that wins, paler where the model is unsure, and the rows.
+
+    opacity = PALE + (FULL - PALE) * certainty,    certainty = (p - 1/C) / (1 - 1/C)
+
+With scores, which are no probabilities, certainty is the margin over the next class (of two classes the score itself)
+relative to its 95th percentile on the map. A point's outline is its true class, its fill what the model predicts. What
+will be drawn is data (`contents`); `decision_map_picture` makes the figure once and sources are fed after that.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    BasicTicker,
+    BasicTickFormatter,
+    ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    PlainText,
+)
+from bokeh.models.annotations import Legend, LegendItem
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from alrviz.pictures.boundaries import boundary
+from alrviz.pictures.columns import OTHERS as GREY
+from alrviz.pictures.columns import class_colours
+from alrviz.pictures.frame import FONT_NAME, frame
+from alrviz.pictures.labels import LETTER, WIDTH
+from alrviz.pictures.palette import MARKERS
+from alrviz.studies.decision_map import Surface
+from alrviz.studies.map_axes import Axis
+
+PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is certain; points are seen on both
+GROUNDS = {False: "#ffffff", True: "#1b1c22"}
+INKS = {False: "#1d1d24", True: "#eceaf3"}
+MOST_NAMED = 12  # classes in the legend
+CUT = 22  # letters of a class's name
+_ROOM, _TILT = 44, 0.8  # characters beside each other below the narrowest picture; radians
+_SAMPLE = 38  # px of a legend's entry beside its words
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Everything a map draws, as columns for sources."""
+
+    ground: Data
+    boundary: Data
+    points: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure, the sources that feed it, and the renderer of its points."""
+
+    figure: figure
+    ground: ColumnDataSource
+    boundary: ColumnDataSource
+    points: ColumnDataSource
+    dots: Any
+
+
+def certainty(surface: Surface) -> NDArray[np.float64]:
+    """Return how sure the winner is at each place, from 0 to 1."""
+    values = surface.values.astype(np.float64)
+    if surface.probability:
+        chance = 1.0 / values.shape[2]
+        return np.clip(np.nan_to_num((values.max(axis=2) - chance) / (1.0 - chance)), 0.0, 1.0)
+    if surface.single:
+        margin = np.abs(values[..., 0])
+    else:
+        best = np.sort(values, axis=2)
+        margin = best[..., -1] - best[..., -2]
+    known = margin[np.isfinite(margin)]
+    unit = float(np.quantile(known, 0.95)) if len(known) else 0.0
+    return np.clip(np.nan_to_num(margin / (unit or 1.0), posinf=1.0), 0.0, 1.0)
+
+
+def contents(surface: Surface) -> Contents:
+    """What the map of a surface draws; pure data."""
+    return Contents(_ground(surface), boundary(surface), _points(surface))
+
+
+def _ground(surface: Surface) -> Data:
+    winner = surface.winner
+    bytes_ = np.zeros((*winner.shape, 4), dtype=np.uint8)
+    colours = class_colours(len(surface.classes))
+    table = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in colours], dtype=np.uint8)
+    bytes_[..., :3] = table[winner]
+    bytes_[..., 3] = np.where(winner < 0, 0, np.rint(255 * (PALE + (FULL - PALE) * certainty(surface))))
+    shown = surface.values[..., -1] if len(surface.classes) == 2 else surface.values.max(axis=2)
+    return {
+        "image": [bytes_.view(np.uint32).reshape(winner.shape)],
+        "value": [np.ascontiguousarray(shown)],
+        "winner": [winner.astype(np.int32)],
+        "x": [surface.across.low],
+        "y": [surface.up.low],
+        "width": [surface.across.high - surface.across.low],
+        "height": [surface.up.high - surface.up.low],
+    }
+
+
+def _points(surface: Surface) -> Data:
+    points = surface.points
+    if points is None:
+        return {key: [] for key in ("x", "y", "row", "outline", "fill", "marker", "truth", "predicted")}
+    colours = np.array([*class_colours(len(surface.classes)), GREY], dtype=object)  # the last one stands for code -1
+    names = np.array([*surface.classes, "none of these"], dtype=object)
+    marks = np.array([*(MARKERS[k % len(MARKERS)] for k in range(len(surface.classes))), "x"], dtype=object)
+    return {
+        "x": points.x,
+        "y": points.y,
+        "row": points.rows,
+        "outline": colours[points.truth],
+        "fill": colours[points.predicted],
+        "marker": marks[points.truth],
+        "truth": names[points.truth],
+        "predicted": names[points.predicted],
+    }
+
+
+def decision_map_picture(
+    surface: Surface, *, name: str = "decision-map", dark: bool = False, width: int = WIDTH
+) -> Picture:
+    """Draw a map; `width` is how many pixels the legend may count on."""
+    what = contents(surface)
+    across, up = surface.across, surface.up
+    fig = frame((across.low, across.high), (up.low, up.high), ("", ""), name)
+    fig.grid.visible = False
+    _dress(fig.xaxis[0], across)
+    _dress(fig.yaxis[0], up)
+    if max((len(short(level)) for level in across.levels), default=0) * len(across.levels) > _ROOM:
+        fig.xaxis[0].major_label_orientation = _TILT
+    ground, lines, points = (ColumnDataSource(part) for part in (what.ground, what.boundary, what.points))
+    image = fig.image_rgba("image", x="x", y="y", dw="width", dh="height", source=ground, level="image")
+    edge = fig.multi_line("xs", "ys", source=lines, line_color=INKS[dark], line_width=2.2)
+    fig.scatter("x", "y", source=points, size=11, marker="marker", fill_color=GROUNDS[dark], line_color=None)
+    dots: Any = fig.scatter(
+        "x", "y", source=points, size=7, marker="marker", fill_color="fill", line_color="outline", line_width=2
+    )
+    dots.nonselection_glyph = dots.selection_glyph = None  # a press selects nothing
+    fig.add_tools(_hover_ground(surface, image), _hover_points(dots))
+    _legend(fig, surface, edge, width)
+    return Picture(fig, ground, lines, points, dots)
+
+
+def value_words(surface: Surface) -> str:
+    """What the colours mean: probability of which class; a score is said to be none."""
+    two = len(surface.classes) == 2
+    if surface.probability:
+        of = short(surface.classes[1]) if two else "the class that wins"
+        return f"probability of {of}, paler where unsure"
+    if surface.single:
+        return f"score of {short(surface.classes[1])}, not a probability: boundary at 0"
+    return "score of the class that wins, not a probability; paler where others are near"
+
+
+def short(text: str) -> str:
+    """Return a name cut to what a legend has room for."""
+    return text if len(text) <= CUT else text[: CUT - 1] + "…"
+
+
+def _dress(axis: Any, shown: Axis) -> None:
+    """Label an axis; in names from data Bokeh looks for no TeX."""
+    axis.axis_label = PlainText(text=str(shown.name))
+    if shown.numeric:
+        axis.update(ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter())
+        return
+    words = [short(level) for level in shown.levels]
+    axis.ticker = FixedTicker(ticks=[k + 0.5 for k in range(len(words))])
+    # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints.
+    axis.formatter = CustomJSTickFormatter(args={"words": words}, code="return words[Math.floor(tick)] ?? ''")
+
+
+def _hover_ground(surface: Surface, image: Any) -> HoverTool:
+    classes = CustomJSHover(args={"names": list(surface.classes)}, code="return names[value] ?? 'nothing'")
+    formatters: dict[str, Any] = {"@winner": classes}
+    places = []
+    for axis, special in ((surface.across, "$x"), (surface.up, "$y")):
+        if axis.numeric:
+            places.append((str(axis.name), special))
+        else:
+            levels = {"words": list(axis.levels)}
+            formatters[special] = CustomJSHover(args=levels, code="return words[Math.floor(value)] ?? ''")
+            places.append((str(axis.name), special + "{custom}"))
+    value = ("p" if surface.probability else "score") + (f"({surface.classes[1]})" if len(surface.classes) == 2 else "")
+    tips = [*places, ("wins", "@winner{custom}"), (value, "@value{0.[0000]}")]
+    return HoverTool(renderers=[image], tooltips=tips, formatters=formatters)
+
+
+def _hover_points(dots: Any) -> HoverTool:
+    tips = [("row", "@row{0,0}"), ("true class", "@truth"), ("predicted", "@predicted")]
+    return HoverTool(renderers=[dots], tooltips=tips)
+
+
+def _legend(fig: figure, surface: Surface, edge: Any, width: int) -> None:
+    """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
+    colours = class_colours(len(surface.classes))
+    items = []
+    for k, label in enumerate(surface.classes[:MOST_NAMED]):
+        sample: Any = fig.scatter([np.nan], [np.nan], size=13, marker=MARKERS[k % len(MARKERS)], color=colours[k])
+        items.append(LegendItem(label={"value": short(label)}, renderers=[sample]))
+    if len(surface.classes) > MOST_NAMED:
+        more: Any = fig.scatter([np.nan], [np.nan], size=0)
+        items.append(LegendItem(label={"value": f"and {len(surface.classes) - MOST_NAMED} more"}, renderers=[more]))
+    items.append(LegendItem(label="boundary", renderers=[edge]))
+    legend = Legend(
+        items=items,
+        title=f"Ground: {value_words(surface)}",
+        orientation="horizontal",
+        ncols=_columns([str(item.label.value) for item in items], width),
+        margin=0,
+        padding=4,
+        location="left",
+        label_text_font_size="15px",
+        title_text_font_size="15px",
+        title_text_font=FONT_NAME,
+        title_text_font_style="normal",
+        border_line_color=None,
+        background_fill_alpha=0.0,
+    )
+    fig.add_layout(legend, "above")
+
+
+def _columns(words: Sequence[str], width: int) -> int:
+    """How many entries stand beside each other."""
+    return max(1, min(len(words), math.floor(width / max(_SAMPLE + LETTER * len(text) for text in words))))

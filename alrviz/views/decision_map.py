@@ -1,0 +1,348 @@
+"""DecisionMapView: what a fitted classifier says of every place on a plane of two columns, alone or in a page.
+
+The panes are built once. A model or rows that change are asked on a thread, coarse first; the view's pump (its own
+periodic callback, or a page's) shows what is there. The view computes nothing: numbers come from
+`studies.decision_map`.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+import param
+from panel.io.notebook import push_notebook
+from panel.viewable import Viewer
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError
+from alrviz.pictures.labels import WIDTH
+from alrviz.stop import StopToken
+from alrviz.studies.decision_map import Surface, decision_map, first_axes, frame_of
+from alrviz.studies.export import to_csv
+from alrviz.studies.map_axes import axis_of
+from alrviz.studies.others import OTHERS
+from alrviz.views import map_words
+from alrviz.views.asking import Asking
+from alrviz.views.folded import Folded
+from alrviz.views.live_map import LiveMap
+from alrviz.views.panes import html, say
+from alrviz.views.ready import page_ready
+from alrviz.views.saving import save_buttons
+from alrviz.views.style import CSS, safe
+
+TICK = 50  # ms
+HEIGHT = 424  # px of menus and picture
+DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
+FADED = "0.45"
+
+
+class DecisionMapView(Viewer):
+    """The live map of a classifier's decisions over two columns.
+
+    Args:
+        model: a fitted classifier: `classes_` and `predict_proba`, or only `decision_function`. None for an empty map.
+        X: (N, a) DataFrame or matrix, the columns the model takes.
+        y: (N,) the true classes; None draws no points.
+        wake: called when something is under way, by a page that calls `pump` itself from then on; without it the view
+            has a periodic callback of its own.
+        height: of menus and picture, as CSS has it. width: pixels that the legend may count on.
+        controls: whether the menus of columns are shown.
+        on_add: called with two values, in the columns' own units, when the map is pressed while `drawing` is "add".
+        on_move: called with a row and its two new values after its point was dragged while `drawing` is "move".
+        on_remove: called with a row when its point is pressed while `drawing` is "remove".
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("iris")
+    >>> model = alrviz.LRClassifier(order=1, alpha=1.0).fit(data.X, data.y)
+    >>> view = alrviz.DecisionMapView(model, data.X, data.y)
+    """
+
+    across = param.Parameter(default=None, doc="The column along the horizontal axis.")
+    up = param.Parameter(default=None, doc="The column along the vertical axis.")
+    others = param.Selector(
+        default="typical", objects=list(OTHERS), doc="What stands in the other columns: a key of `OTHERS`."
+    )
+    row = param.Integer(default=0, bounds=(0, None), doc='The row that other columns are held at for others="row".')
+    title = param.String(default="", doc="Words above the map.")
+    classes = param.Parameter(default=None, doc="The order of classes, which gives their colours; None: the model's.")
+    drawing = param.Selector(default="", objects=list(DRAWING.values()), doc="What a press on the map means.")
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the model shown was fitted.")
+
+    def __init__(
+        self,
+        model: Any = None,
+        X: Any = None,
+        y: Any = None,
+        *,
+        wake: Callable[[], None] | None = None,
+        height: str = f"{HEIGHT}px",
+        width: int = WIDTH,
+        controls: bool = True,
+        on_add: Callable[[Any, Any], None] | None = None,
+        on_move: Callable[[int, Any, Any], None] | None = None,
+        on_remove: Callable[[int], None] | None = None,
+        **params: Any,
+    ):
+        super().__init__(**params)
+        self._woken = wake
+        self._callback: Any = None
+        self._on_add, self._on_move, self._on_remove = on_add, on_move, on_remove
+        self._asking = Asking("alrviz-map")
+        self._model: Any = None
+        self._X: Any = None
+        self._y: Any = None
+        self._frame: pd.DataFrame | None = None
+        self._offering = False  # whether the menus are being set, not chosen from
+        self._asked: tuple[str, int, int] = ("typical", 0, 0)  # others, row, other columns of the newest question
+        self.surface: Surface | None = None
+        self._build(height, width, controls)
+        self.param.watch(self._turn, ["across", "up"])
+        self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
+        self.param.watch(lambda *_: self._redraw(), ["dark", "drawing"])
+        self.param.watch(lambda *_: self._mark(), ["outdated", "title"])
+        self.show(model, X, y)
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _build(self, height: str, width: int, controls: bool) -> None:
+        name = f"alrviz-map-{uuid.uuid4().hex[:12]}"
+        self.picture = LiveMap(name, self._pressed, self._dragged, width)
+        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        self._menus = [pmui.Select(label=label, options={}, width=150, **small) for label in ("Across", "Up")]
+        self._others = pmui.Select(
+            label="Other columns", options={words: how for how, words in OTHERS.items()}, width=210, **small
+        )
+        self._row = pmui.IntInput(label="Row", start=0, value=0, width=110, **small)
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
+        self.heading = html()
+        self.caption = html(min_height=24, margin=(6, 0, 0, 0))
+        for widget, of in zip([*self._menus, self._others, self._row], ("across", "up", "others", "row"), strict=True):
+            widget.param.watch(self._chosen(of), "value")
+        menus = pn.Row(*self._menus, self._others, self._row, visible=controls, margin=0)
+        self.head = pn.Row(menus, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0))
+        self._numbers = html()
+        told = "the value of every class at every place of the map"
+        buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
+        self._folded = Folded("Numbers", pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
+        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        body = pn.Column(self.head, self.picture.pane, sizing_mode="stretch_width", margin=0)
+        # The number is what Panel's layout goes by; the style is what is seen.
+        body.param.update(height=HEIGHT, styles={"height": height})
+        self.layout = pn.Column(self.heading, body, self.caption, self._folded, sizing_mode="stretch_width", margin=0)
+
+    def _chosen(self, name: str) -> Callable[[Any], None]:
+        def chosen(event: Any) -> None:
+            if not self._offering and event.new is not None:
+                self.param.update(**{name: event.new})
+
+        return chosen
+
+    def __panel__(self) -> Any:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """Show the view in a notebook; Panel's scripts, where they are not loaded yet, come from this machine."""
+        if not pn.extension._loaded:
+            pn.extension(inline=True)
+        return super()._repr_mimebundle_(include, exclude)
+
+    # -- what is mapped -----------------------------------------------------------------------------------------------
+
+    def show(self, model: Any, X: Any, y: Any = None) -> None:
+        """Map this model over these rows."""
+        self._model, self._y = model, y
+        if X is not self._X:
+            self._take(X)
+        self._ask()
+
+    def set_model(self, model: Any) -> None:
+        """Map another model of the same rows; None empties the map."""
+        self._model = model
+        self._ask()
+
+    def set_points(self, X: Any, y: Any = None) -> None:
+        """Map the same model over other rows; axes that still fit them stay as they are."""
+        self.show(self._model, X, y)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a finer map, or any, is still to come."""
+        return self._asking.busy
+
+    @property
+    def words(self) -> str:
+        """What is said under the map, as HTML."""
+        return str(self.caption.object)
+
+    def _take(self, X: Any) -> None:
+        """Take up a table: columns that it has too stay on the axes."""
+        self._X, self._frame = X, None if X is None else frame_of(X)
+        frame = self._frame
+        if frame is None:
+            return
+        names = list(frame.columns)
+        axes = [self.across, self.up]
+        if not all(axis in names for axis in axes) or axes[0] == axes[1]:
+            try:
+                first = first_axes(frame)
+            except AlrvizError:
+                return  # asked for, it says the same in words
+            kept = [axis for axis in axes if axis in names][:1]
+            axes = [*kept, *(name for name in first if name not in kept)][:2]
+            if self.up in kept and self.across not in kept:
+                axes.reverse()
+        with param.parameterized.discard_events(self):
+            self.param.update(across=axes[0], up=axes[1], row=min(self.row, len(frame) - 1))
+        self._offer(names, len(frame))
+
+    def _offer(self, names: list[Any], rows: int) -> None:
+        self._offering = True
+        try:
+            options = {str(name): name for name in names}
+            for menu, value in zip(self._menus, (self.across, self.up), strict=True):
+                menu.param.update(options=options, value=value)
+            self._others.param.update(value=self.others, visible=len(names) > 2)
+            self._row.param.update(
+                value=self.row, end=max(rows - 1, 0), visible=len(names) > 2 and self.others == "row"
+            )
+        finally:
+            self._offering = False
+
+    def _turn(self, *events: Any) -> None:
+        """Turn to other axes; a column chosen for both changes places with the one it had."""
+        if self.across == self.up:
+            event = events[0]
+            other = "up" if event.name == "across" else "across"
+            with param.parameterized.discard_events(self):
+                self.param.update(**{other: event.old})
+        self._ask()
+
+    def _ask(self) -> None:
+        """Have the map worked out; what is shown stays until there is another."""
+        model, X, y, frame = self._model, self._X, self._y, self._frame
+        if frame is not None:
+            self._offer(list(frame.columns), len(frame))
+        if model is None or frame is None:
+            self._asking.stop()
+            self.surface = None
+            self.picture.clear()
+            self._say()
+            return
+        names, others, row, classes = (self.across, self.up), self.others, self.row, self.classes
+        keep = (None, None) if self.surface is None else (self.surface.across, self.surface.up)
+        self._asked = (others, row, max(0, frame.shape[1] - 2))
+
+        def maps(stop: StopToken) -> Iterator[Surface]:
+            if frame.shape[1] < 2 or not len(frame):
+                first_axes(frame)
+            axes = [axis_of(frame, name, old) for name, old in zip(names, keep, strict=True)]
+            options: dict[str, Any] = {"others": others, "row": row, "classes": classes, "stop": stop}
+            return decision_map(model, X, y, across=axes[0], up=axes[1], **options)
+
+        self._asking.ask(maps)
+        self._wake()
+        self._show_status()
+
+    # -- the pump -----------------------------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        """Have the pump started, if it rests."""
+        if self._woken is not None:
+            self._woken()
+            return
+        if self._callback is None:
+            self._callback = pn.state.add_periodic_callback(self._tick, period=TICK, start=False)
+        if not self._callback.running:
+            self._callback.start()
+
+    def _tick(self) -> None:
+        if not page_ready():
+            return
+        if not self.pump() and self._callback is not None and self._callback.running:
+            self._callback.stop()
+        push_notebook(self.picture.pane)
+
+    def pump(self) -> bool:
+        """Show what has come; returns whether there may be more."""
+        found = self._asking.take()
+        if found is not None:
+            with pn.io.hold():
+                self._found(found)
+        if not self._asking.busy:
+            self._show_status()
+            return False
+        return True
+
+    def _found(self, found: Any) -> None:
+        if isinstance(found, Exception):
+            self.surface = None
+            self.picture.clear()
+            kind = "" if isinstance(found, AlrvizError) else f"{type(found).__name__}: "
+            say(self.caption, f"<p class='bad'>No map: {kind}{safe(found, 600)}</p>")
+            return
+        self.surface = found
+        self._redraw()
+
+    def _redraw(self) -> None:
+        if self.surface is not None:
+            self.picture.show(self.surface, dark=self.dark, draggable=self.drawing == "move")
+            self._say()
+            self._show_numbers()
+
+    # -- words --------------------------------------------------------------------------------------------------------
+
+    def _say(self) -> None:
+        if self.surface is None:
+            text = "<p class='quiet'>No model yet: fit one, and its decisions are drawn here.</p>"
+        else:
+            text = map_words.caption_html(self.surface, *self._asked)
+        say(self.caption, text)
+        self._mark()
+        self._show_status()
+
+    def _show_status(self) -> None:
+        late = self._asking.busy and (self.surface is None or self.outdated)
+        say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
+
+    def _show_numbers(self) -> None:
+        if self._folded.open and self.surface is not None:
+            say(self._numbers, map_words.numbers_html(self.surface))
+
+    def _mark(self) -> None:
+        """Fade what belongs to settings that are no longer there, and say so."""
+        said = f"<h3>{safe(self.title, 80)}</h3>" if self.title else ""
+        say(self.heading, said + ("<p class='bad'><b>outdated</b></p>" if self.outdated else ""))
+        faded = {"opacity": FADED if self.outdated else "1"}
+        for part in (self.picture.pane, self.caption):
+            if part.styles != faded:
+                part.styles = faded
+
+    def _csv(self) -> str:
+        if self.surface is None:
+            return ""
+        others, row, n_others = self._asked
+        about = {"alrviz": __version__, "model": self.title or repr(self._model)}
+        return to_csv(self.surface.frame(), about | ({"others": others, "row": row} if n_others else {}))
+
+    # -- a press on the map -------------------------------------------------------------------------------------------
+
+    def _pressed(self, x: float, y: float) -> None:
+        surface = self.surface
+        if surface is None:
+            return
+        if self.drawing == "add" and self._on_add is not None:
+            self._on_add(surface.across.value(x), surface.up.value(y))
+        elif self.drawing == "remove" and self._on_remove is not None:
+            row = self.picture.nearest(x, y)
+            if row is not None:
+                self._on_remove(row)
+
+    def _dragged(self, row: int, x: float, y: float) -> None:
+        if self.surface is not None and self._on_move is not None:
+            self._on_move(row, self.surface.across.value(x), self.surface.up.value(y))

@@ -1,0 +1,102 @@
+"""The decision map while it lives: one pane, one figure, sources that are fed; and what a press on it means.
+
+A new figure is made only where Bokeh cannot change the old one: other axes, other classes, scores after probabilities,
+another ground, points that can be dragged. Points are sent only when they changed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.events import Tap
+from bokeh.models import PointDrawTool
+
+from alrviz.pictures.decision_map import Picture, contents, decision_map_picture
+from alrviz.pictures.labels import WIDTH
+from alrviz.studies.decision_map import Points, Surface
+
+NEAR = 0.04  # of the map's width or height: how near a press must be to a point to mean it
+
+
+class LiveMap:
+    """The pane of a decision map.
+
+    Args:
+        name: of the figure, by which buttons find it to save it.
+        pressed: called with a place (x, y) of the map, as positions on its axes.
+        moved: called with a row and its new place after a point was dragged.
+        width: how many pixels the legend may count on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pressed: Callable[[float, float], None],
+        moved: Callable[[int, float, float], None],
+        width: int = WIDTH,
+    ):
+        self.name = name
+        self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", min_height=260, margin=0)
+        self._pressed, self._moved, self._width = pressed, moved, width
+        self._picture: Picture | None = None
+        self._made_of: Any = None
+        self._points: Points | None = None
+        self._feeding = False
+
+    def show(self, surface: Surface, *, dark: bool = False, draggable: bool = False) -> None:
+        """Draw a surface."""
+        made_of = (_of_axes(surface), surface.classes, surface.probability, surface.single, dark, draggable)
+        if self._picture is None or made_of != self._made_of:
+            self._make(surface, dark, draggable)
+            self._made_of = made_of
+            return
+        self._feeding = True
+        try:
+            what = contents(surface)
+            self._picture.ground.data = what.ground
+            self._picture.boundary.data = what.boundary
+            if surface.points is not self._points:
+                self._picture.points.data = what.points
+                self._points = surface.points
+        finally:
+            self._feeding = False
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._picture = self._points = self.pane.object = None
+
+    def nearest(self, x: float, y: float) -> int | None:
+        """The row whose point is pressed at this place, None where there is none near."""
+        if self._points is None or not len(self._points.rows) or self._picture is None:
+            return None
+        box = self._picture.figure
+        wide, high = box.x_range.end - box.x_range.start, box.y_range.end - box.y_range.start
+        distance = np.hypot((self._points.x - x) / wide, (self._points.y - y) / high)
+        k = int(distance.argmin())
+        return int(self._points.rows[k]) if distance[k] <= NEAR else None
+
+    def _make(self, surface: Surface, dark: bool, draggable: bool) -> None:
+        picture = decision_map_picture(surface, name=self.name, dark=dark, width=self._width)
+        picture.figure.on_event(Tap, lambda event: self._pressed(event.x, event.y))
+        if draggable:
+            tool = PointDrawTool(renderers=[picture.dots], add=False)
+            picture.figure.add_tools(tool)
+            picture.figure.toolbar.active_drag = tool
+            picture.points.on_change("data", lambda attr, old, new: self._dragged())
+        self._picture, self._points = picture, surface.points
+        self.pane.object = picture.figure
+
+    def _dragged(self) -> None:
+        points, picture = self._points, self._picture
+        if self._feeding or points is None or picture is None:
+            return
+        x, y = (np.asarray(picture.points.data[key], dtype=np.float64) for key in ("x", "y"))
+        if len(x) != len(points.x):
+            return
+        for k in np.flatnonzero((x != points.x) | (y != points.y)):
+            self._moved(int(points.rows[k]), float(x[k]), float(y[k]))
+
+
+def _of_axes(surface: Surface) -> Any:
+    return tuple((str(axis.name), axis.low, axis.high, axis.levels) for axis in (surface.across, surface.up))

@@ -1,0 +1,246 @@
+"""DecisionMapView without a browser: what is shown after what was asked, and what a press means."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from bokeh.events import Tap
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+import alrviz
+from tests.conftest import wait_until
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(
+        {
+            "u": rng.normal(size=120),
+            "colour": pd.Categorical(rng.choice(["red", "blue"], 120)),
+            "v": rng.normal(size=120),
+            "w": rng.normal(size=120),
+        }
+    )
+    return X, np.where(X["u"] + X["v"] + (X["colour"] == "red") > 0, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return alrviz.LRClassifier(order=1, alpha=1.0).fit(*table)
+
+
+class Raises:
+    classes_ = np.array(["no", "yes"])
+
+    def predict_proba(self, X):
+        raise ValueError("<b>cannot</b>")
+
+    predict = predict_proba
+
+
+def view_of(*args, **params):
+    return alrviz.DecisionMapView(*args, wake=lambda: None, **params)
+
+
+def settle(view):
+    """Pump until the finest map is there."""
+    wait_until(lambda: not view.pump(), 20, "the finest map", every=0.005)
+    return view
+
+
+def press(view, x, y):
+    figure = view.picture.pane.object
+    figure._trigger_event(Tap(figure, x=x, y=y, sx=0, sy=0))
+
+
+def test_the_map_comes_and_becomes_fine(table, model):
+    woken = []
+    view = alrviz.DecisionMapView(model, *table, wake=lambda: woken.append(1))
+    assert woken
+    assert view.busy
+    settle(view)
+    assert (view.across, view.up) == ("u", "v")
+    assert view.surface.fine
+    assert view.picture.pane.object.name.startswith("alrviz-map-")
+    assert "2 other columns held at typical values" in view.words
+    assert "120 rows shown" in view.words
+
+
+def test_a_changed_model_replaces_data_and_not_the_figure(table, model):
+    view = settle(view_of(model, *table))
+    figure, before = view.picture.pane.object, view.surface.values
+    view.set_model(alrviz.LRClassifier(order=1, alpha=100.0).fit(*table))
+    assert view.picture.pane.object is figure
+    settle(view)
+    assert view.picture.pane.object is figure
+    assert np.abs(view.surface.values - before).max() > 0.01
+    np.testing.assert_array_equal(view.picture._picture.ground.data["value"][0], view.surface.values[..., 1])
+
+
+def test_points_that_move_leave_the_axes_alone(table, model):
+    X, y = table
+    view = settle(view_of(model, X, y))
+    figure, low = view.picture.pane.object, view.surface.across.low
+    moved = X.copy()
+    moved.loc[5, "u"] = float(X["u"].median())
+    view.set_points(moved, y)
+    settle(view)
+    assert view.picture.pane.object is figure
+    assert view.surface.across.low == low
+    assert view.picture._picture.points.data["x"][5] == X["u"].median()
+    more = pd.concat([moved, moved.iloc[:1]], ignore_index=True)
+    settle(view)
+    view.show(model, more, [*y, y[0]])
+    settle(view)
+    assert "121 rows shown" in view.words
+
+
+def test_another_kind_of_axis_is_another_figure(table, model):
+    view = settle(view_of(model, *table))
+    figure = view.picture.pane.object
+    view.up = "colour"
+    settle(view)
+    assert view.picture.pane.object is not figure
+    assert view.surface.up.levels == ("blue", "red")
+    assert (view.picture.pane.object.y_range.start, view.picture.pane.object.y_range.end) == (0.0, 2.0)
+
+
+def test_a_column_chosen_for_both_axes_changes_places(table, model):
+    view = settle(view_of(model, *table))
+    view.across = "v"
+    settle(view)
+    assert (view.across, view.up) == ("v", "u")
+    assert [menu.value for menu in view._menus] == ["v", "u"]
+    assert (view.surface.across.name, view.surface.up.name) == ("v", "u")
+
+
+def test_the_menus_turn_the_map(table, model):
+    view = settle(view_of(model, *table))
+    view._menus[1].value = "w"
+    view._others.value = "row"
+    view._row.value = 7
+    settle(view)
+    assert (view.up, view.others, view.row) == ("w", "row", 7)
+    assert "held at the values of row 7" in view.words
+    assert view._row.visible
+    view._others.value = "mean"
+    settle(view)
+    assert not view._row.visible
+    assert "averaged over rows" in view.words
+
+
+def test_what_has_no_effect_is_hidden(table):
+    X, y = table
+    model = LogisticRegression().fit(X[["u", "v"]], y)
+    view = settle(view_of(model, X[["u", "v"]], y))
+    assert not view._others.visible
+    assert "other column" not in view.words
+
+
+def test_scores_are_labelled(table):
+    X, y = table[0][["u", "v"]], table[1]
+    view = settle(view_of(LinearSVC().fit(X, y), X, y))
+    assert "not a probability" in view.picture.pane.object.above[0].title
+    figure = view.picture.pane.object
+    view.set_model(LogisticRegression().fit(X, y))
+    settle(view)
+    assert view.picture.pane.object is not figure
+    assert "probability of yes" in view.picture.pane.object.above[0].title
+
+
+def test_a_class_that_never_wins_is_named_and_escaped(table):
+    X, _ = table
+    y = np.array(["<i>x</i>", *(["no", "yes"] * 60)[1:]])
+    view = settle(view_of(alrviz.LRClassifier(order=1, alpha=10.0).fit(X, y), X, y))
+    assert "Never wins on this map: &lt;i&gt;x&lt;/i&gt; (its highest probability here is 0." in view.words
+
+
+def test_no_model_and_no_map(table, model):
+    view = view_of()
+    assert "No model yet" in view.words
+    assert not view.pump()
+    view.show(model, *table)
+    settle(view)
+    assert view.picture.pane.object is not None
+    view.set_model(None)
+    assert view.picture.pane.object is None
+    assert "No model yet" in view.words
+
+
+def test_a_model_that_raises_is_told_in_words(table, model):
+    view = settle(view_of(Raises(), *table))
+    assert "No map: ValueError: &lt;b&gt;cannot&lt;/b&gt;" in view.words
+    assert view.picture.pane.object is None
+    view.set_model(model)
+    settle(view)
+    assert view.surface is not None
+    assert "No map" not in view.words
+
+
+def test_one_column_is_told_in_words():
+    X = np.arange(6.0)[:, None]
+    view = settle(view_of(LogisticRegression().fit(X, [0, 0, 0, 1, 1, 1]), X))
+    assert "two columns and some rows, got 1" in view.words
+
+
+def test_outdated_is_seen(table, model):
+    view = settle(view_of(model, *table, title="lr & co"))
+    assert "lr &amp; co" in view.heading.object
+    view.outdated = True
+    assert "outdated" in view.heading.object
+    assert view.picture.pane.styles == {"opacity": "0.45"}
+    view.outdated = False
+    assert view.picture.pane.styles == {"opacity": "1"}
+
+
+def test_a_press_adds_or_removes(table, model):
+    added, removed = [], []
+    view = view_of(model, *table, up="colour", on_add=lambda *at: added.append(at), on_remove=removed.append)
+    settle(view)
+    press(view, 0.25, 1.5)
+    assert (added, removed) == ([], [])
+    view.drawing = "add"
+    press(view, 0.25, 1.5)
+    assert added == [(0.25, "red")]
+    view.drawing = "remove"
+    points = view.surface.points
+    press(view, points.x[17] + 1e-4, points.y[17])
+    assert removed == [17]
+    press(view, 1e3, 1e3)
+    assert removed == [17]
+
+
+def test_a_point_that_is_dragged_says_where_to(table, model):
+    moved = []
+    view = settle(view_of(model, *table, on_move=lambda *to: moved.append(to)))
+    view.drawing = "move"
+    assert moved == []
+    source = view.picture._picture.points
+    x = np.array(source.data["x"])
+    x[3] = 0.125
+    source.data = {**source.data, "x": x}
+    assert moved == [(3, 0.125, table[0]["v"][3])]
+    view.set_model(LogisticRegressionLike(model))
+    settle(view)
+    assert len(moved) == 1
+
+
+class LogisticRegressionLike:
+    """The same model under another name, as a fit that was repeated gives it."""
+
+    def __init__(self, model):
+        self.classes_, self.predict, self.predict_proba = model.classes_, model.predict, model.predict_proba
+
+
+def test_the_numbers_below(table, model):
+    view = settle(view_of(model, *table, others="mean", title="lr"))
+    view._folded.open = True
+    assert "share of the map" in view._numbers.object
+    lines = view._csv().splitlines()
+    assert lines[0].startswith("# alrviz:")
+    assert '# model: "lr"' in lines
+    assert '# others: "mean"' in lines
+    head = next(line for line in lines if not line.startswith("#"))
+    assert head == "u,v,p(no),p(yes)"
+    assert len(lines) - lines.index(head) - 1 == view.surface.winner.size
