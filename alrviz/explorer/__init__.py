@@ -23,10 +23,9 @@ def application(dataset: "Dataset | None" = None) -> Any:
     """
     import panel as pn
 
-    from alrviz.explorer.boundaries import BoundariesPage
     from alrviz.explorer.convergence import ConvergencePage
     from alrviz.explorer.data_page import DataPage
     from alrviz.explorer.shell import build
 
     pn.extension("tabulator", notifications=False)
-    return build([ConvergencePage, BoundariesPage, DataPage], dataset).root
+    return build([ConvergencePage, DataPage], dataset).root
