@@ -1,8 +1,9 @@
-"""The console script `alrviz`: explore a table in the browser, and compile the kernels ahead of time.
+"""The console script `alrviz`: explore a table in the browser, compile the kernels ahead of time, reproduce papers.
 
 `explore` serves the same page as `panel serve apps/explorer.py`, on this machine only unless an address is given.
 `explore --check` is the same server, asked once for its page by the program itself: what an installation without a
-browser can try. A command imports what it needs itself, so that `alrviz --version` answers at once.
+browser can try. `reproduce` measures the papers' tables again: per item a CSV and a picture, saved as rows come. A
+command imports what it needs itself, so that `alrviz --version` answers at once.
 
 Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use).
 """
@@ -15,7 +16,8 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import unescape
 from http.client import HTTPException
@@ -31,12 +33,14 @@ if TYPE_CHECKING:
     from bokeh.server.server import Server
 
     from alrviz.data.dataset import Dataset
+    from alrviz.studies.reproduce.items import Item
 
 PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
 PORTS_TRIED = 50
 PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
 LOCAL = ("127.0.0.1", "localhost")
 PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
+SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
 
 
 class _Refused(Exception):
@@ -82,6 +86,15 @@ def _parser() -> argparse.ArgumentParser:
 
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
+
+    reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
+    reproduce.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
+    reproduce.add_argument("--list", action="store_true", help="list the items and where sets are looked for, and end")
+    reproduce.add_argument("--data", type=Path, metavar="DIR", help="folder with the sets (default: that of --list)")
+    reproduce.add_argument("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="folder to save to")
+    reproduce.add_argument("--quick", action="store_true", help="fewer splits and smaller tables")
+    reproduce.add_argument("--jobs", type=int, default=1, help="processes, each with one thread (default: 1)")
+    reproduce.set_defaults(command=_reproduce)
     return parser
 
 
@@ -97,6 +110,62 @@ def _warm(options: argparse.Namespace) -> int:
     variants, taken = warm()
     print(f"{variants} variants of the kernels are ready and kept on disk, after {taken:.1f} s")
     return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from alrviz.studies.reproduce.items import STUDIES, Settings, chosen_items
+    from alrviz.studies.reproduce.sets import default_folder
+
+    items, folder = chosen_items(options.names), options.data or default_folder()
+    if options.list:
+        print("\n".join(f"{item.name:8} {item.title}" for item in items))
+        print(f"sets are looked for in {folder}")
+        return 0
+    settings, found = Settings(folder, options.quick, options.jobs), 0
+    for study in dict.fromkeys(item.study for item in items):
+        own = [item for item in items if item.study == study]
+        found += _measured(study, STUDIES[study](settings), own, options.out)
+    if not found:
+        raise _Refused(f"none of the sets is in {folder}; each line above says where to get one")
+    return 0
+
+
+def _measured(study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path) -> int:
+    """Save what a study yields, and what its items make of it, as it comes; return how many rows are figures."""
+    rows: list[dict[str, Any]] = []
+    saved = time.monotonic()
+    try:
+        for done, more in progress:
+            rows += more
+            print(done, *(row["missing"] for row in more if "missing" in row), sep="\n  ", flush=True)
+            if time.monotonic() - saved > SAVE_EVERY:
+                _save(study, rows, items, out)
+                saved = time.monotonic()
+    finally:
+        if rows:
+            _save(study, rows, items, out, tell=True)
+    return sum("missing" not in row for row in rows)
+
+
+def _save(study: str, rows: list[dict[str, Any]], items: list[Item], out: Path, *, tell: bool = False) -> None:
+    import pandas as pd
+
+    from alrviz.pictures.reproduced import dots, lines
+    from alrviz.studies.export import to_csv
+    from alrviz.studies.reproduce.methods import METHODS
+
+    out.mkdir(parents=True, exist_ok=True)
+    figures, labels = pd.DataFrame(rows), {name: method.label for name, method in METHODS.items()}
+    about = {"alrviz": __version__}
+    (out / f"{study}.csv").write_text(to_csv(figures, about), encoding="utf-8")
+    for item in items:
+        table = item.table(figures)
+        picture = lines(table, item.title, labels) if item.lines else dots(table, item.title, labels, log=item.log)
+        (out / f"{item.name}.svg").write_text(picture, encoding="utf-8")
+        (out / f"{item.name}.csv").write_text(to_csv(table, about | {"item": item.title}), encoding="utf-8")
+        if tell:
+            print(f"\n{item.name}  {item.title}\n  paper said: {item.said}\n  we see: {item.seen(table)}")
+            print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
 
 
 def _explore(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import sys
 from contextlib import contextmanager
 from urllib.request import urlopen
 
+import pandas as pd
 import pytest
 
 import alrviz
@@ -157,3 +158,47 @@ def test_warm_says_how_many_kernels_and_leaves_them_on_disk(tmp_path):
     count = int(re.match(r"(\d+) variants of the kernels", done.stdout)[1])
     assert count > 0
     assert len(list(tmp_path.rglob("*.nbc"))) >= count
+
+
+def test_reproduce_lists_its_items(capsys):
+    assert cli.main(["reproduce", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:6]] == [f"dlr-t{k}" for k in range(1, 7)]
+    assert lines[-1].startswith("sets are looked for in ")
+
+
+def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypatch):
+    from alrviz.studies.reproduce import items
+    from tests.studies.reproduce.folders import ABSENT, RING, filled
+
+    def study(settings):
+        return items.split_rows((ABSENT, RING), ("lr",), settings.folder, 2, settings.jobs)
+
+    monkeypatch.setattr(items, "STUDIES", {"dlr-numeric": study})
+    out = tmp_path / "out"
+    assert cli.main(["reproduce", "dlr-t2", "dlr-t1", "--data", str(filled(tmp_path)), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "absent: no data\n  absent.csv is not in" in said
+    assert "ring: split 2 of 2" in said
+    assert "paper said: " in said
+    assert sorted(path.name for path in out.iterdir()) == [
+        "dlr-numeric.csv", "dlr-t1.csv", "dlr-t1.svg", "dlr-t2.csv", "dlr-t2.svg"
+    ]  # fmt: skip
+    table = pd.read_csv(out / "dlr-t1.csv", comment="#")
+    assert table[table["method"] == "lr"]["paper"].tolist() == [84.5, 93.9]
+    assert table["verdict"].tolist()[:2] == ["no data", "no data"]
+    assert len(pd.read_csv(out / "dlr-numeric.csv", comment="#")) == 1 + 2
+
+
+def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert cli.main(["reproduce", "dlr-t4", "--data", str(tmp_path), "--out", str(out)]) == 2
+    told = capsys.readouterr()
+    assert "get it from https://archive.ics.uci.edu/dataset/101" in told.out
+    assert "none of the sets is in" in told.err
+    assert (out / "dlr-t4.csv").exists()
+
+
+def test_reproduce_of_what_there_is_not(capsys):
+    assert cli.main(["reproduce", "dlr-t9"]) == 2
+    assert "no item is called 'dlr-t9'" in capsys.readouterr().err

@@ -15,16 +15,10 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from alrviz.bench._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
+from alrviz.pictures.svg import page
 
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
 COLORS = {"ours": "#0072b2", "auto": "#56b4e9", "theirs": "#d55e00", "others": "#999999"}
-STYLE = """
-text { font: 12px system-ui, sans-serif; fill: #222 } .title { font-size: 14px; font-weight: 600 } .quiet { fill: #666 }
-line { stroke: #ddd } rect.page { fill: #fff }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6e6e6 } .quiet { fill: #a0a0a0 } line { stroke: #444 } rect.page { fill: #0d1117 }
-}
-"""
 
 
 @dataclass(frozen=True)
@@ -57,12 +51,7 @@ def svg(panels: Sequence[Panel]) -> str:
     for panel in panels:
         parts += _panel(panel, top)
         top += panel.height + 8
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}">'
-        f'<style>{STYLE}</style><rect class="page" width="{WIDTH}" height="{top}" rx="6"/>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
-    )
+    return page(parts, WIDTH, top)
 
 
 def _panel(panel: Panel, top: int) -> list[str]:

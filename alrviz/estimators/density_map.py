@@ -7,7 +7,7 @@ each training row out of its own sums: otherwise a row's column says which class
 `transform` takes all training rows, for rows that are new.
 """
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
 from alrviz.models.density import DensityFeatures, Features
+from alrviz.passes.rows import Floats
 
 
 class DensityMap(TransformerMixin, BaseEstimator):
@@ -51,7 +52,7 @@ class DensityMap(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the features of rows that have no vote."""
         check_is_fitted(self)
-        codes, numbers = self.encoder_.transform(X), self.encoder_.numbers(X)
+        codes, numbers = self.encoder_.transform(X), cast(Floats, self.encoder_.numbers(X))
         return _columns(self.features_.rows(numbers, codes[self._levels], np.log(self.features_.silverman)))
 
     def _learn(self, X: Any, y: Any) -> None:
@@ -59,7 +60,7 @@ class DensityMap(TransformerMixin, BaseEstimator):
         encoded = self.encoder_.encode(X, y)
         self._levels = np.setdiff1d(np.arange(len(encoded.levels)), encoded.numeric)
         self.features_ = DensityFeatures(
-            encoded.numbers,
+            cast(Floats, encoded.numbers),
             encoded.codes[self._levels],
             encoded.levels[self._levels],
             encoded.y,

@@ -1,0 +1,158 @@
+"""Ours beside a paper's, to be saved: a panel a set with a line a method, or lines over rows; SVG text.
+
+Filled: ours, with a bar of one standard deviation over the splits, green where it agrees with the paper, red where it
+differs, blue where the paper has no number. Hollow: the paper's.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil, floor, log10
+
+import numpy as np
+import pandas as pd
+
+from alrviz.pictures.palette import FAMILY_COLOURS, GREY
+from alrviz.pictures.svg import line, page, text
+
+WIDTH, LABEL, VALUES, ROW, HEAD, GAP = 1080, 230, 118, 16, 46, 14
+ACROSS = 2  # panels side by side
+AGREES, DIFFERS, ALONE, PAPER = "#009e73", "#d55e00", "#0072b2", "#8a6d00"
+HEIGHT, MARGIN = 420, 70  # of the picture of lines
+_LINE_COLOURS = (FAMILY_COLOURS["lr"], FAMILY_COLOURS["alr"], FAMILY_COLOURS["adaptive"], FAMILY_COLOURS["alrj"], GREY)
+
+Scale = Callable[[float], float]
+
+
+def dots(table: pd.DataFrame, title: str, labels: Mapping[str, str], *, log: bool = False) -> str:
+    """Return the picture of a table with columns set, method, paper, ours, sd, verdict; `labels` by method."""
+    sets = list(dict.fromkeys(table["set"]))
+    lines = max((table["set"] == name).sum() for name in sets)
+    width, height = WIDTH / ACROSS, HEAD + ROW * lines + GAP
+    parts = [text(title, 12, 22, kind="title"), *_legend(12, 42)]
+    for k, name in enumerate(sets):
+        corner = (width * (k % ACROSS), 50 + height * (k // ACROSS))
+        parts += _panel(table[table["set"] == name], name, labels, corner, width, log)
+    return page(parts, WIDTH, 50 + height * ceil(len(sets) / ACROSS))
+
+
+def _legend(x: float, y: float) -> list[str]:
+    parts = []
+    for words, colour in (("ours, agrees", AGREES), ("ours, differs", DIFFERS), ("ours alone", ALONE)):
+        parts += [_dot(x + 5, y - 4, colour), text(words, x + 14, y, kind="quiet")]
+        x += 105
+    return [*parts, _diamond(x + 5, y - 4), text("paper", x + 14, y, kind="quiet")]
+
+
+def _panel(
+    table: pd.DataFrame, name: str, labels: Mapping[str, str], corner: tuple[float, float], width: float, log: bool
+) -> list[str]:
+    left, top = corner
+    values = table[["ours", "paper"]].to_numpy(float)
+    place, ticks = _axis(values[np.isfinite(values)], (left + LABEL, left + width - VALUES), log)
+    bottom = top + HEAD + ROW * len(table)
+    parts = [text(name, left + 12, top + 16, kind="title")]
+    for tick in ticks:
+        at = place(tick)
+        parts += [line((at, at), (top + 36, bottom)), text(_tick(tick), at, top + 32, kind="quiet", anchor="middle")]
+    for k, row in enumerate(table.to_dict("records")):
+        y = top + HEAD + ROW * k + ROW / 2
+        parts.append(text(labels.get(row["method"], row["method"]), left + LABEL - 10, y + 4, anchor="end"))
+        parts += _marks(row, y, place, log)
+        parts.append(text(_numbers(row), left + width - VALUES + 12, y + 4, kind="quiet"))
+    return parts
+
+
+def _marks(row: Mapping[str, object], y: float, place: Scale, log: bool) -> list[str]:
+    ours, paper, sd = (float(str(row[name])) for name in ("ours", "paper", "sd"))
+    parts = []
+    if np.isfinite(ours):
+        colour = {"agrees": AGREES, "differs": DIFFERS}.get(str(row["verdict"]), ALONE)
+        if np.isfinite(sd) and not log:
+            parts.append(line((place(ours - sd), place(ours + sd)), (y, y), colour, 1.5))
+        parts.append(_dot(place(ours), y, colour))
+    if np.isfinite(paper):
+        parts.append(_diamond(place(paper), y))
+    return parts
+
+
+def _numbers(row: Mapping[str, object]) -> str:
+    ours, paper = (float(str(row[name])) for name in ("ours", "paper"))
+    told = " | ".join(_short(value) for value in (ours, paper) if np.isfinite(value))
+    return told if np.isfinite(ours) else f"no data | {told}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1 else f"{value:.1f}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _tick(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value / 1000:,.4g}k"
+
+
+def _dot(x: float, y: float, colour: str) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
+
+
+def _diamond(x: float, y: float) -> str:
+    corners = f"{x:.1f},{y - 5:.1f} {x + 5:.1f},{y:.1f} {x:.1f},{y + 5:.1f} {x - 5:.1f},{y:.1f}"
+    return f'<polygon class="hollow" points="{corners}" style="stroke:{PAPER};stroke-width:1.5"/>'
+
+
+def _axis(values: np.ndarray, ends: tuple[float, float], log: bool) -> tuple[Scale, Sequence[float]]:
+    """Return the place of a value between `ends`, clipped to them, and the ticks."""
+    if log:
+        values = values[values > 0]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 10.0)
+    if log:
+        low, high = 10.0 ** floor(log10(low)), 10.0 ** ceil(log10(high * 1.001))
+        ticks = [10.0**power for power in range(round(log10(low)), round(log10(high)) + 1)]
+    else:
+        margin = 0.08 * (high - low) or abs(high) or 1.0
+        low, high = low - margin, high + margin
+        step = _step((high - low) / 4)
+        ticks = [step * k for k in range(ceil(low / step), floor(high / step) + 1)]
+
+    def place(value: float) -> float:
+        share = (log10(max(value, low)) - log10(low)) / log10(high / low) if log else (value - low) / (high - low)
+        return ends[0] + (ends[1] - ends[0]) * min(1.0, max(0.0, share))
+
+    return place, ticks
+
+
+def _step(rough: float) -> float:
+    """The number 1, 2 or 5 times a power of ten next to `rough`."""
+    power = 10.0 ** floor(log10(rough))
+    return min((power * unit for unit in (1, 2, 5, 10)), key=lambda step: abs(log10(step / rough)))
+
+
+def lines(table: pd.DataFrame, title: str, labels: Mapping[str, str]) -> str:
+    """Return the picture of ours over rows, a line a method, both axes logarithmic; lines end where they gave up."""
+    found = table[table["ours"].notna()]
+    across, x_ticks = _axis(found["rows"].to_numpy(float), (MARGIN, WIDTH - 230), log=True)
+    up, y_ticks = _axis(found["ours"].to_numpy(float), (HEIGHT - MARGIN, 44), log=True)
+    parts = [text(title, 12, 22, kind="title")]
+    for tick in x_ticks:
+        at = across(tick)
+        parts.append(line((at, at), (44, HEIGHT - MARGIN)))
+        parts.append(text(_tick(tick), at, HEIGHT - MARGIN + 18, kind="quiet", anchor="middle"))
+    for tick in y_ticks:
+        parts.append(line((MARGIN, WIDTH - 230), (up(tick), up(tick))))
+        parts.append(text(f"{tick:g} s", MARGIN - 6, up(tick) + 4, kind="quiet", anchor="end"))
+    parts.append(text("rows", (MARGIN + WIDTH - 230) / 2, HEIGHT - MARGIN + 38, anchor="middle"))
+    words: list[float] = []
+    for k, (method, rows) in enumerate(found.groupby("method", sort=False)):
+        colour = FAMILY_COLOURS.get(str(method), _LINE_COLOURS[k % len(_LINE_COLOURS)])
+        spots = [(across(n), up(s)) for n, s in zip(rows["rows"], rows["ours"], strict=True)]
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        parts.append(f'<polyline points="{joined}" style="fill:none;stroke:{colour};stroke-width:2"/>')
+        parts += [_dot(x, y, colour) for x, y in spots]
+        y = _free(spots[-1][1], words)
+        parts.append(text(labels.get(str(method), str(method)), spots[-1][0] + 10, y + 4))
+    return page(parts, WIDTH, HEIGHT)
+
+
+def _free(y: float, taken: list[float]) -> float:
+    """Return the place nearest below `y` that is a line of text away from those taken, and take it."""
+    while any(abs(y - other) < ROW for other in taken):
+        y += 1.0
+    taken.append(y)
+    return y

@@ -1,0 +1,79 @@
+"""Benchmark sets: where they are looked for, how they are read, and where to get one that is missing.
+
+A folder holds a table a set, NAME.csv.gz, NAME.csv, NAME.arff or NAME.parquet, with the class in a column called
+"class" or in the last one. No set comes with the package.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import platformdirs
+
+from alrviz.data.dataset import Dataset
+from alrviz.data.read import read_table
+from alrviz.errors import TableError
+
+ENDINGS = (".csv.gz", ".csv", ".arff", ".parquet")
+_UCI = "https://archive.ics.uci.edu/dataset"
+
+
+def default_folder() -> Path:
+    """Return the folder in which sets are looked for unless another is given."""
+    return platformdirs.user_data_path("alrviz", appauthor=False) / "sets"
+
+
+@dataclass(frozen=True)
+class BenchmarkSet:
+    """A set as a paper uses it.
+
+    name: ours. paper: the paper's name for it. files: the tables that make it up, one below the other. where: the page
+    to get it from. first: only so many rows from the top; None for all.
+    """
+
+    name: str
+    paper: str
+    files: tuple[str, ...]
+    where: str
+    first: int | None = None
+
+    def missing(self, folder: Path) -> list[str]:
+        """Return the names of the tables that `folder` does not have."""
+        return [name for name in self.files if _found(folder, name) is None]
+
+    def advice(self, folder: Path) -> str:
+        """Return the sentence that says what is missing and where to get it."""
+        names = " and ".join(f"{name}.csv" for name in self.missing(folder))
+        return f"{names} is not in {folder}: get it from {self.where}, add a header row, name the class column class"
+
+    def read(self, folder: Path) -> Dataset:
+        """Return the set; raises `TableError` if a table of it is missing or cannot be read."""
+        if self.missing(folder):
+            raise TableError(self.advice(folder))
+        parts = [read_table(_found(folder, name), name=name) for name in self.files]
+        if len(parts) == 1 and self.first is None:
+            return parts[0]
+        frame = pd.concat([part.frame for part in parts], ignore_index=True)[: self.first]
+        kinds: dict[str, Any] = parts[0].kinds
+        return read_table(frame, target=parts[0].target, name=self.name, **kinds)
+
+
+def _found(folder: Path, name: str) -> Path | None:
+    return next((path for ending in ENDINGS if (path := folder / f"{name}{ending}").is_file()), None)
+
+
+NUMERIC_SETS = (
+    BenchmarkSet("breast-cancer-wisconsin", "Wisconsin breast cancer", ("breast-cancer-wisconsin",), f"{_UCI}/15"),
+    BenchmarkSet("wdbc", "Wisconsin breast cancer", ("wdbc",), f"{_UCI}/17"),
+    BenchmarkSet("hepatitis", "hepatitis", ("hepatitis",), f"{_UCI}/46"),
+    BenchmarkSet("ionosphere", "ionosphere", ("ionosphere",), f"{_UCI}/52"),
+    BenchmarkSet("heart-cleveland", "Cleveland heart disease", ("heart-cleveland",), f"{_UCI}/45"),
+    BenchmarkSet("pima", "Pima Indians diabetes", ("pima",), "https://www.openml.org/d/37"),
+)
+MIXED_SETS = (
+    BenchmarkSet("tic-tac-toe", "tic tac", ("tic-tac-toe",), f"{_UCI}/101"),
+    BenchmarkSet("monks-3", "monk problem", ("monks-3-train", "monks-3-test"), f"{_UCI}/70"),
+    BenchmarkSet("spectf", "SPECFT heart data", ("spectf",), f"{_UCI}/96"),
+    BenchmarkSet("spectf-80", "SPECFT heart data", ("spectf",), f"{_UCI}/96", first=80),
+)
