@@ -1,0 +1,84 @@
+"""How well probabilities fit the classes of rows: the measures that all studies tell.
+
+    log loss    mean of -log p(y | x), nats
+    0-1 loss    share of rows whose most probable class is another; of equal ones the first class is predicted
+    RMSE        sqrt( mean over rows of (1/C) sum_k (p_k - 1[k = y])^2 )
+    Brier       mean over rows of sum_k (p_k - 1[k = y])^2,  which is C RMSE^2
+    ECE         sum over bins of (rows in it / N) |share predicted right - mean probability of the predicted class|
+
+[ALR] and [WANBIA-C] print RMSE without the mean and the root that their code has. The bins of ECE hold the same number
+of rows (15 of them, fewer where rows are fewer); rows of equal probability may fall into neighbouring bins.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+BINS = 15
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of some rows; each the smaller the better."""
+
+    log_loss: float
+    error: float
+    rmse: float
+    brier: float
+    ece: float
+
+
+def measures(log_p: Floats, y: NDArray[np.integer]) -> Measures:
+    """Return the measures of log probabilities (N, C) against classes y (N,), indices of their columns."""
+    losses, squares = row_losses(log_p, y), row_squares(log_p, y)
+    return Measures(
+        log_loss=float(losses.mean()),
+        error=float((log_p.argmax(axis=1) != y).mean()),
+        rmse=float(np.sqrt(squares.mean())),
+        brier=float(squares.mean() * log_p.shape[1]),
+        ece=calibration_error(log_p, y),
+    )
+
+
+def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
+    """Return -log p(y | x) of each row (N,), nats."""
+    return -log_p[np.arange(len(y)), y]
+
+
+def row_squares(log_p: Floats, y: NDArray[np.integer]) -> Floats:
+    """Return (1/C) sum_k (p_k - 1[k = y])^2 of each row (N,)."""
+    off = np.exp(log_p)
+    off[np.arange(len(y)), y] -= 1.0
+    return (off**2).mean(axis=1)
+
+
+def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> pd.DataFrame:
+    """Return a line per bin of rows by the probability of the class they are predicted as.
+
+    Columns: rows, confidence (mean probability of the predicted class), accuracy (share predicted right), and
+    standard_error of the accuracy, sqrt(a (1 - a) / rows).
+    """
+    top = np.exp(log_p.max(axis=1))
+    right = log_p.argmax(axis=1) == y
+    order = np.argsort(top, kind="stable")
+    parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
+    accuracy = np.array([right[part].mean() for part in parts])
+    rows = np.array([len(part) for part in parts])
+    return pd.DataFrame(
+        {
+            "rows": rows,
+            "confidence": [top[part].mean() for part in parts],
+            "accuracy": accuracy,
+            "standard_error": np.sqrt(accuracy * (1 - accuracy) / rows),
+        }
+    )
+
+
+def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> float:
+    """Return the expected calibration error, ECE."""
+    table = reliability(log_p, y, bins)
+    return float((table.rows * (table.accuracy - table.confidence).abs()).sum() / table.rows.sum())

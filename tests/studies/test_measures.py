@@ -1,0 +1,60 @@
+"""Measures against scikit-learn and by hand."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+
+from alrviz.studies.measures import calibration_error, measures, reliability
+
+
+def drawn(n=200, classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(classes), n)
+    return np.log(p), rng.integers(0, classes, n)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_measures_equal_scikit_learns(classes):
+    log_p, y = drawn(classes=classes)
+    p, labels = np.exp(log_p), np.arange(classes)
+    found = measures(log_p, y)
+    assert found.log_loss == pytest.approx(log_loss(y, p, labels=labels), rel=1e-12)
+    assert found.error == pytest.approx(1 - accuracy_score(y, p.argmax(axis=1)))
+    assert found.brier == pytest.approx(brier_score_loss(y, p, labels=labels, scale_by_half=False), rel=1e-12)
+    assert found.rmse == pytest.approx(np.sqrt(found.brier / classes), rel=1e-12)
+
+
+def test_by_hand():
+    """Of (1/2, 1/2) the first class is predicted; of (1/4, 3/4) the second, once rightly."""
+    log_p, y = np.log([[0.5, 0.5], [0.25, 0.75], [0.25, 0.75]]), np.array([0, 1, 0])
+    found = measures(log_p, y)
+    assert found.error == pytest.approx(1 / 3)
+    assert found.log_loss == pytest.approx(-(np.log(0.5) + np.log(0.75) + np.log(0.25)) / 3)
+    assert found.rmse == pytest.approx(np.sqrt((0.25 + 0.0625 + 0.5625) / 3))
+
+
+def test_calibration_by_hand():
+    """Two bins of two rows: confidence .6 with one right, .9 with both right."""
+    log_p = np.log([[0.6, 0.4], [0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
+    y = np.array([0, 0, 0, 1])
+    table = reliability(log_p, y, bins=2)
+    assert table.rows.tolist() == [2, 2]
+    np.testing.assert_allclose(table.confidence, [0.6, 0.9])
+    np.testing.assert_allclose(table.accuracy, [0.5, 1.0])
+    np.testing.assert_allclose(table.standard_error, [np.sqrt(0.125), 0.0])
+    assert calibration_error(log_p, y, bins=2) == pytest.approx((0.1 + 0.1) / 2)
+
+
+def test_classes_drawn_from_their_probabilities_are_calibrated_and_others_are_not():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.5, 1.0, 50_000)
+    log_p = np.log(np.stack([p, 1 - p], axis=1))
+    y = (rng.random(50_000) > p).astype(int)
+    assert calibration_error(log_p, y) < 0.01
+    sure = np.log(np.stack([p**0.2, 1 - p**0.2], axis=1))
+    assert calibration_error(sure, y) > 0.1
+
+
+def test_fewer_rows_than_bins():
+    log_p, y = drawn(4)
+    assert reliability(log_p, y).rows.tolist() == [1, 1, 1, 1]
