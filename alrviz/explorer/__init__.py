@@ -10,6 +10,9 @@ __all__ = ["application", "preload"]
 
 def preload() -> None:
     """Import what a page is made of: whoever starts a server calls this, and the first visitor waits a second less."""
+    import alrviz.estimators.peers
+    import alrviz.explorer.boundaries
+    import alrviz.explorer.boundaries_family
     import alrviz.explorer.convergence
     import alrviz.explorer.data_page
     import alrviz.explorer.shell  # noqa: F401
@@ -23,9 +26,10 @@ def application(dataset: "Dataset | None" = None) -> Any:
     """
     import panel as pn
 
+    from alrviz.explorer.boundaries import BoundariesPage
     from alrviz.explorer.convergence import ConvergencePage
     from alrviz.explorer.data_page import DataPage
     from alrviz.explorer.shell import build
 
     pn.extension("tabulator", notifications=False)
-    return build([ConvergencePage, DataPage], dataset).root
+    return build([ConvergencePage, BoundariesPage, DataPage], dataset).root

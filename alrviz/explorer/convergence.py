@@ -32,7 +32,6 @@ from alrviz.studies.recorded import read_recorded
 from alrviz.views.folded import Folded
 from alrviz.views.race_view import RaceView
 
-AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when the page opens or an example is chosen
 # What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
 HEIGHT = "max(424px, calc(100vh - 326px))"
 
@@ -244,7 +243,7 @@ class ConvergencePage:
         if not self._autorun or not self.pricing.known or self.session.read_only or self.race_view.player.halted:
             return
         self._autorun = False
-        if not self.pricing.refused and self.pricing.seconds < AT_ONCE:
+        if self.pricing.cheap:
             self.race_view.outdated = True  # whatever is shown is not this race
             self.race_view.press_run()
 
@@ -260,17 +259,8 @@ class ConvergencePage:
             self._ask_price()
             self.pricing.say("pricing … the race starts then")
             return None
-        if self.pricing.refused:
-            session.problem = AlrvizError(self.pricing.refused)
-            self.race_view.give_up()
-            return None
-        from alrviz.passes.threads import available_threads
-        from alrviz.studies.race import race
-
-        threads = min(available_threads(), session.registry.limits.threads or available_threads())
         try:
-            made = race(dataset, self.recipes, n_jobs=threads)
-            return session.adopt(made, bytes=self.pricing.bytes, threads=threads)
+            return self.pricing.begin(session.registry, dataset, self.recipes, session.adopt)
         except AlrvizError as error:
             session.problem = error
             self.race_view.give_up()

@@ -44,7 +44,7 @@ class Controls:
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         self.panel = pn.Row(
             self.question, self.data, self.order, self.alpha, pn.HSpacer(), try_it,
-            *(_pill(example, tried) for example in EXAMPLES), sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+            *(pill(example, tried) for example in EXAMPLES), sizing_mode="stretch_width", margin=(0, 0, 8, 0),
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:
@@ -53,7 +53,7 @@ class Controls:
 
     def show(self, choice: Choice, session: Session) -> None:
         """Show what is set; what has no effect on the question is hidden."""
-        question, order, alpha, tables = choice.question, choice.order, choice.alpha, _tables(session)
+        question, order, alpha, tables = choice.question, choice.order, choice.alpha, tables_menu(session)
         asked = QUESTIONS.get(question)
         self._setting = True
         try:
@@ -72,7 +72,7 @@ class Controls:
             self._setting = False
 
 
-def _tables(session: Session) -> dict[str, str]:
+def tables_menu(session: Session) -> dict[str, str]:
     """The data menu's entries: the demo sets, and before them the visitor's own table."""
     from alrviz.data.demos import demo_names
 
@@ -86,7 +86,8 @@ def _select(label: str, options: Any, width: int, **params: Any) -> Any:
     return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 12, 0, 0), **params)
 
 
-def _pill(example: Example, tried: Callable[[Example], None]) -> Any:
+def pill(example: Example, tried: Callable[[Example], None]) -> Any:
+    """Return the button that tries an example."""
     chip = pmui.Button(
         label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
         size="small", color="default", margin=(0, 0, 0, 6), sx=_PILL,

@@ -19,19 +19,33 @@ _COPY = copy_code("source.data.value")
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 
 
+class ScriptDialog:
+    """The dialog of "copy as Python"; `place` goes into a page's layout."""
+
+    def __init__(self) -> None:
+        self._code = pmui.TextAreaInput(
+            label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
+            sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
+        )  # fmt: skip
+        dialog = pmui.Dialog(
+            self._code, _copy("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
+            show_close_button=True, width_option="md",
+        )  # fmt: skip
+        self._later = Later(lambda: dialog)
+        self.place = self._later.place
+
+    def show(self, text: str) -> None:
+        """Show a script."""
+        self._code.value = text
+        self._later.open()
+
+
 class Dialogs:
     """The page's dialogs; `panels` go into its layout."""
 
     def __init__(self, session: Session):
         self.session = session
-        self._code = pmui.TextAreaInput(
-            label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
-            sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
-        )  # fmt: skip
-        script_dialog = pmui.Dialog(
-            self._code, _copy("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
-            show_close_button=True, width_option="md",
-        )  # fmt: skip
+        self._script = ScriptDialog()
         self._link = pmui.TextInput(label="Read-only link", sizing_mode="stretch_width", margin=(12, 0, 8, 0))
         self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
         self._keep.param.watch(self._kept, "value")
@@ -41,13 +55,12 @@ class Dialogs:
             self._text, self._link, self._copy_link, self._keep, title="Share this race", close_on_click=True,
             show_close_button=True, width_option="sm",
         )  # fmt: skip
-        self._script, self._share = Later(lambda: script_dialog), Later(lambda: share_dialog)
+        self._share = Later(lambda: share_dialog)
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
         """Show the script for what is set now."""
-        self._code.value = script(self.session, recipes, version)
-        self._script.open()
+        self._script.show(script(self.session, recipes, version))
 
     def show_share(self) -> None:
         """Show the secret link to the race shown; it exists once a race was started."""

@@ -12,6 +12,15 @@ TERMS = {
     "LR": "Logistic regression on all tuples of n columns: one free weight per cell and class.",
     "diagonal": "LR rescaled by the Hessian's diagonal: the textbook preconditioner, to tell ALR's gain from "
     "mere scaling.",
+    "DLR": "Density-based logistic regression: every column becomes the log ratio of two kernel densities, and the "
+    "weights of these are fitted.",
+    "bandwidth": "h, how wide the bump is that each row adds to its class's density: narrow follows every row, wide "
+    "flattens all.",
+    "kernel": "The bump that each training row adds to a density, here a Gaussian; or a similarity of two rows, here "
+    "the sum over columns of phi times phi.",
+    "Gram matrix": "The similarities of all pairs of rows; sorted by class it shows blocks where the kernel knows the "
+    "classes.",
+    "leave-one-out": "A row is judged by what all other rows say: it does not vote for itself.",
     "alpha": "Strength of the pull toward the center: NLL + alpha times the squared distance. 0 is no pull.",
     "cell": "A tuple of columns with one level chosen for each.",
     "center": "The model the weights are pulled toward when alpha is above 0: nothing (0), all ones (1), or AnJE.",

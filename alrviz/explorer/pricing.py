@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import panel as pn
 
+from alrviz.errors import AlrvizError
 from alrviz.explorer.convergence_words import price_html
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.registry import Registry
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.names import short_names
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _SAID = "as the recipe says"
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
+AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
 
 
 class Pricing:
@@ -52,6 +55,11 @@ class Pricing:
         return _TYPICAL * sum(price.seconds_per_pass or 0.0 for _, price in self.found)
 
     @property
+    def cheap(self) -> bool:
+        """Whether it may start by itself: known, not refused, and soon over."""
+        return self.known and not self.refused and self.seconds < AT_ONCE
+
+    @property
     def solvers(self) -> list[str]:
         """Of every racer, which solver will run and why, where that is more than its recipe says."""
         reasons = [price.choice.reason if price.choice is not None else "" for _, price in self.found]
@@ -65,6 +73,22 @@ class Pricing:
         self.say("pricing …")
         self._jobs.start("price", lambda stop: priced(dataset, recipes, stop), self._take, self._fail)
         return True
+
+    def begin(
+        self, registry: Registry, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
+    ) -> Any:
+        """Return the race of these racers, priced, as `adopt` (of the session) hands it back.
+
+        Raises:
+            AlrvizError: where a racer is refused, or the server can never hold it.
+        """
+        if self.refused:
+            raise AlrvizError(self.refused)
+        from alrviz.passes.threads import available_threads
+        from alrviz.studies.race import race
+
+        threads = min(available_threads(), registry.limits.threads or available_threads())
+        return adopt(race(dataset, recipes, n_jobs=threads), bytes=self.bytes, threads=threads)
 
     def say(self, words: str) -> None:
         """Show words of our own in place of the price."""
@@ -86,7 +110,7 @@ def priced(dataset: "Dataset", recipes: tuple[Recipe, ...], stop: StopToken) -> 
     """Price every racer on its own encoding, and compile what the race will need."""
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
-    from alrviz.fitting.warm import warm_covers, warm_fit
+    from alrviz.fitting.warm import warm_covers, warm_density, warm_fit
 
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
@@ -96,6 +120,9 @@ def priced(dataset: "Dataset", recipes: tuple[Recipe, ...], stop: StopToken) -> 
         found.append((name, price))
         stop.check()
         if not price.refused:
+            if recipe.family == "dlr":
+                warm_density(prepared.encoded.n_classes)
+                continue
             wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
             warm_fit(recipe, prepared.encoded.n_classes, wide)
     return found

@@ -38,6 +38,7 @@ class RacerSettings:
         changed: called with the racer's number and its new recipe.
         removed: called with the racer's number.
         shared: called with changes of encoding that go to every racer.
+        families: those on offer. what: what a recipe is called here.
     """
 
     def __init__(
@@ -45,8 +46,11 @@ class RacerSettings:
         changed: Callable[[int, Recipe], None],
         removed: Callable[[int], None],
         shared: Callable[[dict[str, Any]], None],
+        families: Sequence[str] = ("lr", "alr"),
+        what: str = "Racer",
     ):
         self._changed, self._removed, self._shared = changed, removed, shared
+        self._families, self._what = families, what
         self._number = 0
         self._recipe: Recipe | None = None
         self._setting = False
@@ -56,7 +60,7 @@ class RacerSettings:
         self._title, self._problem, self._badge, self._solver = _html(), _html(), _html(), _html()
         self._reasons: Sequence[str] = ()
         family = self._select(Field("family", "Family"))
-        family.options = {"lr": "lr", "alr": "alr"}
+        family.options = {name: name for name in self._families}
         self._fields: dict[str, Any] = {"family": family}
         self._fields |= {field.name: self._widget(field) for field in racer_fields()}
         self._common = {field.name: self._widget(field) for field in common_fields()}
@@ -68,7 +72,8 @@ class RacerSettings:
             label="Paper mode", icon="article", variant="outlined", description=_PAPER, margin=(8, 8)
         )
         self._paper.on_click(lambda _: self._change(paper_mode))
-        head = pn.pane.HTML("<h2>All racers</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
+        all_of_them = "All racers" if self._what == "Racer" else "Its rows"
+        head = pn.pane.HTML(f"<h2>{all_of_them}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
         fields = list(self._fields.values())
         below = fields.index(self._fields["solver"]) + 1
         self.panel = pn.Column(
@@ -102,7 +107,7 @@ class RacerSettings:
     def show(self, number: int, recipe: Recipe, name: str, *, alone: bool) -> None:
         """Show a racer's settings; `alone` is whether it is the only one (the last is not removed)."""
         self._number, self._recipe = number, recipe
-        self._title.object = f"<h2>Racer: {safe(name, 60)}</h2>"
+        self._title.object = f"<h2>{self._what}: {safe(name, 60)}</h2>"
         self._problem.object = ""
         self._remove.visible = not alone
         self._paper.visible = "solver" in recipe.params and not recipe.paper

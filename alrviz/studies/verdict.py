@@ -51,6 +51,9 @@ def objective_key(recipe: Recipe) -> Hashable:
     weights = of.get("class_weight")
     rows = (recipe.discretize, recipe.n_bins, recipe.holdout, recipe.seed, of.get("missing"))
     weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
+    if recipe.family == "dlr":  # its features are its own
+        kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
+        return (recipe.family, *(of[name] for name in kept), weighting, recipe.holdout, recipe.seed)
     common: tuple[Hashable, ...] = (of.get("order"), *rows, weighting, of.get("objective"))
     scale = (recipe.family, of.get("scale"), of.get("smoothing"))
     if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:

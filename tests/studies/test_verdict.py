@@ -223,6 +223,13 @@ def test_objective_keys():
     )
 
 
+def test_objective_keys_of_dlr():
+    dlr = Recipe("dlr")
+    assert objective_key(dlr) == objective_key(dlr.replace(start="one", max_iter=7, discretize=None))
+    changes = ({"bandwidth": "paper"}, {"alpha": 0.5}, {"center": 1}, {"smoothing": 2.0}, {"seed": 1}, {"family": "lr"})
+    assert len({objective_key(dlr.replace(**change)) for change in ({}, *changes)}) == 7
+
+
 def test_objective_keys_of_shared_weights_and_of_alrj():
     alr = Recipe("alr", alpha=0, penalty="phi")
     alrj = alr.replace(scale="theta-gamma")

@@ -1,0 +1,123 @@
+"""The Boundaries page: what classifiers make of two columns, as maps; a tab for any family.
+
+A tab is a class with `controls` and `told` (what stands in the page's first row), `panel`, `shown()` (it comes to the
+front, or its table changed), `hidden()`, `pump()` and `close()`. It is built when it is first shown; what it shows is
+in the session, and so in the link.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.explorer.boundaries_controls import data_menu, show_data
+from alrviz.explorer.boundaries_words import ABOUT
+from alrviz.explorer.convergence_dialogs import ScriptDialog
+from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.session import Session
+from alrviz.views.folded import Folded
+from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
+
+DLR = "dlr"  # in a link it is left out: the first tab
+TABS = {"DLR": DLR, "Any family": "any"}
+
+
+def _tab(slug: str) -> Any:
+    """The class of a tab, imported when it is first shown: the first screen need not wait for it."""
+    if slug == DLR:
+        from alrviz.explorer.boundaries_dlr import DlrTab
+
+        return DlrTab
+    from alrviz.explorer.boundaries_family import FamilyTab
+
+    return FamilyTab
+
+
+class BoundariesPage:
+    """See the module's text; the shell describes what a page is."""
+
+    title, icon, group, slug = "Boundaries", "join_inner", "See", "boundaries"
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._tabs: dict[str, Any] = {}
+        self._at = ""
+
+    def view(self) -> Any:
+        """Build the page."""
+        session = self.session
+        self.choice = pmui.RadioButtonGroup(
+            options=TABS, value=self._slug(session.tab), size="small", label="Tab", stylesheets=[HEARD],
+            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self.choice.param.watch(lambda event: session.param.update(tab="" if event.new == DLR else event.new), "value")
+        self.data = data_menu(session)
+        self._top = pn.FlexBox(align_items="center", gap="4px 0", margin=(0, 0, 8, 0), sizing_mode="stretch_width")
+        self._area = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._dialog = ScriptDialog()
+        about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._show_tab()
+        session.param.watch(lambda _: self._show_tab(), "tab")
+        session.param.watch(lambda *_: self._show(), ["dataset", "dark"])
+        folded = Folded("What am I looking at?", about)
+        return pn.Column(self._top, self._area, folded, self._dialog.place, sizing_mode="stretch_width", margin=0)
+
+    @staticmethod
+    def _slug(tab: str) -> str:
+        """The tab a link means; its first for what is none."""
+        return tab if tab in TABS.values() else DLR
+
+    @property
+    def tab(self) -> Any:
+        """The tab that is shown."""
+        return self._tabs[self._at]
+
+    def _show_tab(self) -> None:
+        slug = self._slug(self.session.tab)
+        if slug == self._at:
+            return
+        if self._at:
+            self.tab.hidden()
+        if slug not in self._tabs:
+            self._tabs[slug] = _tab(slug)(self.session, self._dialog, self._open_drawer)
+        self._at = slug
+        self.choice.value = slug
+        told = pn.Row(*self.tab.told, margin=0, styles={"margin-left": "auto"})
+        self._top[:] = [self.choice, self.data, *self.tab.controls, told]
+        self._area[:] = [self.tab.panel]
+        self._show()
+        self.session.open_drawer(False)
+
+    def _show(self) -> None:
+        show_data(self.data, self.session)
+        self.tab.shown()
+
+    @cached_property
+    def _drawer(self) -> Any:
+        return pn.Column(sizing_mode="stretch_width", margin=0)
+
+    def drawer(self) -> Any:
+        """Return the place of what a tab shows there: settings of its model."""
+        return self._drawer
+
+    def _open_drawer(self, panel: Any) -> None:
+        if list(self._drawer.objects) != [panel]:
+            self._drawer[:] = [panel]
+        self.session.open_drawer(True)
+
+    def pump(self) -> bool:
+        """Take over what threads have done."""
+        return bool(self.tab.pump())
+
+    def on_shown(self) -> None:
+        """Nothing to do: the page follows the session."""
+
+    def on_hidden(self) -> None:
+        """A run goes on while its page is behind another."""
+
+    def close(self) -> None:
+        """End the threads' work; runs are the registry's."""
+        for tab in self._tabs.values():
+            tab.close()

@@ -1,0 +1,64 @@
+"""The controls of drawing: what a press on the map means, and of which class a new point is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.sketch import Sketch
+from alrviz.views.panes import say
+from alrviz.views.style import HEARD, WORDS_ON_BUTTONS, safe
+
+_ACTIONS = {"Add": "add", "Move": "move", "Remove": "remove"}
+_HINTS = {
+    "add": "Press on the left map to add a point",
+    "move": "Drag a point of the left map",
+    "remove": "Press a point of the left map to remove it",
+}
+
+
+class DrawBar:
+    """A row of controls, shown while a visitor draws.
+
+    Args:
+        acted: called when what a press means has changed.
+        cleared: called when all points are to go.
+        done: called when the points are to be kept as a table. left: when they are to be forgotten.
+    """
+
+    def __init__(
+        self, acted: Callable[[], None], cleared: Callable[[], None], done: Callable[[], None], left: Callable[[], None]
+    ):
+        group: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
+        self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
+        self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
+        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 12, 0, 0))
+        clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", cleared)
+        keep = _button("Keep", "check", "Keep: make a table of these points", done, variant="contained")
+        leave = _button("Leave", "close", "Leave: forget these points", left)
+        self.action.param.watch(lambda _: self._act(acted), "value")
+        self.panel = pn.FlexBox(
+            self.action, self.label, self.words, clear, leave, keep, align_items="center", gap="4px 0",
+            sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+        )  # fmt: skip
+
+    def _act(self, acted: Callable[[], None]) -> None:
+        self.label.visible = self.action.value == "add"
+        acted()
+
+    def show(self, sketch: Sketch) -> None:
+        """Show what may be drawn."""
+        if list(self.label.options) != list(sketch.classes):
+            self.label.param.update(options=list(sketch.classes), value=sketch.classes[0])
+        hint = "No more points: the map could not follow" if sketch.full else _HINTS[self.action.value]
+        say(self.words, f"<span class='quiet'>{len(sketch):,} points · {safe(hint)}</span>")
+
+
+def _button(label: str, icon: str, hint: str, pressed: Callable[[], None], **params: Any) -> Any:
+    given = {"variant": "outlined", "size": "small", "margin": (0, 8, 0, 0), **params}
+    button = pmui.Button(label=label, icon=icon, icon_size="20px", description=hint, **given)
+    button.on_click(lambda _: pressed())
+    return button

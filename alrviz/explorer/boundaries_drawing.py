@@ -1,0 +1,123 @@
+"""Drawing on the DLR tab: points that a visitor adds, moves and removes, and models that follow them."""
+
+from typing import TYPE_CHECKING, Any
+
+from alrviz.explorer import boundaries_moment as moments
+from alrviz.explorer.boundaries_draw import DrawBar
+from alrviz.explorer.sketch import Sketch
+from alrviz.studies.beside import TRUTH
+from alrviz.views.asking import Asking
+
+if TYPE_CHECKING:
+    from alrviz.explorer.boundaries_dlr import DlrTab
+
+FILE = "drawn.csv"
+
+
+class Drawing:
+    """The sketch of a tab, while there is one.
+
+    Args:
+        tab: whose maps are drawn on, and whose recipe and peer follow.
+    """
+
+    def __init__(self, tab: "DlrTab"):
+        self._tab = tab
+        self._peers = Asking("alrviz-drawn-peer")
+        self.sketch: Sketch | None = None
+        self.bar = DrawBar(self._acted, self._cleared, self.keep, self.leave)
+        self.bar.panel.visible = False
+
+    @property
+    def on(self) -> bool:
+        """Whether a visitor draws."""
+        return self.sketch is not None
+
+    def begin(self) -> None:
+        """Draw, from the rows that are there."""
+        table, names = self._tab.table, self._tab.columns.chosen
+        if table is None or names is None or not self._tab.columns.numeric:
+            return
+        self._tab.part.player.press_stop()
+        self.sketch = Sketch.of(table, names, self._tab.session.seed)
+        self.bar.panel.visible = True
+        self._acted()
+        self._changed()
+
+    def end(self) -> None:
+        """Draw no more; the points are forgotten."""
+        if self.on:
+            self.sketch = None
+            self._peers.stop()
+            self.bar.panel.visible = False
+            self._tab.map.drawing = ""
+
+    def keep(self) -> None:
+        """Make a table of the points: all else goes on with it as with any table."""
+        sketch = self.sketch
+        if sketch is not None:
+            self.end()
+            self._tab.session.axes = (0, 1)
+            self._tab.session.load_bytes(FILE, sketch.csv())
+
+    def leave(self) -> None:
+        """Go back to the table that was there."""
+        self.end()
+        self._tab.redraw()
+
+    # ---- what a hand does --------------------------------------------------------------------------------------------
+
+    def add(self, x: Any, y: Any) -> None:
+        """Add a point of the class chosen."""
+        self._set(lambda sketch: sketch.add(float(x), float(y), str(self.bar.label.value)))
+
+    def move(self, row: int, x: Any, y: Any) -> None:
+        """Move a point."""
+        self._set(lambda sketch: sketch.move(row, float(x), float(y)))
+
+    def remove(self, row: int) -> None:
+        """Remove a point."""
+        self._set(lambda sketch: sketch.remove(row))
+
+    def _cleared(self) -> None:
+        self._set(lambda _: Sketch.blank())
+
+    def _set(self, change: Any) -> None:
+        if self.sketch is not None:
+            changed = change(self.sketch)
+            if changed is not self.sketch:
+                self.sketch = changed
+                self._changed()
+
+    def _acted(self) -> None:
+        self._tab.map.drawing = self.bar.action.value
+        if self.sketch is not None:
+            self.bar.show(self.sketch)
+
+    # ---- models that follow ------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        sketch = self.sketch
+        assert sketch is not None
+        self.bar.show(sketch)
+        self._tab.follow_columns(sketch.columns, sketch.classes)
+        self.follow()
+
+    def follow(self) -> None:
+        """Fit both models to the points."""
+        sketch, tab = self.sketch, self._tab
+        if sketch is None:
+            return
+        X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
+        warm = None if tab.moment is None else tab.moment.model.model
+        tab.ask(lambda stop: moments.of_points(X, y, recipe, warm, stop))
+        if name != TRUTH:
+            self._peers.ask(lambda stop: moments.peer_of_points(name, X, y, stop))
+        tab.hurry()
+
+    def advance(self) -> bool:
+        """Take the peer that has come; returns whether there may be more."""
+        found = self._peers.take()
+        if isinstance(found, tuple) and self.on:
+            self._tab.other.show(*found)
+        return self.on and self._peers.busy

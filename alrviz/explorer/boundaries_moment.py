@@ -1,0 +1,86 @@
+"""What the pictures of the DLR tab show at one moment, made on a thread: the model, the scene, the path so far."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.models.density_model import parts_of
+from alrviz.passes.rows import Floats
+from alrviz.stop import StopToken
+from alrviz.studies.beside import fit_rows
+from alrviz.studies.density_film import bandwidth_path, scene_of
+from alrviz.studies.gram import gram
+from alrviz.studies.live_density import Live, at_bandwidths, follow
+from alrviz.studies.mapped import StepModel, model_at
+from alrviz.studies.scenes import BandwidthPath, Scene
+
+BY_HAND, DRAWN = "by hand", "drawn"
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One moment.
+
+    Attributes:
+        model: as maps ask it.
+        scene: the columns' curves.
+        path: bandwidths and losses of the run so far; None for drawn points.
+        live: what a hand has made, None for a step of the run.
+        run: the run it belongs to, None for drawn points.
+        X, y: drawn points, None for rows of the table.
+    """
+
+    model: StepModel
+    scene: Scene
+    path: BandwidthPath | None = None
+    live: Live | None = None
+    run: Any = None
+    X: Any = None
+    y: Any = None
+
+
+def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
+    """Yield the moment of a run's step, if it has a model there."""
+    model = model_at(run, step)
+    stop.check()
+    if isinstance(model, StepModel):
+        scene = scene_of(model.model, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
+        stop.check()
+        yield Moment(model, scene, bandwidth_path(run), run=run)
+
+
+def of_hand(run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
+    """Yield the moment of bandwidths that were dragged, the weights at their optimum there."""
+    live = at_bandwidths(run, log_h, w, stop)
+    scene = scene_of(live.model, live.encoded, _labels(live.encoder), iteration=step, note=BY_HAND, previous=previous)
+    stop.check()
+    yield Moment(_model(live, step), scene, bandwidth_path(run), live, run)
+
+
+def of_points(X: Any, y: Any, recipe: Recipe, warm: Any, stop: StopToken) -> Iterator[Moment]:
+    """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step."""
+    for live in follow(X, y, recipe, warm, stop):
+        scene = scene_of(live.model, live.encoded, _labels(live.encoder), note=DRAWN)
+        stop.check()
+        yield Moment(_model(live, 0), scene, None, live, None, X, y)
+
+
+def peer_of_points(name: str, X: Any, y: Any, stop: StopToken) -> Iterator[Any]:
+    """Yield a peer fitted to points that were drawn."""
+    stop.check()
+    yield fit_rows(name, X, y), X, y
+
+
+def gram_of(moment: Moment, classes: Any) -> Any:
+    """Return the kernel's Gram matrix of training rows at a moment."""
+    encoded = (moment.live or moment.run).encoded
+    return gram(moment.model.model.phi(*parts_of(encoded)).phi, encoded.y, classes)
+
+
+def _labels(encoder: Any) -> list[Any]:
+    return [column.labels for column in encoder.columns_]
+
+
+def _model(live: Live, step: int) -> StepModel:
+    return StepModel(step, live.encoder.classes_, live.encoder, live.model)

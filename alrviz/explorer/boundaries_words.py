@@ -1,0 +1,222 @@
+"""The words of the Boundaries page: what one looks at, what a model is worth at the place shown, the scripts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alrviz.explorer.convergence_words import dataset_code, recipe_code
+from alrviz.studies.beside import TRUTH, Beside
+from alrviz.views.style import safe
+from alrviz.views.words import number
+
+if TYPE_CHECKING:
+    from alrviz.explorer.boundaries_dlr import DlrTab
+    from alrviz.explorer.boundaries_moment import Moment
+    from alrviz.explorer.fit_player import FitPlayer
+    from alrviz.explorer.session import Session
+    from alrviz.fitting.recipe import Recipe
+    from alrviz.views.watched import Racer
+
+BANDWIDTHS = {
+    "leave-one-out": "loo",
+    "Silverman's, fixed": "silverman",
+    "on validation rows": "validation",
+    "as the paper": "paper",
+}
+ABOUT = r"""
+A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it takes there,
+strong where its probability is high, and the line is the *boundary*, where two classes are alike. An SVM gives a score
+and no probability: its map says so, and its boundary lies at 0. A point is a row of the table: its outline is the class
+it has, its fill the one the model gives it.
+
+Where there are more than two columns, the others have to stand somewhere: at typical values, at the values of one row,
+or averaged, over all rows or over those near the place. The words under the map say which, and which class never wins.
+
+[[DLR]] turns each column into the log ratio of two densities, made of the training rows by a [[kernel]] of
+[[bandwidth]] $h_d$:
+
+$$\phi_d(x) = \log \frac{\sum_{i \in 1} \exp(-(x_d - x_{id})^2 / 2 h_d^2)}{\sum_{i \in 0} \exp(-(x_d - x_{id})^2 / 2
+h_d^2)} - b_d$$
+
+and fits logistic regression to them: the score is $w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it
+is naive Bayes with kernel densities. It is a sum of curves, so its boundary bends along each column but knows no
+products of columns. A narrow bandwidth follows every row, a wide one flattens the curve until nothing is left; rows may
+not vote for themselves ([[leave-one-out]]), or the narrowest would always win. An *inner* step moves the weights, an
+*outer* one the bandwidths."""
+
+
+def at_head(racer: "Racer", head: int) -> dict[str, float]:
+    """What a run's trace says at an iteration, or at its end if that came earlier; NaN where it says nothing."""
+
+    def value(name: str) -> float:
+        column = racer.columns.get(name, ())
+        return float(column[min(head, len(column) - 1)]) if len(column) else float("nan")
+
+    rows = racer.run.trace.rows or 1.0
+    return {
+        "nll": value("nll") / rows,
+        "validation": value("validation_log_loss"),
+        "heldout": value("heldout_log_loss"),
+        "error": value("heldout_error"),
+    }
+
+
+def judged_html(player: "FitPlayer", outdated: bool) -> str:
+    """One line on the run that is drawn: losses at the iteration shown, and why it ended."""
+    racer = player.racer
+    if racer is None or not len(racer) or outdated:
+        failed = racer is not None and racer.run.outcome is not None and not len(racer) and not outdated
+        why = safe(racer.run.outcome.sentence, 400) if failed and racer is not None else ""
+        return f"<p class='bad'>{why}</p>" if why else "<p class='quiet'>&nbsp;</p>"
+    at = at_head(racer, player.head)
+    words = [f"NLL {number(at['nll'])} per training row"]
+    if np.isfinite(at["heldout"]):
+        words.append(f"held out {number(at['heldout'])}")
+    if np.isfinite(at["error"]):
+        words.append(f"{100 * (1 - at['error']):.1f} % of held-out rows right")
+    end = racer.run.outcome
+    ended = f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
+    return (
+        f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.head:,}:</span> "
+        f"{', '.join(words)}<span class='quiet'>{ended}</span></p>"
+    )
+
+
+def peer_html(name: str, peer: Any) -> str:
+    """One line on the classifier that stands beside: what it is and how many held-out rows it gets right."""
+    from alrviz.estimators.peers import PEERS
+
+    known = PEERS.get(name)
+    label = "the truth" if name == TRUTH else known.label if known is not None else name
+    note = "What the rows were drawn from: no model can be better." if known is None else known.note
+    if peer.waiting:
+        return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
+    found: Beside | None = peer.found
+    if found is None or found.name != name:
+        return "<p class='quiet'>&nbsp;</p>"
+    words = []
+    if np.isfinite(found.error):
+        words.append(f"{100 * (1 - found.error):.1f} % of held-out rows right")
+    if np.isfinite(found.log_loss):
+        words.append(f"log loss {number(found.log_loss)}")
+    if found.rows:
+        words.append(f"fitted on {found.rows:,} rows")
+    return f"<p><b>{safe(label)}</b> {', '.join(words)} <span class='quiet'>{safe(note, 200)}</span></p>"
+
+
+def compared_html(tab: "DlrTab") -> str:
+    """The sentence of the tab DLR: what its model is worth at this moment, beside the peer and the best possible."""
+    moment, sketch = tab.moment, tab.drawing.sketch
+    if moment is None:
+        return judged_html(tab.part.player, tab.part.outdated)
+    if sketch is not None:
+        return _drawn_html(moment) if moment.live is not None and moment.run is None else "<p>&nbsp;</p>"
+    racer = tab.part.player.racer
+    if racer is None or moment.run is not racer.run or tab.part.outdated:
+        return "<p class='quiet'>&nbsp;</p>"
+    at = at_head(racer, tab.part.player.head)
+    if moment.live is not None:
+        here = f"the fit has {number(at['nll'])} at iteration {tab.part.player.head:,}"
+        validation = moment.live.validation
+        more = f", validation {number(validation)}" if np.isfinite(validation) else ""
+        return (
+            f"<p><b>Bandwidths by hand</b>: NLL {number(moment.live.nll)} per training row{more}; "
+            f"<span class='quiet'>{here}; the weights have followed.</span></p>"
+        )
+    words = [f"NLL {number(at['nll'])} per training row"]
+    words += [f"validation {number(at['validation'])}"] if np.isfinite(at["validation"]) else []
+    words += [f"<b>{_right(at['error'])}</b> of held-out rows right"] if np.isfinite(at["error"]) else []
+    words += _beside(tab)
+    return (
+        f"<p><b>dlr</b> <span class='quiet'>{safe(racer.recipe.params['bandwidth'])}, iteration "
+        f"{tab.part.player.head:,}:</span> {', '.join(words)}</p>"
+    )
+
+
+def _beside(tab: "DlrTab") -> list[str]:
+    found = tab.peer.found
+    if found is None or tab.peer.waiting or not np.isfinite(found.error):
+        return []
+    words = [f"{safe(tab.other.title, 60)} <b>{_right(found.error)}</b>"] if found.name != TRUTH else []
+    if np.isfinite(tab.peer.best):
+        words.append(f"the truth <b>{_right(tab.peer.best)}</b>")
+    return words
+
+
+def _drawn_html(moment: "Moment") -> str:
+    live = moment.live
+    assert live is not None
+    widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]
+    return (
+        f"<p><b>dlr</b> <span class='quiet'>on what is drawn:</span> NLL {number(live.nll)} per point, "
+        f"bandwidths {', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span></p>"
+    )
+
+
+def _right(error: float) -> str:
+    return f"{100 * (1 - error):.1f} %"
+
+
+def dlr_script(tab: "DlrTab") -> str:
+    """The script of the tab DLR: its numbers, and its two maps, are the screen's."""
+    session, names = tab.session, tab.columns.chosen or ("", "")
+    imports, body = run_code([tab.recipe])
+    more, beside = _peer_code(session, tab.recipe, tab.name)
+    whole = session.dataset is None or session.dataset is tab.table
+    rest = "" if whole else _TWO.format(names=tuple(map(str, names)))
+    axes = f"across={names[0]!r}, up={names[1]!r}"
+    return f"""# alrviz {tab.version}
+import alrviz
+{imports}{more}
+{dataset_code(session)}{rest}
+{body}
+{beside.replace("model = peer.model", "").rstrip()}
+dlr = alrviz.DecisionMapView(model, dataset.X, dataset.y, {axes})
+beside = alrviz.DecisionMapView(peer.model, dataset.X, dataset.y, {axes})
+dlr  # in a notebook; then beside; or dlr.servable() in a script for `panel serve`
+"""
+
+
+_TWO = """
+rest = [name for name in dataset.X.columns if name not in {names!r}]
+dataset = dataset.with_kinds(**dict.fromkeys(rest, "ignore"))"""
+
+
+def family_script(session: "Session", recipe: "Recipe", peer: str, view: Any, version: str) -> str:
+    """The script of the tab "any family": its map is the screen's."""
+    options = [f"across={view.across!r}", f"up={view.up!r}"]
+    options += [f"others={view.others!r}"] if view.others != "typical" else []
+    options += [f"row={view.row}"] if view.others == "row" else []
+    made = _peer_code(session, recipe, peer) if peer else run_code([recipe])
+    return f"""# alrviz {version}
+import alrviz
+{made[0]}
+{dataset_code(session)}
+{made[1]}
+view = alrviz.DecisionMapView(model, dataset.X, dataset.y, {", ".join(options)})
+view  # in a notebook; view.servable() in a script for `panel serve`
+"""
+
+
+def run_code(recipes: "Sequence[Recipe]") -> tuple[str, str]:
+    """Imports, and Python that fits a recipe and tells what came of it."""
+    body = f"""recipe = {recipe_code(recipes[0])}
+run = alrviz.Run(dataset, recipe)
+for step in run.steps():
+    pass
+print(f"{{recipe.name}}: {{run.outcome.code}} after {{step.index}} iterations, NLL {{step.nll / run.trace.rows:.6f}}")
+print({{name: value for name, value in step.extra.items()}})
+model = model_at(run)"""
+    return "from alrviz.studies.mapped import model_at\n", body
+
+
+def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
+    imports, truth = "from alrviz.studies.beside import fit_beside\n", ""
+    if peer == TRUTH and session.demo is not None:
+        imports += "from alrviz.data.demos import demo_truth\n"
+        truth = f", truth=demo_truth({session.demo[0]!r})"
+    body = f"""peer = fit_beside({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
+print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
+model = peer.model"""
+    return imports, body

@@ -1,0 +1,140 @@
+"""Run, pause, step, back, stop and the slider for one run whose pictures are a page's own.
+
+What the buttons mean is the `Player`'s, as in a race; what is drawn at the place shown is the page's, which is told
+when to draw.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import panel as pn
+
+from alrviz.views.panes import say
+from alrviz.views.player import Player
+from alrviz.views.style import CSS
+from alrviz.views.transport import Transport
+from alrviz.views.watched import Racer
+
+_SLOW = 3  # ticks between two moves of the slider while a run is followed
+
+
+def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
+    """Send what a press changes in one message: words that say "stopped" may not arrive before the last picture."""
+
+    @wraps(press)
+    def pressed(self: "FitPlayer", *args: Any) -> None:
+        with pn.io.hold():
+            press(self, *args)
+            self.after()
+
+    return pressed
+
+
+class FitPlayer:
+    """The place of a reader in a run, and the row of buttons that moves it.
+
+    Args:
+        again: makes the race (of one racer) that Run starts, or returns None where there is none, or none yet.
+        draw: called when another place, or another run, is to be drawn.
+        wake: called when something begins to move.
+    """
+
+    def __init__(self, again: Callable[[], Any], draw: Callable[[], None], wake: Callable[[], None]):
+        self.player = Player(again)
+        self._draw, self._wake = draw, wake
+        self._ticks = 0
+        self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
+        self.say_status()
+
+    # ---- which run ---------------------------------------------------------------------------------------------------
+
+    @property
+    def racer(self) -> Racer | None:
+        """The run that is drawn, with what was read of its trace; None where there is none."""
+        shown = self.player.shown
+        return None if shown is None else shown.racers[0]
+
+    @property
+    def head(self) -> int:
+        """The iteration that is drawn."""
+        return 0 if self.player.shown is None else self.player.shown.head
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run drawn has an outcome and all of it was shown."""
+        shown = self.player.shown
+        return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
+
+    @_as_one_message
+    def show(self, race: Any) -> None:
+        """Take up a run: what it has computed is drawn at once, and followed from there."""
+        self.player.take_up(race)
+
+    # ---- buttons -----------------------------------------------------------------------------------------------------
+
+    @_as_one_message
+    def press_run(self) -> None:
+        """Run or pause; where there is no run to go on with, a fresh one is started."""
+        self.player.run()
+
+    @_as_one_message
+    def press_step(self) -> None:
+        """Show one iteration more; if it does not exist yet, have it computed."""
+        self.player.step()
+
+    @_as_one_message
+    def press_back(self) -> None:
+        """Show one iteration less."""
+        self.player.scrub(self.head - 1)
+
+    @_as_one_message
+    def press_stop(self) -> None:
+        """Stop: what was computed is drawn, and no later point appears."""
+        self.player.stop()
+
+    @_as_one_message
+    def scrub(self, iteration: int) -> None:
+        """Draw the run as it was at an iteration; one that goes on is paused."""
+        self.player.scrub(iteration)
+
+    @_as_one_message
+    def press_again(self) -> None:
+        """Repeat the press that found no run yet."""
+        self.player.press_again()
+
+    def give_up(self) -> None:
+        """Forget a press that found no run yet: what it waited for will not come."""
+        self.player.give_up()
+        self.say_status()
+
+    def mark(self, outdated: bool) -> None:
+        """Say whether settings have changed since the run drawn was made."""
+        self.player.outdated = outdated
+        self.say_status()
+
+    # ---- time --------------------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Follow the run; returns whether there may be more."""
+        self._ticks += 1
+        player = self.player
+        if player.arrived():
+            self.after()
+        elif player.shown is not None and player.advance():
+            self._draw()
+        self.say_status()
+        return player.alive
+
+    def after(self) -> None:
+        """Draw anew after a press."""
+        self._draw()
+        self.say_status()
+        self._wake()
+
+    def say_status(self) -> None:
+        """Bring the buttons and the word beside them up to date."""
+        player = self.player
+        self.transport.show(scrubs=not player.playing or self._ticks % _SLOW == 0, **player.buttons)
+        say(self.status, f"<span class='quiet'>{player.word}</span>")

@@ -1,0 +1,93 @@
+"""One fit of a page: its price, its run, and the row of buttons; a cheap one starts by itself when settings change.
+
+The page says what is to be fitted (`want`) and draws what is there (`player.racer` at `player.head`).
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.fit_player import FitPlayer
+from alrviz.explorer.jobs import Jobs
+from alrviz.explorer.pricing import Pricing
+from alrviz.explorer.session import Session
+from alrviz.fitting.recipe import Recipe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+
+class FittingPart:
+    """The fit of a map.
+
+    Args:
+        session: its runs are the registry's, under this owner.
+        jobs: runs the pricing.
+        draw: called when another place of the run, or another run, is to be drawn.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, draw: Callable[[], None]):
+        self.session = session
+        self.player = FitPlayer(self._new, draw, session.wake)
+        self.pricing = Pricing(jobs, self._priced, self.player.give_up)
+        self.dataset: Dataset | None = None
+        self.recipe: Recipe | None = None
+        self._autorun = False
+
+    @property
+    def outdated(self) -> bool:
+        """Whether what is drawn belongs to other settings or another table."""
+        return self.player.player.outdated
+
+    @property
+    def shown(self) -> Any:
+        """The run that is drawn; None where there is none."""
+        racer = self.player.racer
+        return None if racer is None else racer.run
+
+    def want(self, dataset: "Dataset", recipe: Recipe, *, start: bool = True) -> None:
+        """Say what Run is to fit; where it is not what is drawn, a cheap fit starts by itself (`start`)."""
+        self.dataset, self.recipe = dataset, recipe
+        race = self.player.player.race
+        fits = race is not None and tuple(race.recipes) == (recipe,) and race.dataset.hash == dataset.hash
+        self.player.mark(race is not None and not fits)
+        self._autorun = start and not fits
+        if self.pricing.ask(dataset, (recipe,)):
+            self.player.give_up()
+        elif self.pricing.known:
+            self._start_if_cheap()
+
+    def forget(self) -> None:
+        """There is nothing to fit (any more): what runs is stopped, what waits is given up."""
+        self.dataset, self._autorun = None, False
+        self.player.press_stop()
+
+    def _priced(self) -> None:
+        if self.player.player.waits:
+            self._autorun = False
+            self.player.press_again()
+        else:
+            self._start_if_cheap()
+
+    def _start_if_cheap(self) -> None:
+        if self._autorun and self.pricing.known:
+            self._autorun = False
+            if self.pricing.cheap:
+                self.player.player.outdated = True  # whatever is drawn is not this run
+                self.player.press_run()
+
+    def _new(self) -> Any:
+        """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
+        dataset, recipe = self.dataset, self.recipe
+        if dataset is None or recipe is None:
+            return None
+        if not self.pricing.known:
+            self.pricing.ask(dataset, (recipe,))
+            self.pricing.say("pricing … the fit starts then")
+            return None
+        try:
+            return self.pricing.begin(self.session.registry, dataset, (recipe,), self.session.adopt_fit)
+        except AlrvizError as error:
+            self.session.problem = error
+            self.player.give_up()
+            return None

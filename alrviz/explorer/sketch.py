@@ -1,0 +1,95 @@
+"""Points that a visitor draws: a small table of two numeric columns and a class, as a value that is never changed."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+MOST = 2_000  # points: beyond them a drawn point's map takes longer than 300 ms
+CLASSES = ("a", "b", "c")
+_DIGITS = 4  # significant, of a coordinate: more than a pixel tells
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Points and their classes.
+
+    Attributes:
+        columns: names of the two columns. target: that of the class.
+        x: (N, 2). y: (N,) the class of each point.
+        classes: all that may be drawn, whether they have points or not.
+    """
+
+    columns: tuple[str, str]
+    target: str
+    x: NDArray[np.float64]
+    y: NDArray[np.object_]
+    classes: tuple[str, ...]
+
+    @classmethod
+    def blank(cls) -> "Sketch":
+        """Return the emptiest sketch there is: two points of each of two classes, and room for a third."""
+        points = np.array([[0.3, 0.5], [0.7, 0.5], [0.0, 0.0], [1.0, 1.0]])
+        return cls(("x1", "x2"), "class", points, np.array(["a", "b", "a", "b"], dtype=object), CLASSES)
+
+    @classmethod
+    def of(cls, dataset: "Dataset", columns: tuple[str, str], seed: int = 0) -> "Sketch":
+        """Return the rows of a table in two numeric columns; of more than MOST, some by a seed; at least three classes.
+
+        Rows without a number in one of them are left out.
+        """
+        frame = dataset.X[list(columns)]
+        rows = np.flatnonzero(frame.notna().all(axis=1).to_numpy())
+        if len(rows) > MOST:
+            rows = np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
+        y = dataset.y[rows]
+        known = [str(label) for label in dataset.classes]
+        more = [name for name in CLASSES if name not in known][: max(0, len(CLASSES) - len(known))]
+        return cls(columns, dataset.target, frame.to_numpy()[rows], y, (*known, *more))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def full(self) -> bool:
+        """Whether no point can be added."""
+        return len(self) >= MOST
+
+    @property
+    def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name)
+        """The two columns."""
+        return pd.DataFrame(self.x, columns=list(self.columns))
+
+    def add(self, x: float, y: float, label: str) -> "Sketch":
+        """Return the points and one more; the same where there is no room, or no such class."""
+        if self.full or label not in self.classes:
+            return self
+        return replace(self, x=np.vstack([self.x, [_short(x), _short(y)]]), y=np.append(self.y, label))
+
+    def move(self, row: int, x: float, y: float) -> "Sketch":
+        """Return the points, one of them elsewhere."""
+        if not 0 <= row < len(self):
+            return self
+        moved = self.x.copy()
+        moved[row] = _short(x), _short(y)
+        return replace(self, x=moved)
+
+    def remove(self, row: int) -> "Sketch":
+        """Return the points without one; the same where it is the last of the last two classes."""
+        if not 0 <= row < len(self):
+            return self
+        left = np.delete(self.y, row)
+        return replace(self, x=np.delete(self.x, row, axis=0), y=left) if len(set(left)) > 1 else self
+
+    def csv(self) -> str:
+        """Return the points as a table that can be read again."""
+        return self.X.assign(**{self.target: self.y}).to_csv(index=False, lineterminator="\n")
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
