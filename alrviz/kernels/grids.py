@@ -138,7 +138,7 @@ def _take_back(kind, begin, m, classes, taken, own, weights, s):
             at2, at3 = 2.0 * (a * c + b * e), 2.0 * a * e
             k, q = classes[j], classes[j] + len(s) // 2
             s[k, r] -= taken[j] * (own[0, 0] * at0 + own[0, 1] * at1 + own[0, 2] * at2 + own[0, 3] * at3)
-            s[q, r] -= taken[j] * (own[1, 1] * at1 + own[1, 2] * at2 + own[1, 3] * at3)
+            s[q, r] -= taken[j] * (own[1, 0] * at0 + own[1, 1] * at1 + own[1, 2] * at2 + own[1, 3] * at3)
 
 
 @kernel

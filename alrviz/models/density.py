@@ -27,16 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError
+from alrviz.models.leave_out import left_out, strangers
 from alrviz.passes import density as passes
 from alrviz.passes.density import LIMIT, PER_BANDWIDTH, THIN, Kinds, Sources, Wanted
 from alrviz.passes.room import Floats
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LIMIT", "WIDEST", "Curve", "DensityFeatures", "Features"]
+__all__ = ["LARGEST", "LIMIT", "WIDEST", "Curve", "DensityFeatures", "Features"]
 
 # log h stays within this of Silverman's: far below every row stands alone, far above all are one.
 WIDEST = float(np.log(1e3))
+# Squares of larger numbers, and of differences below its reciprocal, are no numbers any more.
+LARGEST = 1e140
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,7 @@ class DensityFeatures:
         silverman: (D_num,) bandwidths h = 1.06 sigma N^(-1/5), sigma and N weighted, over the rows that have a number.
 
     Raises:
-        TableError: if numbers are infinite, a class has no row or no column has a feature.
+        TableError: if a number is beyond LARGEST, a class has no row or no column has a feature.
     """
 
     def __init__(
@@ -170,7 +173,7 @@ class DensityFeatures:
                 taken from it.
             stop: asked between parts of the work.
         """
-        kinds = self._kinds if leave_out else self._strangers(self.n_rows)
+        kinds = self._left_out if leave_out else self._strangers(self.n_rows)
         xs = [(column.x, column.place) for column in self._columns]
         return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
@@ -187,9 +190,9 @@ class DensityFeatures:
         """Return the features of other rows: (a_num, M) numbers and (a_cat, M) codes of all columns.
 
         Raises:
-            TableError: if a number is infinite.
+            TableError: if a number is beyond LARGEST.
         """
-        _require_finite(numbers)
+        _require_fit(numbers)
         count = numbers.shape[1]
         nowhere = np.full(count, -1, np.int32)
         xs = [(np.require(numbers[j], np.float64, ["C", "W"]), nowhere) for j in self.numeric]
@@ -200,13 +203,10 @@ class DensityFeatures:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
         x = np.require(x, np.float64, ["C", "W"])
         column, h = self._columns[feature], float(np.exp(log_h))
-        phi, none, logs = (
-            np.empty((self.n_values, len(x))),
-            np.empty((self.n_values, 0)),
-            np.empty((self.n_classes, len(x))),
-        )
-        want = Wanted(column, x, np.full(len(x), -1, np.int32), h, 0.0, phi, none, logs)
-        passes.fill([want], self._strangers(len(x)), self.smoothing, self._thin, self.n_jobs)
+        count, places = len(x), np.full(len(x), -1, np.int32)
+        phi, none, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
+        want = Wanted(column, x, places, h, 0.0, phi, none, logs)
+        passes.fill([want], self._strangers(count), self.smoothing, self._thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return Curve(x, phi, np.exp(logs - log_scale[:, None]))
 
@@ -235,16 +235,16 @@ class DensityFeatures:
         grids = np.rint(wish).astype(np.int64)
         shape = (self.n_features, self.n_values, len(kinds.rows))
         phi, dphi = np.empty(shape), np.empty((len(xs), self.n_values, shape[2] if gradient else 0))
-        wanted = []
+        wanted, none = [], np.empty((0, 0))
         for d, (column, (x, place)) in enumerate(zip(self._columns, xs, strict=True)):
             if previous is not None and (previous.log_h[d], previous.spacing[d]) == (log_h[d], grids[d]):
-                phi[d] = previous.phi[d]
-                if previous.dphi is not None and gradient:
+                if gradient and previous.dphi is not None:
                     dphi[d] = previous.dphi[d]
                 if previous.dphi is not None or not gradient:
+                    phi[d] = previous.phi[d]
                     continue
-            h, delta = float(np.exp(log_h[d])), self._delta(d, int(grids[d]))
-            wanted.append(Wanted(column, x, place, h, delta, phi[d], dphi[d], np.empty((self.n_classes, 0))))
+            h, delta = float(np.exp(log_h[d])), float(self.silverman[d] * 2.0 ** grids[d] / PER_BANDWIDTH)
+            wanted.append(Wanted(column, x, place, h, delta, phi[d], dphi[d], none))
         passes.fill(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
         for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
             if previous is None:
@@ -256,34 +256,18 @@ class DensityFeatures:
     def _octaves(self, log_h: Floats) -> Floats:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
-    def _delta(self, d: int, octave: int) -> float:
-        return float(self.silverman[d] * 2.0**octave / PER_BANDWIDTH)
-
     def _strangers(self, count: int) -> Kinds:
-        """Rows that take nothing from any sum."""
-        return Kinds(np.zeros(count, np.int32), self._priors(np.array([-1]), np.zeros(1)))
+        return strangers(count, self.class_counts, self.n_features)
 
     @cached_property
-    def _kinds(self) -> Kinds:
-        """The training rows by class and by what each takes from its own sums when it is left out."""
-        amounts, amount = np.unique(np.minimum(1.0, self._weights), return_inverse=True)
-        found, rows = np.unique(amount * self.n_classes + self._y, return_inverse=True)
-        arrays = self._priors(found % self.n_classes, amounts[found // self.n_classes])
-        return Kinds(rows.astype(np.int32), arrays)
+    def _left_out(self) -> Kinds:
+        return left_out(self._y, self._weights, self.class_counts, self.n_features)
 
-    def _priors(self, classes: NDArray[np.int64], taken: Floats) -> tuple[np.ndarray, ...]:
-        """Classes, amounts taken, class counts without them, and their part of phi; an empty class has none."""
-        share = 1.0 - 1.0 / self.n_features
-        own = classes[:, None] == np.arange(self.n_classes)
-        totals = np.maximum(0.0, self.class_counts - own * taken[:, None])
-        with np.errstate(divide="ignore"):
-            log_share = np.log(totals / totals.sum(axis=1, keepdims=True))
-        log_odds = log_share[:, 1:] - log_share[:, :1] if self.n_classes == 2 else log_share
-        bias = np.where(np.isfinite(log_odds), share * log_odds, 0.0)
-        return classes.astype(np.int64), taken, totals, bias, (1.0 - share) * log_odds
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_left_out"}
 
     def _sort(self, numbers: Floats, stop: StopToken) -> list[Sources]:
-        _require_finite(numbers)
+        _require_fit(numbers)
         columns: list[Sources | None] = [None] * len(numbers)
 
         def work(j: int) -> None:
@@ -305,14 +289,17 @@ def _codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArray[np.int
     return np.minimum(codes, len(counts) - 1).astype(np.int32)
 
 
-def _require_finite(numbers: Floats) -> None:
-    if np.isinf(numbers).any():
-        column, row = np.argwhere(np.isinf(numbers))[0]
-        raise TableError(f"numeric column {column} is infinite in row {row}; expected a number, or NaN for missing")
+def _require_fit(numbers: Floats) -> None:
+    if not (np.abs(numbers) <= LARGEST)[~np.isnan(numbers)].all():
+        column, row = np.argwhere(np.abs(numbers) > LARGEST)[0]
+        raise TableError(
+            f"numeric column {column} is {numbers[column, row]:g} in row {row}; expected a number within "
+            f"{LARGEST:g} of 0, or NaN for missing"
+        )
 
 
 def _varies(column: Sources) -> bool:
-    return len(column.values) > 0 and bool(column.values.min() < column.values.max())
+    return len(column.values) > 0 and bool(np.ptp(column.values) > 1.0 / LARGEST)
 
 
 def _silverman(column: Sources) -> float:

@@ -32,6 +32,9 @@ THIN = 1e-3
 # |phi| is kept within this: a class that has no vote at a place would have phi = -inf.
 LIMIT = 30.0
 
+# Twice the mean of (t + 1) t (t - 1) (t - 2) / 24 over t = 0 .. 1.
+_MEAN_ERROR = 2.0 * (11.0 / 30.0) / 24.0
+
 # Nanoseconds of a vote, and of a row besides, in exact sums; of a row and of a node's term on a grid: which of the two
 # a column is summed by. Exact sums are taken if they need at most twice as long: no error, no jumps.
 _VOTE, _EXACT_ROW, _GRID_ROW, _TERM = 2.0, 60.0, 40.0, 0.25
@@ -81,7 +84,9 @@ class Sources:
         """What kernels take as `sources`."""
         totals = np.array([self.weights[a:b].sum() for a, b in zip(self._first[:-1], self._first[1:], strict=True)])
         with np.errstate(divide="ignore"):
-            return self.values, self.weights, self._first, np.log(totals)
+            log_w = np.log(totals)
+        values, weights = (np.require(of, np.float64, ["C", "W"]) for of in (self.values, self.weights))
+        return values, weights, self._first, log_w
 
     def grid(self, delta: float, stop: StopToken = NEVER) -> "Grid":
         """Return the grid of this spacing with the votes spread on it; the last one is kept."""
@@ -91,9 +96,7 @@ class Sources:
         return kept
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_grid", "arrays")} | {
-            "_grid": None
-        }
+        return {name: None if name == "_grid" else value for name, value in self.__dict__.items() if name != "arrays"}
 
 
 class Grid:
@@ -140,9 +143,7 @@ class Grid:
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH * h / self.delta)))
-        far = (np.arange(taps + 1) * (self.delta / h)) ** 2
-        table = np.exp(-far / 2)
-        slope = far * table
+        table, slope = _table(np.arange(taps + 1) * (self.delta / h), (self.delta / h) ** 4)
         nodes = np.empty((2 * len(self._votes), self.n_nodes))
         for begin in range(0, self.n_nodes, _NODES):
             stop.check()
@@ -151,6 +152,22 @@ class Grid:
 
     def _arrays(self, nodes: Floats, own: Floats) -> tuple[np.ndarray, ...]:
         return self._first, self._last, self._base, nodes, self._place, own
+
+
+def _table(u: Floats, fourth: float) -> tuple[Floats, Floats]:
+    """Return the kernel at distances u, in bandwidths, and its d / d log h at a spacing that stays.
+
+    Cubic weights take (t + 1) t (t - 1) (t - 2) / 24 of the fourth derivative, times `fourth` = (delta / h)^4, from a
+    function, t the place between two nodes. The kernel gets the mean of that back, for spreading and for looking up:
+    2.5 times less error.
+    """
+    u2 = u * u
+    kernel, share = np.exp(-u2 / 2), _MEAN_ERROR * fourth
+    hermite = u2 * u2 - 6.0 * u2 + 3.0  # the fourth derivative, in units of the kernel
+    return (
+        kernel * (1.0 + share * hermite),
+        kernel * (u2 * (1.0 + share * hermite) - share * (4.0 * hermite + 4.0 * u2 * u2 - 12.0 * u2)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
