@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from alrviz.fitting.penalised import Point
+from alrviz.fitting.solvers.newton import minimise
 from alrviz.fitting.weights import WeightsObjective, all_weights, solve
 from alrviz.models.density import DensityFeatures, Features
 from alrviz.models.density_model import DensityModel
@@ -143,6 +144,17 @@ class DensityObjective:
         features = self.training(log_h)
         of = self.at(features)
         return self.point(of, of.value_grad(w.copy()), features, self.beside(features))
+
+    def follow(self, log_h: Floats, w: Floats, previous: Features | None = None) -> DensityPoint:
+        """Return the point at other bandwidths (D_num,), its weights at their optimum there, searched from `w`.
+
+        What a hand that moves a bandwidth asks for; `previous` as in `DensityFeatures.training`.
+        """
+        low, high = self.features.bounds
+        features = self.training(np.clip(log_h, low, high), previous=previous)
+        of = self.at(features)
+        inner, _, _ = minimise(of, np.array(w, np.float64))
+        return self.point(of, inner, features, self.beside(features))
 
     def goal(self, inner: Point, beside: Features | None) -> tuple[float, Sums | None, Floats | None]:
         """Return E at a point of the weights, the sums over validation rows and their residuals (None without any)."""

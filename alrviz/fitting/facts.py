@@ -18,6 +18,8 @@ from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.fitting.density import DensityObjective
+    from alrviz.fitting.objective import LinearObjective
     from alrviz.models.density_model import DensityModel
 
 
@@ -62,6 +64,11 @@ class Facts:
     def scale(self) -> Floats | None:
         """scale (S + 1, C) of phi = scale * w[owner], once prepared; the last row belongs to the class weights."""
         return self._fit.objective.scale if self._fit else None
+
+    @property
+    def objective(self) -> "LinearObjective | DensityObjective | None":
+        """What is minimised, once prepared."""
+        return self._fit.objective if self._fit else None
 
     @property
     def state(self) -> State | None:

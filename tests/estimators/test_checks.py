@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from alrviz.estimators import (
     ALRClassifier,
     AnJEClassifier,
+    DLRClassifier,
     LRClassifier,
     MDLDiscretizer,
     NaiveBayesClassifier,
@@ -24,6 +25,10 @@ ESTIMATORS = [
     WANBIACClassifier(share="tuple"),
     AnJEClassifier(),
     NaiveBayesClassifier(),
+    DLRClassifier(),
+    DLRClassifier(bandwidth="silverman", alpha=0.1, center=1, start="one"),
+    DLRClassifier(bandwidth="validation", random_state=0),
+    DLRClassifier(bandwidth="paper", random_state=0),
     MDLDiscretizer(),
 ]
 

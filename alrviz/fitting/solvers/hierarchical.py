@@ -1,6 +1,6 @@
 """The solver of DLR: weights by Newton's method, bandwidths by BFGS on what is left of E once the weights follow.
 
-    inner step   H d = -dF/dw by conjugate gradients, then the exact search along d; until every slope is below SETTLED
+    inner step   one of Newton's on F(w) (newton.py), until every slope is below SETTLED a row
     outer step   d = -B dE/dlog h, no bandwidth by more than LONGEST; the first t of 1, 1/2, 1/4 ... with
                  E(log h + t d) <= E + 1e-4 t dE.d. At each trial the weights are brought to their optimum again,
                  except in the mode "paper", where they stand still ([DLR] Algorithm 1)
@@ -19,24 +19,17 @@ import numpy as np
 
 from alrviz.fitting.density import DensityObjective, DensityPoint
 from alrviz.fitting.penalised import Point
-from alrviz.fitting.solvers.state import Solver, State, along, stalled
-from alrviz.fitting.solvers.tron import LEAST, newton_step
+from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
+from alrviz.fitting.solvers.state import Solver, State
 from alrviz.fitting.weights import WeightsObjective
 from alrviz.models.density import Features
 from alrviz.passes.room import Floats
 
-# max |dF/dw| per row at which the weights count as at their optimum: the slopes by log h are right to that.
-SETTLED = 1e-8
-# Inner steps at a trial: without a penalty separated rows have no optimum to be brought to.
-MOST_INNER = 60
 # By how much log h moves at most in one step: a grid is good for that (0.5 to 2 times its bandwidth).
 LONGEST = float(np.log(2.0))
 SUFFICIENT = 1e-4
 # Of log h: a hundredth of the bandwidth.
 STILL = 0.01
-# How exactly Newton's equations are solved, at least; more so as the slopes fall.
-LOOSE = 0.1
-_ANYWHERE = 1e150  # a radius that no step reaches: F is convex in w, and the search along the step guards it
 MOST_TRIALS = 12
 _AT_REST = "the weights are at their optimum for these bandwidths"
 _SETTLED = "the weights are at their optimum and no step of the bandwidths would lower the loss by more than tol"
@@ -96,7 +89,7 @@ class Hierarchical(Solver):
         point: DensityPoint = state.point  # type: ignore[assignment]
         if point.of.criterion(point.inner) < SETTLED:
             return replace(state, stalled=True)
-        new = _newton(point.of, replace(state, point=point.inner))
+        new = newton(point.of, replace(state, point=point.inner))
         if new.stalled:
             return new
         moved = objective.point(point.of, new.point, point.features, point.beside)
@@ -131,16 +124,6 @@ def _ended(state: State, note: str) -> State:
     return replace(state, index=state.index + 1, step_size=0.0, stalled=True, note=note, kind="inner")
 
 
-def _newton(of: WeightsObjective, state: State) -> State:
-    """The state one step of the weights later."""
-    metric = of.hessian_diagonal(state.point)
-    np.maximum(metric, LEAST * float(metric.max(initial=0.0)) or 1.0, out=metric)
-    eta = min(LOOSE, of.criterion(state.point) ** 0.5)
-    step, products = newton_step(of, state.point, metric, _ANYWHERE, eta)
-    new, falls = along(of, replace(state, passes=state.passes + 0.5 + products), step, 1.0)
-    return new if falls else stalled(new)
-
-
 def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats | None) -> tuple[Floats, Floats]:
     """Where the bandwidths go, no further than LONGEST, and the inverse Hessian that says so."""
     first = inverse is None
@@ -160,24 +143,13 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
     """Other bandwidths, and the weights that go with them."""
     features = objective.training(log_h, spacing)
     of = objective.at(features)
-    state = State(0, of.value_grad(point.inner.w), 1, 2.0)
-    if objective.mode != "paper":
-        state = _solved(of, state)
+    if objective.mode == "paper":
+        inner, evaluations, passes = of.value_grad(point.inner.w), 1, 1.0
+    else:
+        inner, evaluations, passes = minimise(of, point.inner.w)
     beside = objective.beside(features, spacing)
-    goal, _, _ = objective.goal(state.point, beside)
-    return Trial(of, state.point, features, beside, goal, state.evaluations, state.passes)
-
-
-def _solved(of: WeightsObjective, state: State) -> State:
-    """The weights at their optimum."""
-    for _ in range(MOST_INNER):
-        if of.criterion(state.point) < SETTLED:
-            break
-        new = _newton(of, state)
-        if new.stalled:
-            break
-        state = new
-    return state
+    goal, _, _ = objective.goal(inner, beside)
+    return Trial(of, inner, features, beside, goal, evaluations, passes + 1.0)
 
 
 def _accepted(
@@ -194,8 +166,10 @@ def _accepted(
     step = point.features.log_h - before.features.log_h
     inverse = _bfgs(inverse, step, point.slopes - before.slopes)
     memory = Memory(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))
-    counts = (state.evaluations, state.passes)
-    return State(state.index + 1, point, *counts, t, memory, kind="outer", extra=objective.report(point))
+    return State(
+        state.index + 1, point, state.evaluations, state.passes, step_size=t, carry=memory, kind="outer",
+        extra=objective.report(point),
+    )  # fmt: skip
 
 
 def _bfgs(inverse: Floats, s: Floats, y: Floats) -> Floats:
