@@ -1,0 +1,89 @@
+"""Free parameters of a Bayesian network: conditional tables that stay distributions whatever the weights are.
+
+    phi_{v|f,k} = w_{v|f,k} - log sum over levels u of the child of exp(w_{u|f,k})                       [ELR] (2)
+    dF/dw_{v|f,k} = g_{v|f,k} - exp(phi_{v|f,k}) * sum_u g_{u|f,k},   g = dF/dphi                 ([ELR] Proposition 1)
+
+f are levels of the parents that some training row has, k is the class. Every level of the child has a weight under each
+f, also where no row has it: a *group* is the card(child) cells of one f, which lie side by side. The class node is b,
+whose constant does not matter. Weights start at log p of the counted network, where phi = w.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.networks import NetworkCounts, NetworkModel
+from alrviz.passes.room import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalTables:
+    """Groups of cells and where their weights start.
+
+    Attributes:
+        network: the counted network.
+        cells: (S,) int64 the cells of all groups, ascending, as the space of the network's families numbers them.
+        groups: (G,) where each group begins.
+        start: (S, C) log p of the counted network.
+    """
+
+    network: NetworkModel
+    cells: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    start: Floats
+
+    @classmethod
+    def of(cls, counts: NetworkCounts) -> "ConditionalTables":
+        """Return the groups of the parents' cells that were seen."""
+        network, space = counts.model(), counts.families
+        card = space.levels[np.array(counts.structure.order, np.int64)]
+        t = space.tuple_of(counts.seen)
+        first = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
+        child = np.array(counts.structure.order, np.int64)[space.tuple_of(first)]
+        size = space.levels[child]
+        groups = np.cumsum(size) - size
+        level = np.arange(size.sum()) - np.repeat(groups, size)
+        cells = np.repeat(first, size) + level
+        start = cls._counted(counts, network, cells, np.repeat(child, size), level)
+        return cls(network, cells, groups, start)
+
+    @staticmethod
+    def _counted(
+        counts: NetworkCounts,
+        network: NetworkModel,
+        cells: NDArray[np.int64],
+        child: NDArray[np.int64],
+        level: NDArray[np.int64],
+    ) -> Floats:
+        """log p of every cell: of a seen one its own, of another what is left under its parents, or the level's."""
+        levels = counts.families.levels
+        start = network.alone[(np.cumsum(levels) - levels)[child] + level]
+        t = counts.families.tuple_of(cells)
+        above = counts.parents.first[t] + (cells - counts.families.first[t]) // levels[child]
+        place = np.searchsorted(network.above, above).clip(max=max(0, len(network.above) - 1))
+        has_parents = np.array([len(own) > 1 for own in counts.families.chosen], bool)[t]
+        if len(network.above):
+            known = has_parents & (network.above[place] == above)
+            rest = np.where(known[:, None], network.rest[place], np.nan)
+            start = np.where(np.isnan(rest), start, rest)
+        seen = np.searchsorted(cells, counts.seen)
+        start[seen] = network.phi
+        return start
+
+    def phi(self, w: Floats) -> Floats:
+        """Return phi (S, C) of weights (S, C): log p."""
+        top = np.maximum.reduceat(w, self.groups, axis=0)
+        size = np.diff(np.append(self.groups, len(w)))
+        shifted = w - np.repeat(top, size, axis=0)
+        mass = np.add.reduceat(np.exp(shifted), self.groups, axis=0)
+        return shifted - np.repeat(np.log(mass), size, axis=0)
+
+    def pull(self, gradient: Floats, phi: Floats) -> Floats:
+        """Return dF/dw (S, C) of dF/dphi (S, C) at `phi`."""
+        size = np.diff(np.append(self.groups, len(phi)))
+        return gradient - np.exp(phi) * np.repeat(np.add.reduceat(gradient, self.groups, axis=0), size, axis=0)
+
+    def model(self, phi: Floats, bias: Floats) -> NetworkModel:
+        """Return the network with these tables; what the fit did not touch stays as counted."""
+        return replace(self.network, seen=self.cells, phi=phi, bias=bias)
