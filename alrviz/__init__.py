@@ -26,7 +26,10 @@ _HOME = {
     "WANBIACClassifier": "alrviz.estimators",
     "MDLDiscretizer": "alrviz.estimators",
     "make_estimator": "alrviz.estimators",
+    "BandwidthView": "alrviz.views",
     "DecisionMapView": "alrviz.views",
+    "DensityRatioView": "alrviz.views",
+    "GramMatrixView": "alrviz.views",
     "RaceView": "alrviz.views",
 }
 

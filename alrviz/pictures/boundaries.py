@@ -25,7 +25,7 @@ def boundary(surface: Surface) -> Lines:
 def _contours(surface: Surface) -> Lines:
     rows, columns, _ = surface.values.shape
     x, y = surface.across.centres(columns), surface.up.centres(rows)
-    lines = [line for field in _fields(surface) for line in contour_generator(x, y, field).lines(0.0)]
+    lines: list[Any] = [line for field in _fields(surface) for line in contour_generator(x, y, field).lines(0.0)]
     return {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
 
 

@@ -13,8 +13,6 @@ from bokeh.models import (
     BasicTicker,
     BasicTickFormatter,
     ColumnDataSource,
-    CustomJSTickFormatter,
-    FixedTicker,
     HoverTool,
     NumeralTickFormatter,
     PlainText,
@@ -23,6 +21,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import keep_sizes
+from alrviz.pictures.level_axis import level_axis
 from alrviz.pictures.palette import shade
 
 # Okabe and Ito's, without black and yellow, which vanish on dark and on light.
@@ -146,28 +145,8 @@ def frame_axis(plot: figure, picture: ColumnPicture) -> None:
     axis = plot.xaxis[0]
     axis.axis_label = PlainText(text=picture.axis)
     if picture.words:
-        axis.update(
-            ticker=FixedTicker(ticks=[float(k) for k in (edges[:-1] + edges[1:]) / 2]), formatter=_words(picture)
-        )
+        level_axis(axis, picture.labels)
     else:
-        axis.update(ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter())
-    axis.major_label_orientation = _TILT if picture.words and _crowded(picture.labels) else 0.0
-
-
-# Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
-_WORDS = "return words[Math.floor(tick)] ?? ''"
-_TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
-_ROOM = 44  # characters beside each other below the narrowest picture
-
-
-def _words(picture: ColumnPicture) -> CustomJSTickFormatter:
-    return CustomJSTickFormatter(args={"words": [_short(label) for label in picture.labels]}, code=_WORDS)
-
-
-def _crowded(labels: Sequence[str]) -> bool:
-    """Whether labels beside each other would touch: each has an equal share of the axis."""
-    return max(len(_short(label)) for label in labels) * len(labels) > _ROOM
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 14 else text[:13] + "…"
+        axis.update(
+            ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter(), major_label_orientation=0.0
+        )

@@ -18,8 +18,6 @@ from bokeh.models import (
     BasicTickFormatter,
     ColumnDataSource,
     CustomJSHover,
-    CustomJSTickFormatter,
-    FixedTicker,
     HoverTool,
     PlainText,
 )
@@ -32,6 +30,7 @@ from alrviz.pictures.columns import OTHERS as GREY
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.frame import FONT_NAME, frame
 from alrviz.pictures.labels import LETTER, WIDTH
+from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import MARKERS
 from alrviz.studies.decision_map import Surface
 from alrviz.studies.map_axes import Axis
@@ -41,7 +40,6 @@ GROUNDS = {False: "#ffffff", True: "#1b1c22"}
 INKS = {False: "#1d1d24", True: "#eceaf3"}
 MOST_NAMED = 12  # classes in the legend
 CUT = 22  # letters of a class's name
-_ROOM, _TILT = 44, 0.8  # characters beside each other below the narrowest picture; radians
 _SAMPLE = 38  # px of a legend's entry beside its words
 Data = dict[str, Any]
 
@@ -133,10 +131,8 @@ def decision_map_picture(
     across, up = surface.across, surface.up
     fig = frame((across.low, across.high), (up.low, up.high), ("", ""), name)
     fig.grid.visible = False
-    _dress(fig.xaxis[0], across)
-    _dress(fig.yaxis[0], up)
-    if max((len(short(level)) for level in across.levels), default=0) * len(across.levels) > _ROOM:
-        fig.xaxis[0].major_label_orientation = _TILT
+    _dress(fig.xaxis[0], across, tilts=True)
+    _dress(fig.yaxis[0], up, tilts=False)
     ground, lines, points = (ColumnDataSource(part) for part in (what.ground, what.boundary, what.points))
     image = fig.image_rgba("image", x="x", y="y", dw="width", dh="height", source=ground, level="image")
     edge = fig.multi_line("xs", "ys", source=lines, line_color=INKS[dark], line_width=2.2)
@@ -154,28 +150,19 @@ def value_words(surface: Surface) -> str:
     """What the colours mean: probability of which class; a score is said to be none."""
     two = len(surface.classes) == 2
     if surface.probability:
-        of = short(surface.classes[1]) if two else "the class that wins"
+        of = short(surface.classes[1], CUT) if two else "the class that wins"
         return f"probability of {of}, paler where unsure"
     if surface.single:
-        return f"score of {short(surface.classes[1])}, not a probability: boundary at 0"
+        return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
     return "score of the class that wins, not a probability; paler where others are near"
 
 
-def short(text: str) -> str:
-    """Return a name cut to what a legend has room for."""
-    return text if len(text) <= CUT else text[: CUT - 1] + "…"
-
-
-def _dress(axis: Any, shown: Axis) -> None:
-    """Label an axis; in names from data Bokeh looks for no TeX."""
+def _dress(axis: Any, shown: Axis, *, tilts: bool) -> None:
     axis.axis_label = PlainText(text=str(shown.name))
     if shown.numeric:
         axis.update(ticker=BasicTicker(desired_num_ticks=6), formatter=BasicTickFormatter())
-        return
-    words = [short(level) for level in shown.levels]
-    axis.ticker = FixedTicker(ticks=[k + 0.5 for k in range(len(words))])
-    # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints.
-    axis.formatter = CustomJSTickFormatter(args={"words": words}, code="return words[Math.floor(tick)] ?? ''")
+    else:
+        level_axis(axis, shown.levels, tilts=tilts)
 
 
 def _hover_ground(surface: Surface, image: Any) -> HoverTool:
@@ -205,7 +192,7 @@ def _legend(fig: figure, surface: Surface, edge: Any, width: int) -> None:
     items = []
     for k, label in enumerate(surface.classes[:MOST_NAMED]):
         sample: Any = fig.scatter([np.nan], [np.nan], size=13, marker=MARKERS[k % len(MARKERS)], color=colours[k])
-        items.append(LegendItem(label={"value": short(label)}, renderers=[sample]))
+        items.append(LegendItem(label={"value": short(label, CUT)}, renderers=[sample]))
     if len(surface.classes) > MOST_NAMED:
         more: Any = fig.scatter([np.nan], [np.nan], size=0)
         items.append(LegendItem(label={"value": f"and {len(surface.classes) - MOST_NAMED} more"}, renderers=[more]))

@@ -58,9 +58,9 @@ class Others:
         if self.places is None:
             rows = np.broadcast_to(np.arange(len(self.base)), (len(u), len(self.base)))
             return rows, np.full(rows.shape, 1.0 / len(self.base))
-        squares = sum(
-            _distances(at, where, unit) ** 2 for at, where, unit in zip((u, v), self.places, self.units, strict=True)
-        )
+        squares = np.zeros((len(u), len(self.base)))
+        for at, where, unit in zip((u, v), self.places, self.units, strict=True):
+            squares += _distances(at, where, unit) ** 2
         rows = np.argpartition(squares, self.per_place - 1, axis=1)[:, : self.per_place]
         near = np.take_along_axis(squares, rows, axis=1)
         weights = np.exp((near.min(axis=1, keepdims=True) - near) / (2 * WIDTH**2))

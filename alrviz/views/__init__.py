@@ -1,6 +1,9 @@
 """Views: pictures that live, each usable alone in a notebook."""
 
+from alrviz.views.bandwidths import BandwidthView
 from alrviz.views.decision_map import DecisionMapView
+from alrviz.views.density_ratio import DensityRatioView
+from alrviz.views.gram_matrix import GramMatrixView
 from alrviz.views.race_view import RaceView
 
-__all__ = ["DecisionMapView", "RaceView"]
+__all__ = ["BandwidthView", "DecisionMapView", "DensityRatioView", "GramMatrixView", "RaceView"]

@@ -14,7 +14,6 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 from panel.io.notebook import push_notebook
-from panel.viewable import Viewer
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
@@ -28,6 +27,7 @@ from alrviz.views import map_words
 from alrviz.views.asking import Asking
 from alrviz.views.folded import Folded
 from alrviz.views.live_map import LiveMap
+from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.ready import page_ready
 from alrviz.views.saving import save_buttons
@@ -39,7 +39,7 @@ DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
 FADED = "0.45"
 
 
-class DecisionMapView(Viewer):
+class DecisionMapView(NotebookViewer):
     """The live map of a classifier's decisions over two columns.
 
     Args:
@@ -50,6 +50,7 @@ class DecisionMapView(Viewer):
             has a periodic callback of its own.
         height: of menus and picture, as CSS has it. width: pixels that the legend may count on.
         controls: whether the menus of columns are shown.
+        numbers: title of the folded table; a page that shows several views gives each its own.
         on_add: called with two values, in the columns' own units, when the map is pressed while `drawing` is "add".
         on_move: called with a row and its two new values after its point was dragged while `drawing` is "move".
         on_remove: called with a row when its point is pressed while `drawing` is "remove".
@@ -82,6 +83,7 @@ class DecisionMapView(Viewer):
         height: str = f"{HEIGHT}px",
         width: int = WIDTH,
         controls: bool = True,
+        numbers: str = "Numbers",
         on_add: Callable[[Any, Any], None] | None = None,
         on_move: Callable[[int, Any, Any], None] | None = None,
         on_remove: Callable[[int], None] | None = None,
@@ -99,7 +101,7 @@ class DecisionMapView(Viewer):
         self._offering = False  # whether the menus are being set, not chosen from
         self._asked: tuple[str, int, int] = ("typical", 0, 0)  # others, row, other columns of the newest question
         self.surface: Surface | None = None
-        self._build(height, width, controls)
+        self._build(height, width, controls, numbers)
         self.param.watch(self._turn, ["across", "up"])
         self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
         self.param.watch(lambda *_: self._redraw(), ["dark", "drawing"])
@@ -108,7 +110,7 @@ class DecisionMapView(Viewer):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _build(self, height: str, width: int, controls: bool) -> None:
+    def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
         name = f"alrviz-map-{uuid.uuid4().hex[:12]}"
         self.picture = LiveMap(name, self._pressed, self._dragged, width)
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
@@ -127,11 +129,11 @@ class DecisionMapView(Viewer):
         self._numbers = html()
         told = "the value of every class at every place of the map"
         buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
-        self._folded = Folded("Numbers", pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
+        self._folded = Folded(numbers, pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
         body = pn.Column(self.head, self.picture.pane, sizing_mode="stretch_width", margin=0)
         # The number is what Panel's layout goes by; the style is what is seen.
-        body.param.update(height=HEIGHT, styles={"height": height})
+        body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
         self.layout = pn.Column(self.heading, body, self.caption, self._folded, sizing_mode="stretch_width", margin=0)
 
     def _chosen(self, name: str) -> Callable[[Any], None]:
@@ -145,12 +147,6 @@ class DecisionMapView(Viewer):
         """Return the layout; the view comes alive with it."""
         self._wake()
         return self.layout
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Show the view in a notebook; Panel's scripts, where they are not loaded yet, come from this machine."""
-        if not pn.extension._loaded:
-            pn.extension(inline=True)
-        return super()._repr_mimebundle_(include, exclude)
 
     # -- what is mapped -----------------------------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 from panel.io.notebook import push_notebook
-from panel.viewable import Viewer
 
 from alrviz import __version__
 from alrviz.pictures.measures import AXES, MEASURES
@@ -25,6 +24,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.judging import Judging
 from alrviz.views.live import LivePicture
 from alrviz.views.measure_menu import MeasureMenu
+from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.player import Player
 from alrviz.views.ready import page_ready
@@ -51,7 +51,7 @@ def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
     return pressed
 
 
-class RaceView(Viewer):
+class RaceView(NotebookViewer):
     """The live view of a race.
 
     Args:
@@ -134,12 +134,6 @@ class RaceView(Viewer):
         """Return the layout; the view comes alive with it."""
         self._wake()
         return self.layout
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Show the view in a notebook; Panel's scripts, where they are not loaded yet, come from this machine."""
-        if not pn.extension._loaded:
-            pn.extension(inline=True)
-        return super()._repr_mimebundle_(include, exclude)
 
     # -- which race ---------------------------------------------------------------------------------------------------
 

@@ -28,8 +28,17 @@ for (const doc of Bokeh.documents) {
 def save_buttons(figure: str, file: str, what: str, numbers: Callable[[], str], told: str) -> list[Any]:
     """Return the buttons PNG, SVG and CSV.
 
+    figure, file, what: as for `figure_buttons`. numbers: makes the text of the CSV when it is asked for. told: what it
+    holds.
+    """
+    return [*figure_buttons(figure, file, what), csv_button(f"{file}.csv", numbers, told)]
+
+
+def figure_buttons(figure: str, file: str, what: str) -> list[Any]:
+    """Return the buttons PNG and SVG.
+
     figure: the name of the Bokeh figure. file: the name of what is saved, without its ending. what: the picture in
-    words ("the picture of the race"). numbers: makes the text of the CSV when it is asked for. told: what it holds.
+    words ("the picture of the race").
     """
     buttons = []
     for kind in ("png", "svg"):
@@ -37,7 +46,7 @@ def save_buttons(figure: str, file: str, what: str, numbers: Callable[[], str], 
         button = pmui.Button(label=kind.upper(), variant="text", size="small", description=hint, margin=0)
         button.js_on_click(code=_SAVE % (figure, kind, file))
         buttons.append(button)
-    return [*buttons, csv_button(f"{file}.csv", numbers, told)]
+    return buttons
 
 
 def csv_button(filename: str, numbers: Callable[[], str], told: str, label: str = "CSV") -> Any:

@@ -4,14 +4,14 @@ The buttons carry the CSS classes by which a page's keyboard finds them (space, 
 the view's business; here is only which button may be pressed when.
 """
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
-ECHO = 3.0  # seconds in which a slider's value that was set here and comes back is not the reader's
+from alrviz.views.echo import Echo
+
 _FOCUS = {
     "& .MuiSlider-thumb.Mui-focusVisible": {
         "outline": "3px solid",
@@ -38,7 +38,7 @@ class Transport:
     ):
         self._scrub = scrub
         self._moving = False
-        self._placed: dict[int, float] = {}
+        self._echo = Echo()
         self.run = _button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
         self.back = _button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
         self.step = _button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
@@ -61,15 +61,9 @@ class Transport:
         )
 
     def _moved(self, event: Any) -> None:
-        if self._moving or (event.name == "value" and self._is_echo(int(event.new))):
+        if self._moving or (event.name == "value" and self._echo.repeats(int(event.new))):
             return
         self._scrub(int(event.new))
-
-    def _is_echo(self, value: int) -> bool:
-        """Whether the browser only repeats what it was given: when values come fast it sends older ones back."""
-        now = time.monotonic()
-        self._placed = {v: at for v, at in self._placed.items() if now - at < ECHO}
-        return value in self._placed
 
     def show(
         self, *, running: bool, head: int, last: int, scrubs: bool, may_run: bool, may_step: bool, may_stop: bool
@@ -90,7 +84,7 @@ class Transport:
         self._moving = True
         try:
             end = max(last, 1)
-            self._placed[min(max(head, 0), end)] = time.monotonic()
+            self._echo.place(min(max(head, 0), end))
             if end > self.slider.end:
                 _set(self.slider, end=end)
             _set(self.slider, value=min(max(head, 0), end), disabled=last <= 0)

@@ -112,7 +112,7 @@ def test_names_from_data_are_text():
     picture = decision_map_picture(list(decision_map(model, data, y, across=HOSTILE, up="v"))[-1])
     axis = picture.figure.xaxis[0]
     assert (type(axis.axis_label), axis.axis_label.text) == (PlainText, HOSTILE)
-    assert axis.formatter.args["words"][0] == HOSTILE
+    assert axis.formatter.args["words"][0] == HOSTILE[:13] + "…"
     assert axis.ticker.ticks == [0.5, 1.5, 2.5]
     Document().add_root(picture.figure)
     assert Document.from_json(picture.figure.document.to_json()).roots[0].xaxis[0].axis_label.text == HOSTILE

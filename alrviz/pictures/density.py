@@ -1,0 +1,219 @@
+"""One column of DLR: its density log-ratio phi(x), what the model makes of it (w phi), its rows and its bandwidth.
+
+Of two classes w phi is filled in the colour of the class it speaks for, phi itself is a thin dashed line; of more
+classes each has its line of w phi in its own colour. Rows are ticks at the bottom, a line a class. The bandwidth is a
+bar of length h on both sides of its middle. Levels are bars (two classes) or marks (more).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.models import BasicTicker, ColumnDataSource, HoverTool, PlainText
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from alrviz.pictures.columns import class_colours
+from alrviz.pictures.frame import FONT, frame
+from alrviz.pictures.level_axis import level_axis
+from alrviz.pictures.palette import GREY, MARKERS, readable
+from alrviz.studies.scenes import ColumnRatio
+
+Data = dict[str, Any]
+Floats = NDArray[np.float64]
+LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
+ROOM = 30  # characters beside each other below one of several pictures
+INKS = {False: "#1d1d24", True: "#eceaf3"}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Everything the picture of a column draws, as columns for sources; what does not apply is empty."""
+
+    lines: Data
+    fills: Data
+    marks: Data
+    rug: Data
+    bar: Data
+    low: float  # the heights that the picture shows
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure and the sources that feed it."""
+
+    figure: figure
+    lines: ColumnDataSource
+    fills: ColumnDataSource
+    marks: ColumnDataSource
+    rug: ColumnDataSource
+    bar: ColumnDataSource
+
+
+def contents(
+    ratio: ColumnRatio,
+    classes: Sequence[str],
+    *,
+    weighted: bool = True,
+    dark: bool = False,
+    view: tuple[float, float] | None = None,
+) -> Contents:
+    """What the picture of a column draws; pure data.
+
+    weighted: w phi, with phi itself beside it where there are two classes; otherwise phi alone. view: the heights that
+    the picture showed before; they stay while they fit.
+    """
+    values = ratio.weighted if weighted else ratio.phi
+    two = values.ndim == 1
+    low, high = _view([values, ratio.phi] if two else [values], ratio, view)
+    return Contents(
+        lines=_lines(ratio, values, classes, two and weighted, dark),
+        fills=_fills(ratio, values) if two else {"x": [], "low": [], "high": [], "zero": []},
+        marks=_marks(ratio, values, classes),
+        rug=_rug(ratio, classes, low, high - low),
+        bar=_bar(ratio, high - 0.05 * (high - low), dark),
+        low=low,
+        high=high,
+    )
+
+
+def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: tuple[float, float] | None) -> tuple[float, float]:
+    """The heights shown: 0, what rows have (beyond them phi may be anything), and room for rug, bandwidth and air."""
+    seen = np.concatenate([ratio.at_rows(values).ravel() for values in curves])
+    seen = seen[np.isfinite(seen)]
+    low, high = min(0.0, float(seen.min(initial=0.0))), max(0.0, float(seen.max(initial=0.0)))
+    span = max(high - low, 0.1)
+    if old is not None and old[0] <= low - 0.2 * span and high + 0.15 * span <= old[1] and old[1] - old[0] <= 4 * span:
+        return old
+    return low - 0.28 * span, high + 0.22 * span
+
+
+def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], beside: bool, dark: bool) -> Data:
+    """Curves of a numeric column."""
+    if ratio.x is None:
+        return {key: [] for key in ("xs", "ys", "colour", "width", "dash", "what")}
+    if values.ndim == 1:
+        curves = [(values, INKS[dark], 2.4, "solid", "w phi" if beside else "phi")]
+        if beside:
+            curves.append((ratio.phi, GREY, 1.6, "dashed", "phi"))
+    else:
+        colours = class_colours(len(classes))
+        curves = [(values[:, k], colours[k], 2.4, "solid", str(classes[k])) for k in range(values.shape[1])]
+    ys, colour, width, dash, what = (list(part) for part in zip(*curves, strict=True))
+    return {"xs": [ratio.x] * len(ys), "ys": ys, "colour": colour, "width": width, "dash": dash, "what": what}
+
+
+def _fills(ratio: ColumnRatio, values: Floats) -> Data:
+    """What lies between the curve and 0, above it and below it."""
+    if ratio.x is None:
+        return {"x": [], "low": [], "high": [], "zero": []}
+    return {"x": ratio.x, "low": np.minimum(values, 0), "high": np.maximum(values, 0), "zero": np.zeros(len(values))}
+
+
+def _marks(ratio: ColumnRatio, values: Floats, classes: Sequence[str]) -> Data:
+    """A bar per level of two classes, a mark per level and class of more."""
+    colours = np.array(class_colours(len(classes)), dtype=object)
+    count = len(ratio.levels)
+    if ratio.x is not None:
+        return {key: [] for key in ("x", "y", "zero", "width", "colour", "level", "what", "marker", "size")}
+    if values.ndim == 1:
+        speaks = (values > 0).astype(np.intp)
+        k, level, y = speaks, np.arange(count), values
+    else:
+        level, k = (part.ravel() for part in np.indices(values.shape))
+        y = values.ravel()
+    shift = 0.0 if values.ndim == 1 else (k - (values.shape[1] - 1) / 2) * 0.6 / values.shape[1]
+    return {
+        "x": level + 0.5 + shift,
+        "y": y,
+        "zero": np.zeros(len(y)),
+        "width": np.full(len(y), 0.62 if values.ndim == 1 else 0.0),
+        "colour": colours[k],
+        "level": np.array(ratio.levels, dtype=object)[level],
+        "what": np.array(classes, dtype=object)[k],
+        "marker": np.array([MARKERS[j % len(MARKERS)] for j in k], dtype=object),
+        "size": np.full(len(y), 0 if values.ndim == 1 else 10),
+    }
+
+
+def _rug(ratio: ColumnRatio, classes: Sequence[str], low: float, height: float) -> Data:
+    """A tick a row, at the bottom."""
+    colours = np.array(class_colours(len(classes)), dtype=object)
+    if ratio.x is None or not len(ratio.rug):
+        return {"x": [], "y": [], "colour": [], "what": []}
+    lines = min(len(classes), LINES)
+    return {
+        "x": ratio.rug,
+        "y": low + height * LINE * (0.6 + ratio.rug_class % lines),
+        "colour": colours[ratio.rug_class],
+        "what": np.array(classes, dtype=object)[ratio.rug_class],
+    }
+
+
+def _bar(ratio: ColumnRatio, height: float, dark: bool) -> Data:
+    """The bandwidth, h on both sides of the middle of the picture."""
+    if ratio.x is None or not np.isfinite(ratio.bandwidth):
+        return {key: [] for key in ("x0", "x1", "y", "middle", "words", "colour")}
+    middle = float(ratio.x[0] + ratio.x[-1]) / 2
+    half = min(ratio.bandwidth, float(ratio.x[-1] - ratio.x[0]) / 2)
+    return {
+        "x0": [middle - half],
+        "x1": [middle + half],
+        "y": [height],
+        "middle": [middle],
+        "words": [f"±h = {ratio.bandwidth:.3g}"],
+        "colour": [readable(GREY, dark)],
+    }
+
+
+def density_picture(
+    ratio: ColumnRatio, classes: Sequence[str], *, name: str, weighted: bool = True, dark: bool = False
+) -> Picture:
+    """Draw a column of a scene."""
+    what = contents(ratio, classes, weighted=weighted, dark=dark)
+    numeric = ratio.x is not None
+    x = (float(ratio.x[0]), float(ratio.x[-1])) if ratio.x is not None else (0.0, float(len(ratio.levels)))
+    fig = frame(x, (what.low, what.high), ("", ""), name)
+    fig.toolbar_location = None
+    fig.min_height = 150
+    fig.min_border_right = 12
+    # In names from data Bokeh looks for no TeX.
+    fig.xaxis[0].axis_label = PlainText(text=ratio.column)
+    fig.yaxis[0].axis_label = "nats"
+    fig.yaxis[0].ticker = BasicTicker(desired_num_ticks=5)
+    if numeric:
+        fig.xaxis[0].ticker = BasicTicker(desired_num_ticks=5)
+    else:
+        level_axis(fig.xaxis[0], ratio.levels, room=ROOM)
+    lines, fills, marks, rug, bar = (
+        ColumnDataSource(part) for part in (what.lines, what.fills, what.marks, what.rug, what.bar)
+    )
+    fig.segment([x[0]], [0.0], [x[1]], [0.0], line_color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
+    colours = class_colours(len(classes))
+    if len(classes) == 2:
+        fig.varea("x", "zero", "high", source=fills, fill_color=colours[1], fill_alpha=0.35)
+        fig.varea("x", "low", "zero", source=fills, fill_color=colours[0], fill_alpha=0.35)
+    curve = fig.multi_line("xs", "ys", source=lines, line_color="colour", line_width="width", line_dash="dash")
+    bars = fig.vbar("x", width="width", top="y", bottom="zero", source=marks, fill_color="colour", line_color=None)
+    dots = fig.scatter("x", "y", source=marks, size="size", marker="marker", color="colour")
+    fig.scatter(
+        "x", "y", source=rug, marker="dash", angle=np.pi / 2, size=9, line_color="colour", line_alpha=0.55, line_width=1
+    )
+    _bar_marks(fig, bar)
+    fig.add_tools(
+        HoverTool(renderers=[curve], tooltips=[("line", "@what"), ("x", "$x"), ("nats", "$y")]),
+        HoverTool(renderers=[bars, dots], tooltips=[("level", "@level"), ("speaks for", "@what"), ("nats", "@y")]),
+    )
+    return Picture(fig, lines, fills, marks, rug, bar)
+
+
+def _bar_marks(fig: figure, bar: ColumnDataSource) -> None:
+    fig.segment("x0", "y", "x1", "y", source=bar, line_color="colour", line_width=3)
+    for end in ("x0", "x1"):
+        fig.scatter(end, "y", source=bar, marker="dash", angle=np.pi / 2, size=10, line_color="colour", line_width=2)
+    fig.text(
+        "middle", "y", text="words", source=bar, text_color="colour", text_font_size="14px", text_font=FONT,
+        text_align="center", text_baseline="top", y_offset=4,
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The Gram matrix of DLR's features: rows sorted by class, alike (k > 0) warm, unlike cold, lines between classes.
+
+Opacity is the square root of |k| over its 95th percentile, at most 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, CustomJSHover, CustomJSTickFormatter, FixedTicker, HoverTool, PlainText
+from bokeh.models.annotations import Legend, LegendItem
+from bokeh.plotting import figure
+
+from alrviz.pictures.frame import frame
+from alrviz.pictures.level_axis import short
+from alrviz.studies.gram import Gram
+
+ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's
+INKS = {False: "#1d1d24", True: "#eceaf3"}
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Everything the picture draws, as columns for sources."""
+
+    image: Data
+    borders: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure and the sources that feed it."""
+
+    figure: figure
+    image: ColumnDataSource
+    borders: ColumnDataSource
+
+
+def contents(gram: Gram) -> Contents:
+    """What the picture of a Gram matrix draws; pure data."""
+    k, n = gram.values.astype(np.float64), len(gram.y)
+    unit = float(np.quantile(np.abs(k), 0.95)) if n else 1.0
+    bytes_ = np.zeros((n, n, 4), dtype=np.uint8)
+    for colour, here in ((ALIKE, k > 0), (UNLIKE, k <= 0)):
+        bytes_[here, :3] = [int(colour[j : j + 2], 16) for j in (1, 3, 5)]
+    bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(k) / (unit or 1.0), 0.0, 1.0)))
+    at = [float(j) for j in np.flatnonzero(np.diff(gram.y)) + 1]
+    lengths = [0.0] * len(at), [float(n)] * len(at)
+    return Contents(
+        image={"image": [bytes_.view(np.uint32).reshape(n, n)], "value": [gram.values], "x": [0], "y": [0], "n": [n]},
+        borders={"x0": at + lengths[0], "y0": lengths[0] + at, "x1": at + lengths[1], "y1": lengths[1] + at},
+    )
+
+
+def gram_picture(gram: Gram, *, name: str = "gram", dark: bool = False, size: int = 420) -> Picture:
+    """Draw a Gram matrix, `size` pixels wide and high with its axes; the first class stands at the top left."""
+    what, n = contents(gram), float(max(len(gram.y), 1))
+    fig = frame((0.0, n), (n, 0.0), ("rows, sorted by class", ""), name)
+    fig.update(sizing_mode="fixed", width=size, height=size)
+    fig.grid.visible = False
+    image, borders = ColumnDataSource(what.image), ColumnDataSource(what.borders)
+    drawn = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=image, level="image")
+    fig.segment("x0", "y0", "x1", "y1", source=borders, line_color=INKS[dark], line_width=1.5)
+    for axis in (fig.xaxis[0], fig.yaxis[0]):
+        _name_classes(axis, gram)
+    fig.xaxis[0].axis_label = PlainText(text="rows, sorted by class")
+    args = {"rows": gram.rows.tolist(), "y": gram.y.tolist(), "names": list(gram.classes)}
+    code = "const i = Math.floor(value); return `row ${rows[i]}, ${names[y[i]]}`"
+    row = CustomJSHover(args=args, code=code)
+    fig.add_tools(
+        HoverTool(
+            renderers=[drawn],
+            tooltips=[("across", "$x{custom}"), ("down", "$y{custom}"), ("k", "@value{0.000}")],
+            formatters={"$x": row, "$y": row},
+        )
+    )
+    _legend(fig)
+    return Picture(fig, image, borders)
+
+
+def _name_classes(axis: Any, gram: Gram) -> None:
+    """A class's name in the middle of its rows."""
+    places = {float(np.flatnonzero(gram.y == k).mean()) + 0.5: short(gram.classes[k]) for k in np.unique(gram.y)}
+    axis.ticker = FixedTicker(ticks=list(places))
+    words = {"at": list(places), "words": list(places.values())}
+    axis.formatter = CustomJSTickFormatter(args=words, code="return words[at.indexOf(tick)] ?? ''")
+
+
+def _legend(fig: figure) -> None:
+    items = []
+    for words, colour in (("k > 0: alike", ALIKE), ("k ≤ 0: unlike", UNLIKE)):
+        sample: Any = fig.scatter([np.nan], [np.nan], size=13, marker="square", color=colour)
+        items.append(LegendItem(label=words, renderers=[sample]))
+    legend = Legend(items=items, orientation="horizontal", margin=0, padding=4, border_line_color=None)
+    legend.background_fill_alpha = 0.0
+    fig.add_layout(legend, "above")

@@ -1,0 +1,31 @@
+"""An axis whose places are levels: level k from k to k + 1, its name below the middle.
+
+In names from data Bokeh looks for no TeX: they are labels that a formatter returns, or `PlainText`.
+"""
+
+from collections.abc import Sequence
+
+from bokeh.models import CustomJSTickFormatter, FixedTicker
+from bokeh.models.axes import Axis
+
+CUT = 14  # letters of a level's name
+# Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
+_WORDS = "return words[Math.floor(tick)] ?? ''"
+_TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
+_ROOM = 44  # characters beside each other below the narrowest picture
+
+
+def level_axis(axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM) -> None:
+    """Show these levels on an axis; names that would touch beside each other (beyond `room` characters) are tilted."""
+    words = [short(label) for label in labels]
+    axis.update(
+        ticker=FixedTicker(ticks=[k + 0.5 for k in range(len(words))]),
+        formatter=CustomJSTickFormatter(args={"words": words}, code=_WORDS),
+    )
+    if tilts:
+        axis.major_label_orientation = _TILT if max(map(len, words), default=0) * len(words) > room else 0.0
+
+
+def short(text: str, most: int = CUT) -> str:
+    """Return a name cut to what there is room for."""
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,124 @@
+"""One column of a DensityRatioView: its words, its picture, the slider of its bandwidth, and what saves the picture.
+
+While the reader drags the slider it is theirs: scenes that come in late do not move it back.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.pictures.density import Picture, contents, density_picture
+from alrviz.studies.scenes import ColumnRatio
+from alrviz.views.echo import Echo
+from alrviz.views.panes import html, say
+from alrviz.views.saving import figure_buttons
+from alrviz.views.style import safe
+
+HEIGHT, MIN_WIDTH = 200, 240  # px of one picture
+HELD = 1.0  # seconds after which a slider that was moved is taken to rest
+RATIOS = np.round(10 ** np.linspace(-1.5, 1.5, 61), 4)  # of Silverman's bandwidth, 1/32 to 32, 20 to a power of ten
+
+
+class RatioCell:
+    """One column: its words, its picture, its slider, and the buttons that save it.
+
+    Args:
+        column: its name. slid: called with the column and a bandwidth when the slider is moved by the reader.
+    """
+
+    def __init__(self, column: str, slid: Callable[[str, float], None] | None):
+        self.column, self._slid = column, slid
+        name = f"alrviz-ratio-{uuid.uuid4().hex[:12]}"
+        self._name = name
+        self.pane = pn.pane.Bokeh(sizing_mode="stretch_width", height=HEIGHT, margin=0)
+        self.words = html(margin=(4, 0, 0, 8))
+        options = {f"{ratio:.2g}": float(ratio) for ratio in RATIOS}
+        self.slider = pmui.DiscreteSlider(
+            label=f"{column}: h / Silverman's", options=options, value=1.0, size="small", sizing_mode="stretch_width",
+            visible=False, margin=(0, 20, 8, 20),
+        )  # fmt: skip
+        self.slider.param.watch(self._moved, ["value", "value_throttled"])
+        self._echo, self._placing, self._touched = Echo(), False, float("-inf")
+        self.panel = pn.Column(
+            self.words, self.pane, self.slider, sizing_mode="stretch_width", min_width=MIN_WIDTH, margin=0
+        )
+        buttons = figure_buttons(name, "alrviz-density-ratio", f"the picture of {column}")
+        title = html(sizing_mode=None, align="center", margin=(0, 8, 0, 0))
+        say(title, f"<p>{safe(column, 60)}</p>")
+        self.saving = pn.Row(title, *buttons, margin=0)
+        self._picture: Picture | None = None
+        self._made_of: Any = None
+        self._view: tuple[float, float] | None = None
+        self.ratio: ColumnRatio | None = None
+
+    def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
+        """Show the column as it is now."""
+        made_of = (ratio.levels, _ends(ratio), tuple(classes), dark)
+        if self._picture is None or made_of != self._made_of:
+            self._picture = density_picture(ratio, classes, name=self._name, weighted=weighted, dark=dark)
+            heights = self._picture.figure.y_range
+            self._made_of, self._view = made_of, (heights.start, heights.end)
+            self.pane.object = self._picture.figure
+        else:
+            self._feed(self._picture, ratio, classes, weighted, dark)
+        self.ratio = ratio
+        say(self.words, words_html(ratio))
+        self._place(ratio)
+
+    def _feed(self, picture: Picture, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
+        what = contents(ratio, classes, weighted=weighted, dark=dark, view=self._view)
+        picture.lines.data, picture.fills.data = what.lines, what.fills
+        picture.marks.data, picture.bar.data = what.marks, what.bar
+        old = self.ratio
+        view = what.low, what.high
+        if view != self._view or old is None or old.rug is not ratio.rug:
+            picture.rug.data = what.rug
+        if view != self._view:
+            low, high = self._view = view
+            picture.figure.y_range.update(start=low, end=high, reset_start=low, reset_end=high)
+
+    def _place(self, ratio: ColumnRatio) -> None:
+        """Put the slider where the bandwidth is, unless the reader holds it."""
+        relative = ratio.bandwidth / ratio.silverman
+        there = self._slid is not None and ratio.x is not None and bool(np.isfinite(relative))
+        if self.slider.visible != there:
+            self.slider.visible = there
+        if not there or time.monotonic() - self._touched < HELD:
+            return
+        value = float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())])
+        if self.slider.value != value:
+            self._echo.place(value)
+            self._placing = True
+            try:
+                self.slider.value = value
+            finally:
+                self._placing = False
+
+    def _moved(self, event: Any) -> None:
+        if self._placing or self.ratio is None or self._slid is None or event.new is None:
+            return
+        if event.name == "value" and self._echo.repeats(event.new):
+            return
+        self._touched = time.monotonic()
+        self._slid(self.column, float(event.new) * self.ratio.silverman)
+
+
+def _ends(ratio: ColumnRatio) -> Any:
+    return None if ratio.x is None else (float(ratio.x[0]), float(ratio.x[-1]))
+
+
+def words_html(ratio: ColumnRatio) -> str:
+    """The column's name, weight and bandwidth."""
+    weights = np.atleast_1d(ratio.weight)
+    w = " / ".join(f"{value:.3g}" for value in weights[:4]) + (" …" if len(weights) > 4 else "")
+    h = ""
+    if np.isfinite(ratio.bandwidth):
+        h = f" · h = {ratio.bandwidth:.3g}"
+        if np.isfinite(ratio.silverman):
+            h += f" = {ratio.bandwidth / ratio.silverman:.3g} &times; Silverman's"
+    return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {w}{h}</span>"

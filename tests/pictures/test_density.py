@@ -1,0 +1,158 @@
+"""The pictures of a DLR fit as data: density ratios, bandwidths and losses, the Gram matrix."""
+
+import numpy as np
+import pytest
+from bokeh.models import PlainText
+
+from alrviz.pictures import bandwidths, density
+from alrviz.pictures import gram as gram_pictures
+from alrviz.pictures.columns import class_colours
+from alrviz.pictures.palette import GREY
+from alrviz.studies.gram import gram
+from alrviz.studies.scenes import BandwidthPath, ColumnRatio
+
+HOSTILE = r"<b>$$\frac{1}{2}$$</b>"
+X = np.linspace(-2.0, 2.0, 41)
+RUG = np.array([-1.0, 0.0, 1.0, 1.5])
+CODES = np.array([0, 0, 1, 1])
+
+
+def ratio(phi=X, weight=2.0, **more):
+    return ColumnRatio(
+        HOSTILE, np.asarray(phi), weight, x=X, bandwidth=0.25, silverman=0.5, rug=RUG, rug_class=CODES, **more
+    )
+
+
+def path(columns=2, steps=4):
+    at = np.arange(steps)
+    ratios = np.exp(-np.outer(at, np.arange(1, columns + 1)) / 10)
+    losses = {"training": 0.7 - 0.1 * at, "held-out": 0.75 - 0.1 * at}
+    return BandwidthPath(at, tuple(f"c{d}" for d in range(columns)), ratios, losses, at > 1)
+
+
+def test_two_classes_show_w_phi_filled_and_phi_beside_it():
+    what = density.contents(ratio(), ["no", "yes"])
+    assert what.lines["what"] == ["w phi", "phi"]
+    np.testing.assert_array_equal(what.lines["ys"][0], 2 * X)
+    np.testing.assert_array_equal(what.lines["ys"][1], X)
+    np.testing.assert_array_equal(what.fills["high"] + what.fills["low"], 2 * X)
+    assert (what.fills["high"] >= 0).all()
+    alone = density.contents(ratio(), ["no", "yes"], weighted=False)
+    assert alone.lines["what"] == ["phi"]
+    np.testing.assert_array_equal(alone.lines["ys"][0], X)
+
+
+def test_three_classes_have_a_line_each_in_their_colours():
+    phi = np.stack([X, -X, 0 * X], axis=1)
+    what = density.contents(ratio(phi, np.array([1.0, 2.0, 3.0])), ["a", "b", "c"])
+    assert what.lines["what"] == ["a", "b", "c"]
+    assert what.lines["colour"] == class_colours(3)
+    np.testing.assert_array_equal(what.lines["ys"][1], -2 * X)
+    assert len(what.fills["x"]) == 0
+
+
+def test_heights_go_by_the_rows_and_rest_while_they_fit():
+    what = density.contents(ratio(X**9), ["no", "yes"])
+    assert what.high > 2 * 1.5**9
+    assert what.high < 2 * 2.0**9
+    view = what.low, what.high
+    again = density.contents(ratio(0.9 * X**9), ["no", "yes"], view=view)
+    assert (again.low, again.high) == view
+    lower = density.contents(ratio(0.01 * X**9), ["no", "yes"], view=view)
+    assert lower.high < what.high
+    higher = density.contents(ratio(2 * X**9), ["no", "yes"], view=view)
+    assert higher.high > what.high
+
+
+def test_the_rug_has_a_tick_a_row_below_the_curve():
+    what = density.contents(ratio(), ["no", "yes"])
+    np.testing.assert_array_equal(what.rug["x"], RUG)
+    assert what.rug["colour"].tolist() == [class_colours(2)[k] for k in CODES]
+    assert len(set(what.rug["y"].tolist())) == 2
+    assert what.rug["y"].max() < -2.0  # the lowest of w phi at a row
+    assert what.rug["y"].min() > what.low
+
+
+def test_the_bandwidth_is_a_bar_of_its_length():
+    bar = density.contents(ratio(), ["no", "yes"]).bar
+    assert bar["x1"][0] - bar["x0"][0] == pytest.approx(0.5)
+    assert bar["words"] == ["±h = 0.25"]
+
+
+def test_levels_are_bars_or_marks():
+    two = ColumnRatio("c", np.array([1.0, -0.5]), 2.0, levels=(HOSTILE, "b"))
+    what = density.contents(two, ["no", "yes"])
+    assert what.marks["y"].tolist() == [2.0, -1.0]
+    assert what.marks["colour"].tolist() == [class_colours(2)[1], class_colours(2)[0]]
+    assert what.marks["what"].tolist() == ["yes", "no"]
+    assert what.lines["xs"] == []
+    assert len(what.bar["x0"]) == len(what.rug["x"]) == 0
+    three = ColumnRatio("c", np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.ones(3), levels=("a", "b"))
+    marks = density.contents(three, ["p", "q", "r"]).marks
+    assert marks["y"].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 1.0]
+    assert np.floor(marks["x"]).tolist() == [0, 0, 0, 1, 1, 1]
+    picture = density.density_picture(two, ["no", "yes"], name="x")
+    assert picture.figure.xaxis[0].formatter.args["words"][0] == HOSTILE[:13] + "…"
+
+
+def test_names_of_columns_are_text():
+    picture = density.density_picture(ratio(), ["no", "yes"], name="x")
+    label = picture.figure.xaxis[0].axis_label
+    assert (type(label), label.text) == (PlainText, HOSTILE)
+
+
+def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
+    what = bandwidths.contents(path())
+    assert what.ratios["column"] == ["c0", "c1"]
+    np.testing.assert_array_equal(what.ratios["ys"][1], path().ratios[:, 1])
+    assert what.moved["x"].tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert sorted(what.names["words"]) == ["c0", "c1"]
+    assert what.losses["what"] == ["training", "held-out"]
+    assert what.ratio_box.log
+    assert what.ratio_box.bottom < path().ratios.min()
+    assert what.ratio_box.top > 1
+    assert what.loss_box.right == what.ratio_box.right  # one cursor stands in both
+
+
+def test_of_many_columns_those_that_moved_most_have_colours_and_names():
+    what = bandwidths.contents(path(columns=12))
+    assert what.ratios["colour"].count(GREY) == 5
+    assert set(what.names["words"]) == {f"c{d}" for d in range(5, 12)}
+    grey = [name for name, colour in zip(what.ratios["column"], what.ratios["colour"], strict=True) if colour == GREY]
+    assert grey == [f"c{d}" for d in range(5)]
+
+
+def test_the_cursors_stand_in_both_figures():
+    picture = bandwidths.bandwidth_picture(path(), name="n")
+    assert picture.losses.x_range is picture.ratios.x_range
+    assert picture.losses.name == "n-nll"
+    for figure, cursor in zip((picture.ratios, picture.losses), picture.cursors, strict=True):
+        assert cursor in figure.center
+
+
+def test_a_path_without_numeric_columns_or_losses_is_drawn():
+    none = BandwidthPath(np.arange(3), (), np.empty((3, 0)), {"training": np.full(3, np.nan)}, np.zeros(3, bool))
+    what = bandwidths.contents(none)
+    assert what.names["words"] == []
+    bandwidths.bandwidth_picture(none)
+
+
+def test_the_gram_matrix_is_warm_where_rows_are_alike():
+    y = np.array([1, 0, 1])
+    what = gram_pictures.contents(gram((2.0 * y - 1)[None, None], y, ["no", "yes"]))
+    pixels = what.image["image"][0].view(np.uint8).reshape(3, 3, 4)
+    warm = [int(gram_pictures.ALIKE[k : k + 2], 16) for k in (1, 3, 5)]
+    alike = (pixels[..., :3] == warm).all(axis=2)
+    assert alike.tolist() == [[True, False, False], [False, True, True], [False, True, True]]
+    assert (pixels[..., 3] == 255).all()
+    assert what.borders["x0"] == [1.0, 0.0]
+    assert what.borders["y1"] == [3.0, 1.0]
+
+
+def test_the_gram_picture_names_the_classes_in_the_middle_of_their_rows():
+    y = np.array([1, 0, 1])
+    picture = gram_pictures.gram_picture(gram(np.ones((1, 1, 3)), y, [HOSTILE, "yes"]))
+    axis = picture.figure.xaxis[0]
+    assert axis.ticker.ticks == [0.5, 2.0]
+    assert axis.formatter.args["words"] == [HOSTILE[:13] + "…", "yes"]
+    assert (picture.figure.y_range.start, picture.figure.y_range.end) == (3.0, 0.0)

@@ -1,0 +1,208 @@
+"""The views of a DLR fit without a browser: what a scene, a path or a kernel shows, and what a reader's hand calls."""
+
+import numpy as np
+import pytest
+from bokeh.events import Tap
+
+import alrviz
+from alrviz.studies.gram import gram
+from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene
+from alrviz.views import ratio_cell
+
+X = np.linspace(-2.0, 2.0, 41)
+HOSTILE = "<b>u</b>"
+
+
+def scene(h=0.25, columns=(HOSTILE, "v"), scale=1.0, iteration=0):
+    rug, codes = np.array([-1.0, 1.0]), np.array([0, 1])
+    numeric = tuple(
+        ColumnRatio(name, scale * (k + 1) * X, 1.5, X, (), h, 0.5, rug, codes) for k, name in enumerate(columns)
+    )
+    return Scene((*numeric, ColumnRatio("c", np.array([1.0, -1.0]), 1.0, levels=("a", "b"))), ("no", "yes"), iteration)
+
+
+def path(steps=3):
+    at = np.arange(steps)
+    return BandwidthPath(at, ("u",), np.exp(-0.2 * at)[:, None], {"training": 0.7 - 0.1 * at}, at > 0)
+
+
+# -- density ratios ----------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_a_column_with_its_weight_and_bandwidth():
+    view = alrviz.DensityRatioView(scene())
+    assert list(view.cells) == [HOSTILE, "v", "c"]
+    words = view.cells[HOSTILE].words.object
+    assert "&lt;b&gt;u&lt;/b&gt;" in words
+    assert "w = 1.5" in words
+    assert "h = 0.25 = 0.5 &times; Silverman's" in words
+    assert "h =" not in view.cells["c"].words.object
+    assert "speaks for yes" in view.sentence.object
+
+
+def test_another_scene_replaces_data_and_not_the_figure():
+    view = alrviz.DensityRatioView(scene())
+    cell = view.cells["v"]
+    figure = cell.pane.object
+    view.show(scene(scale=3.0, iteration=1))
+    assert view.cells["v"] is cell
+    assert cell.pane.object is figure
+    np.testing.assert_allclose(cell._picture.lines.data["ys"][0], 1.5 * 6 * X)
+    assert figure.y_range.end > 9.0
+    view.show(scene(columns=("w",)))
+    assert list(view.cells) == ["w", "c"]
+
+
+def test_a_switch_takes_the_weight_off():
+    view = alrviz.DensityRatioView(scene())
+    view._weighted.value = False
+    np.testing.assert_array_equal(view.cells["v"]._picture.lines.data["ys"][0], 2 * X)
+    assert view.cells["v"]._picture.lines.data["what"] == ["phi"]
+
+
+def test_of_many_columns_those_that_matter_most_are_shown_until_others_are_chosen():
+    many = scene(columns=tuple(f"c{k}" for k in range(9)))
+    view = alrviz.DensityRatioView(many, most=3)
+    assert list(view.cells) == ["c6", "c7", "c8"]
+    assert view._columns.visible
+    assert "3 of 10 columns shown" in view.sentence.object
+    view._columns.value = ["c8", "c0"]
+    assert (view.chosen, list(view.cells)) == (["c0", "c8"], ["c0", "c8"])
+    view.show(scene(columns=("c8", "other")))
+    assert view.chosen == ["c8"]
+
+
+def test_without_a_hand_there_are_no_sliders():
+    view = alrviz.DensityRatioView(scene())
+    assert not any(cell.slider.visible for cell in view.cells.values())
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+def test_a_dragged_slider_calls_with_a_bandwidth_in_units_of_the_column(clock):
+    calls = []
+    view = alrviz.DensityRatioView(scene(), on_bandwidth=lambda *call: calls.append(call))
+    slider = view.cells["v"].slider
+    assert slider.visible
+    assert not view.cells["c"].slider.visible
+    assert slider.value == pytest.approx(0.5, rel=0.07)
+    assert len(slider.options) == len(ratio_cell.RATIOS)
+    slider.value = 2.0 if 2.0 in slider.options.values() else float(ratio_cell.RATIOS[36])
+    assert calls == [("v", slider.value * 0.5)]
+
+
+def test_scenes_move_the_slider_only_while_the_reader_does_not(clock):
+    calls = []
+    view = alrviz.DensityRatioView(scene(), on_bandwidth=lambda *call: calls.append(call))
+    slider = view.cells["v"].slider
+    view.show(scene(h=1.0))
+    assert slider.value == pytest.approx(2.0, rel=0.07)
+    assert calls == []
+    clock[0] += 10
+    slider.value = float(ratio_cell.RATIOS[40])
+    assert len(calls) == 1
+    view.show(scene(h=0.25))  # comes in late
+    assert slider.value == ratio_cell.RATIOS[40]
+    clock[0] += 10
+    view.show(scene(h=0.25))
+    assert slider.value == pytest.approx(0.5, rel=0.07)
+    assert len(calls) == 1
+
+
+def test_no_scene_yet():
+    view = alrviz.DensityRatioView()
+    assert "No density ratios yet" in view.sentence.object
+    view.show(scene())
+    assert len(view.cells) == 3
+    view.show(None)
+    assert view.cells == {}
+
+
+def test_the_numbers_of_a_scene():
+    view = alrviz.DensityRatioView(scene())
+    view._folded.open = True
+    assert "&lt;b&gt;u&lt;/b&gt;" in view._numbers.object
+    lines = view._csv().splitlines()
+    assert "# step: 0" in lines
+    assert sum(not line.startswith("#") for line in lines) == 1 + 41 + 41 + 2
+
+
+# -- bandwidths --------------------------------------------------------------------------------------------------------
+
+
+def test_the_step_shown_is_marked_in_both_pictures_and_in_words():
+    view = alrviz.BandwidthView(path(), head=1)
+    assert [cursor.location for cursor in view._picture.cursors] == [1.0, 1.0]
+    assert "Step 1: NLL per row training 0.6000 nats; bandwidths moved 1 time so far" in view.sentence.object
+    view.head = 2
+    assert [cursor.location for cursor in view._picture.cursors] == [2.0, 2.0]
+    assert "moved 2 times" in view.sentence.object
+
+
+def test_a_path_that_grows_feeds_the_figures():
+    view = alrviz.BandwidthView(path())
+    figures = [pane.object for pane in view.panes]
+    view.show(path(40))
+    assert [pane.object for pane in view.panes] == figures
+    assert len(view._picture.sources[0].data["xs"][0]) == 40
+    assert figures[0].x_range.end > 39
+
+
+def test_a_press_scrubs_to_the_nearest_step():
+    scrubbed = []
+    view = alrviz.BandwidthView(path(), on_scrub=scrubbed.append)
+    for pane in view.panes:
+        pane.object._trigger_event(Tap(pane.object, x=1.4, y=0.5, sx=0, sy=0))
+    assert scrubbed == [1, 1]
+
+
+def test_no_path_yet():
+    view = alrviz.BandwidthView(head=3)
+    assert "No bandwidths yet" in view.sentence.object
+    view.show(path(5))
+    assert view._picture.cursors[0].location == 3.0
+
+
+def test_the_numbers_of_a_path():
+    view = alrviz.BandwidthView(path(100))
+    view._folded.open = True
+    assert "40 of 100 steps" in view._numbers.object
+    assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 101
+
+
+# -- the kernel --------------------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_says_how_many_pairs_it_tells():
+    y = np.array([0, 1, 0, 1])
+    view = alrviz.GramMatrixView(gram((2.0 * y - 1)[None, None], y, ["<i>no</i>", "yes"]))
+    assert "<b>100.0 %</b> of the pairs" in view.sentence.object
+    assert "one answer for all pairs: 66.7 %" in view.sentence.object
+    figure = view.pane.object
+    view.show(gram((1.0 * y)[None, None], y, ["<i>no</i>", "yes"]))
+    assert view.pane.object is figure
+    assert "100.0 %" not in view.sentence.object
+    view._folded.open = True
+    assert "&lt;i&gt;no&lt;/i&gt;" in view._numbers.object
+    assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 1 + 10
+    view.show(gram(np.ones((1, 1, 3)), [0, 1, 1], ["a", "b"]))
+    assert view.pane.object is not figure
+
+
+def test_no_kernel_yet():
+    assert "No kernel yet" in alrviz.GramMatrixView().sentence.object
+
+
+@pytest.mark.parametrize("make", [lambda: alrviz.DensityRatioView(scene()), lambda: alrviz.BandwidthView(path())])
+def test_outdated_fades(make):
+    view = make()
+    part = view._area if hasattr(view, "_area") else view.panes[0]
+    view.outdated = True
+    assert part.styles == {"opacity": "0.45"}
+    view.outdated = False
+    assert part.styles == {"opacity": "1"}
