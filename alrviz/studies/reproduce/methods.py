@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from alrviz.estimators.density import DLRClassifier
-from alrviz.estimators.peers import PEERS, make_peer
+from alrviz.estimators.peers import PEERS, make_peer, numbers_of
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -31,13 +32,33 @@ def _dlr(name: str, label: str, **settings: Any) -> Method:
     return Method(name, label, lambda: DLRClassifier(**settings, random_state=0, n_jobs=1), {})
 
 
+def _silverman(alpha: float = 0.0) -> DLRClassifier:
+    return DLRClassifier(bandwidth="silverman", alpha=alpha, n_jobs=1)
+
+
 _METHODS = (
     # As the paper has it: no penalty, so nothing to choose.
     Method("lr", PEERS["lr"].label, lambda: make_peer("lr").set_params(model__C=np.inf), {}),
+    # What the paper's lr looks like on classes of unlike size.
+    Method(
+        "lr-no-constant",
+        "the same without a constant",
+        lambda: make_peer("lr").set_params(model__C=np.inf, model__fit_intercept=False),
+        {},
+    ),
     *(_peer(name) for name in PEERS if name != "lr"),
     # The paper's two, without a penalty; then ours, whose rows have no vote for themselves.
-    _dlr("dlr", "dlr (Silverman's h)", bandwidth="silverman", alpha=0.0),
+    Method("dlr", "dlr (Silverman's h)", _silverman, {}),
     _dlr("dlr-h", "dlr-h (Algorithm 1)", bandwidth="paper", alpha=0.0),
+    # What the paper's dlr looks like where columns are many and rows few: as if its weights were held back.
+    Method("dlr-alpha-1", "dlr (Silverman's h, alpha 1)", lambda: _silverman(1.0), {}),
+    # What the paper's dlr looks like on tic-tac-toe: a column of 0 and 1 for each level, so a weight for each.
+    Method(
+        "dlr-levels",
+        "dlr, a column a level",
+        lambda: Pipeline([("columns", numbers_of()), ("model", _silverman())]),
+        {},
+    ),
     _dlr("dlr-validation", "dlr (h by validation)", bandwidth="validation"),
     _dlr("dlr-loo", "dlr (leave-one-out, default)"),
 )

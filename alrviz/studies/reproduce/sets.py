@@ -29,14 +29,13 @@ class BenchmarkSet:
     """A set as a paper uses it.
 
     name: ours. paper: the paper's name for it. files: the tables that make it up, one below the other. where: the page
-    to get it from. first: only so many rows from the top; None for all.
+    to get it from.
     """
 
     name: str
     paper: str
     files: tuple[str, ...]
     where: str
-    first: int | None = None
 
     def missing(self, folder: Path) -> list[str]:
         """Return the names of the tables that `folder` does not have."""
@@ -52,9 +51,9 @@ class BenchmarkSet:
         if self.missing(folder):
             raise TableError(self.advice(folder))
         parts = [read_table(_found(folder, name), name=name) for name in self.files]
-        if len(parts) == 1 and self.first is None:
+        if len(parts) == 1:
             return parts[0]
-        frame = pd.concat([part.frame for part in parts], ignore_index=True)[: self.first]
+        frame = pd.concat([part.frame for part in parts], ignore_index=True)
         kinds: dict[str, Any] = parts[0].kinds
         return read_table(frame, target=parts[0].target, name=self.name, **kinds)
 
@@ -75,5 +74,4 @@ MIXED_SETS = (
     BenchmarkSet("tic-tac-toe", "tic tac", ("tic-tac-toe",), f"{_UCI}/101"),
     BenchmarkSet("monks-3", "monk problem", ("monks-3-train", "monks-3-test"), f"{_UCI}/70"),
     BenchmarkSet("spectf", "SPECFT heart data", ("spectf",), f"{_UCI}/96"),
-    BenchmarkSet("spectf-80", "SPECFT heart data", ("spectf",), f"{_UCI}/96", first=80),
 )

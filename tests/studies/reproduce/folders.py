@@ -7,7 +7,6 @@ from alrviz.studies.reproduce.sets import BenchmarkSet
 
 RING = BenchmarkSet("ring", "Wisconsin breast cancer", ("ring",), "https://example.org/ring")
 BOTH = BenchmarkSet("both", "hepatitis", ("ring", "more"), "https://example.org/both")
-FIRST = BenchmarkSet("first", "ionosphere", ("ring",), "https://example.org/ring", first=25)
 ABSENT = BenchmarkSet("absent", "Cleveland heart disease", ("absent",), "https://example.org/absent")
 
 

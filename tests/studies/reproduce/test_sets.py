@@ -5,7 +5,7 @@ import pytest
 
 from alrviz.errors import TableError
 from alrviz.studies.reproduce.sets import MIXED_SETS, NUMERIC_SETS, default_folder
-from tests.studies.reproduce.folders import ABSENT, BOTH, FIRST, RING, filled, ring
+from tests.studies.reproduce.folders import ABSENT, BOTH, RING, filled, ring
 
 
 def test_a_set_is_read(tmp_path):
@@ -20,10 +20,6 @@ def test_tables_are_joined_in_order(tmp_path):
     assert dataset.frame["north"].tolist() == pd.concat([ring(), ring(20, seed=1)])["north"].tolist()
     assert dataset.kinds["town"] == "categorical"
     assert dataset.target == "class"
-
-
-def test_only_the_first_rows_are_taken(tmp_path):
-    assert FIRST.read(filled(tmp_path)).frame["north"].tolist() == ring()["north"].tolist()[:25]
 
 
 def test_a_missing_table_says_where_to_get_it(tmp_path):
