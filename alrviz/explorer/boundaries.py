@@ -20,6 +20,7 @@ from alrviz.explorer.session import Session
 from alrviz.views.folded import Folded
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 
+_NO_WRAP = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
 DLR = "dlr"  # in a link it is left out: the first tab
 TABS = {"DLR": DLR, "Any family": "any"}
 
@@ -50,7 +51,7 @@ class BoundariesPage:
         session = self.session
         self.choice = pmui.RadioButtonGroup(
             options=TABS, value=self._slug(session.tab), size="small", label="Tab", stylesheets=[HEARD],
-            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+            sx=_NO_WRAP, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self.choice.param.watch(lambda event: session.param.update(tab="" if event.new == DLR else event.new), "value")
         self.data = data_menu(session)

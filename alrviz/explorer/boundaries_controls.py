@@ -1,17 +1,42 @@
-"""Controls that both tabs of the Boundaries page have: the menu of data, and the dialog of the script."""
+"""Controls of the Boundaries page: the menu of data, and those of the tab DLR."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.convergence_controls import FILE, tables_menu
+from alrviz.explorer.convergence_controls import FILE, pill, tables_menu
+from alrviz.explorer.convergence_dialogs import text_button
+from alrviz.explorer.glossary import explain
+from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.questions import Example
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FIRST_DEMO
+from alrviz.fitting.recipe import Recipe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+SETTINGS = "Settings: everything else about this model"
+PYTHON = "Python: copy this map as a script whose numbers are the screen's"
+EXAMPLES = (
+    Example("much", "Four Gaussians: no straight line can tell the classes apart, two curves can", "four-gaussians", 0),
+    Example("some", "Age curve: the risk falls, rises and falls again with age", "age-curve", 0),
+    Example("too little", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
+)
+BANDWIDTHS = {
+    "leave-one-out": "loo",
+    "Silverman's, fixed": "silverman",
+    "on validation rows": "validation",
+    "as the paper": "paper",
+}
+_SMALL: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
 
 
 def data_menu(session: Session) -> Any:
     """Return the menu of tables; what is chosen is loaded."""
-    menu = pmui.Select(label="Data", options={}, width=168, size="small", margin=(0, 12, 0, 0))
+    menu = pmui.Select(label="Data", options={}, width=160, **_SMALL)
 
     def chosen(event: Any) -> None:
         if event.new and event.new != FILE and event.new != _shown(session):
@@ -31,3 +56,58 @@ def _shown(session: Session) -> str:
     if FILE in tables_menu(session).values():
         return FILE
     return str((session.demo or session.asked or (FIRST_DEMO,))[0])
+
+
+class DlrControls:
+    """Bandwidths, peer, and the buttons of the tab DLR.
+
+    Args:
+        chosen: called with "bandwidth" or "peer" and what was chosen.
+        pressed: called with "draw", "settings", "python" or an example.
+    """
+
+    def __init__(self, chosen: Callable[[str, Any], None], pressed: Callable[[Any], None]):
+        self._chosen, self._setting = chosen, False
+        why = explain("bandwidth")
+        self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=160, description=why, **_SMALL)
+        self._peer = pmui.Select(label="Beside it", options={}, width=184, **_SMALL)
+        self.menus = [self._bandwidth, self._peer]
+        for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
+            menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
+        self.draw = pmui.Button(
+            label="Draw", icon="draw", variant="outlined", size="small", margin=(0, 12, 0, 0),
+            description="Draw: add, move and remove points; the models follow",
+        )  # fmt: skip
+        self.draw.on_click(lambda _: pressed("draw"))
+        asked = pn.pane.HTML("<span class='quiet'>What does it gain?</span>", stylesheets=[PANE_CSS], align="center")
+        self.tries = pn.Row(asked, *(pill(example, pressed) for example in EXAMPLES), margin=0)
+        self.buttons = [text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)]
+        for name, button in zip(("settings", "python"), self.buttons, strict=True):
+            button.on_click(lambda _, name=name: pressed(name))
+
+    def _tell(self, name: str, value: Any) -> None:
+        if not self._setting and value is not None:
+            self._chosen(name, value)
+
+    @property
+    def peer(self) -> str:
+        """The slug of the peer chosen."""
+        return str(self._peer.value)
+
+    @property
+    def peer_label(self) -> str:
+        """The peer chosen, in words."""
+        return next((text for text, slug in self._peer.options.items() if slug == self._peer.value), "")
+
+    def show(self, session: Session, table: "Dataset | None", recipe: Recipe, peer: str) -> None:
+        """Show what is set; a peer that this table does not have gives way to the first."""
+        from alrviz.explorer.boundaries_peers import peer_menu
+
+        menu = peer_menu(session, table)
+        self._setting = True
+        try:
+            self._bandwidth.value = recipe.params["bandwidth"]
+            self._peer.options = menu
+            self._peer.value = peer if peer in menu.values() else next(iter(menu.values()))
+        finally:
+            self._setting = False

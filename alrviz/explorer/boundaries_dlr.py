@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz import __version__
 from alrviz.explorer import boundaries_moment as moments
-from alrviz.explorer.boundaries_columns import ColumnMenus, table_of
+from alrviz.explorer.boundaries_columns import ColumnMenus, log_bandwidths, table_of
+from alrviz.explorer.boundaries_controls import DlrControls
 from alrviz.explorer.boundaries_drawing import Drawing
 from alrviz.explorer.boundaries_moment import Moment
-from alrviz.explorer.boundaries_peers import PeerPart, peer_menu
-from alrviz.explorer.boundaries_words import BANDWIDTHS, compared_html, dlr_script
-from alrviz.explorer.convergence_controls import pill
-from alrviz.explorer.convergence_dialogs import text_button
+from alrviz.explorer.boundaries_peers import PeerPart
+from alrviz.explorer.boundaries_pictures import Pictures
+from alrviz.explorer.boundaries_words import compared_html, dlr_script
 from alrviz.explorer.fitting_part import FittingPart
-from alrviz.explorer.glossary import explain
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.questions import Example
@@ -27,25 +25,14 @@ from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.asking import Asking
-from alrviz.views.bandwidths import BandwidthView
-from alrviz.views.decision_map import DecisionMapView
-from alrviz.views.density_ratio import DensityRatioView
-from alrviz.views.folded import Folded
-from alrviz.views.gram_matrix import GramMatrixView
 from alrviz.views.panes import say
 from alrviz.views.ready import page_ready
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-HEIGHT = "max(300px, 44vh)"
 FIRST_PEER = "lr"
 QUICK = 25  # ms between two looks while a hand moves something: the page's own tick is too slow for that
-EXAMPLES = (
-    Example("much", "Four Gaussians: no straight line can tell the classes apart, two curves can", "four-gaussians", 0),
-    Example("some", "Age curve: the risk rises, falls and rises again with age", "age-curve", 0),
-    Example("not enough", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
-)
 
 
 class DlrTab:
@@ -57,82 +44,51 @@ class DlrTab:
         self.part = FittingPart(session, self.jobs, self._place_changed)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
         self._asking = Asking("alrviz-dlr")
-        mine = session.tab == "" and session.model and session.model[0].family == "dlr"
+        here = session.tab == ""
+        mine = here and session.model and session.model[0].family == "dlr"
         self.recipe: Recipe = session.model[0] if mine else Recipe("dlr", seed=session.seed)
-        self.name = (session.peer if session.tab == "" else "") or FIRST_PEER
+        self.name = (session.peer if here else "") or FIRST_PEER
         self.table: Dataset | None = None
         self.moment: Moment | None = None
         self._whole: Any = None
-        self._stale = self._setting = False
+        self._stale = False
         self._settings: RacerSettings | None = None
         self._callback: Any = None
         self._build()
-        if session.tab == "" and session.fitted is not None and session.fitted.recipes[0].family == "dlr":
+        if here and session.fitted is not None and session.fitted.recipes[0].family == "dlr":
             self.part.player.show(session.fitted)
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self.columns = ColumnMenus(self._columns_chosen)
-        self.bandwidth = pmui.Select(
-            label="Bandwidths", options=BANDWIDTHS, width=168, description=explain("bandwidth"), **small
-        )
-        self.beside = pmui.Select(label="Beside it", options={}, width=196, **small)
-        self.bandwidth.param.watch(lambda event: self._chosen("bandwidth", event.new), "value")
-        self.beside.param.watch(lambda event: self._chosen("peer", event.new), "value")
-        self.controls = [*self.columns.menus, self.bandwidth, self.beside]
-        self.draw = pmui.Button(
-            label="Draw", icon="draw", variant="outlined", size="small", margin=(0, 8, 0, 0),
-            description="Draw: add, move and remove points; the models follow",
-        )  # fmt: skip
-        self.draw.on_click(lambda _: self.drawing.begin())
-        settings = text_button("Settings", "tune", "Settings: everything else about this model")
-        settings.on_click(lambda _: self._show_settings())
-        python = text_button("Python", "code", "Python: copy this map as a script whose numbers are the screen's")
-        python.on_click(lambda _: self._dialogs.show(dlr_script(self)))
-        pills = [pill(example, self._tried) for example in EXAMPLES]
-        try_it = pn.pane.HTML("<span class='quiet'>What does it gain?</span>", stylesheets=[PANE_CSS], align="center")
-        self.told = [self.draw, pn.Row(try_it, *pills, margin=0), self.part.pricing.pane, settings, python]
-        self._build_pictures()
-
-    def _build_pictures(self) -> None:
-        wake, dark = self.session.wake, self.session.dark
-        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 420, "controls": False, "dark": dark}
         self.drawing = Drawing(self)
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
-        self.map = DecisionMapView(title="dlr", **hands, **common)
-        self.other = DecisionMapView(title="beside", **common)
-        self.ratios = DensityRatioView(on_bandwidth=self.drag, dark=dark)
-        self.path = BandwidthView(on_scrub=self._scrubbed, dark=dark)
-        self.gram = GramMatrixView(dark=dark)
+        self.pictures = Pictures(self.session.wake, hands, self.drag, self.part.player.scrub, self._show_gram)
+        self.columns = ColumnMenus(self._columns_chosen)
+        self.menus = DlrControls(self._chosen, self._pressed)
+        self.controls = [*self.columns.menus, *self.menus.menus]
+        self.told = [self.menus.draw, self.menus.tries, self.part.pricing.pane, *self.menus.buttons]
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         self.back = pmui.Button(
             label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
             description="Back to the fit: forget the bandwidths set by hand",
         )  # fmt: skip
-        self.back.on_click(lambda _: self._place_changed())
+        self.back.on_click(lambda _: self.redraw())
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         player = self.part.player
         self.buttons = pn.Row(player.transport.panel, player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         said = pn.Row(self.words, self.back, sizing_mode="stretch_width", margin=0)
-        maps = pn.Row(_half(self.map, 0), _half(self.other, 12), sizing_mode="stretch_width", margin=0)
-        inside = (self.buttons, self.drawing.bar.panel, self.bar, said, maps)
+        inside = (self.buttons, self.drawing.bar.panel, self.bar, said, self.pictures.maps)
         card = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
-        below = pn.Row(_half(self.ratios, 0, 3), _half(self.path, 12, 2), sizing_mode="stretch_width", margin=0)
-        curves = pn.Column(below, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
-        self.folded = Folded("The kernel's Gram matrix", self.gram)
-        self.folded.param.watch(lambda _: self._show_gram(), "open")
-        self.panel = pn.Column(card, curves, self.folded, sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(card, self.pictures.curves, self.pictures.folded, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
         """Show what the session has now."""
         session, dataset = self.session, self.session.dataset
-        for view in (self.map, self.other, self.ratios, self.path, self.gram):
-            view.dark = session.dark
-        self._show_controls()
+        self.pictures.ground(session.dark)
+        self.show_controls()
         if dataset is None or dataset is self._whole:
             return
         self._whole, self.table, self.moment = dataset, None, None
@@ -141,31 +97,25 @@ class DlrTab:
         self.columns.offer(dataset, session.axes)
         self._take_table()
 
-    def _show_controls(self) -> None:
-        self._setting = True
-        try:
-            self.bandwidth.value = self.recipe.params["bandwidth"]
-            menu = peer_menu(self.session, self.table or self.session.dataset)
-            self.beside.options = menu
-            self.beside.value = self.name if self.name in menu.values() else FIRST_PEER
-        finally:
-            self._setting = False
-        self.columns.lock(self.drawing.on)
-        self.draw.visible = not self.drawing.on and self.columns.numeric
-        self.buttons.visible = not self.drawing.on
-        self.part.pricing.pane.visible = not self.drawing.on
+    def show_controls(self) -> None:
+        """Bring the menus up to date; what has no effect is hidden."""
+        drawn = self.drawing.on
+        self.menus.show(self.session, self.table or self.session.dataset, self.recipe, self.name)
+        self.columns.lock(drawn)
+        self.menus.draw.visible = not drawn and self.columns.numeric
+        for part in (self.buttons, self.part.pricing.pane, self.menus.tries, *self.menus.buttons):
+            part.visible = not drawn
 
     def _take_table(self) -> None:
         """Have the table of the two columns made, and what follows from it."""
         dataset, names = self.session.dataset, self.columns.chosen
         if dataset is None or names is None:
             self.part.forget()
-            for view in (self.map, self.other):
-                view.show(None, None)
+            self.pictures.clear()
             say(self.words, "<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
         self.part.player.mark(True)
-        self.map.outdated = self.other.outdated = True
+        self.pictures.outdate()
         self.jobs.start("table", lambda stop: table_of(dataset, names), self._table_made)
 
     def _table_made(self, table: "Dataset") -> None:
@@ -173,11 +123,8 @@ class DlrTab:
         if names is None:
             return
         self.table, self.moment = table, None
-        common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
-        for view in (self.map, self.other):
-            view.param.update(**common)
-            view.show(None, table.X, table.y)
-        self._show_controls()
+        self.pictures.take(table, names)
+        self.show_controls()
         self._want()
 
     def _want(self) -> None:
@@ -185,9 +132,10 @@ class DlrTab:
         if table is None:
             return
         self.part.want(table, self.recipe)
-        name = self.beside.value or FIRST_PEER
-        self.other.outdated = True
-        self.peer.ask(name, table, holdout=self.recipe.holdout, seed=self.recipe.seed)
+        self.pictures.other.outdated = True
+        self.peer.ask(self.menus.peer, table, holdout=self.recipe.holdout, seed=self.recipe.seed)
+        if not self.peer.waiting:
+            self._peer_changed()
         self._place_changed()
 
     def hidden(self) -> None:
@@ -201,8 +149,6 @@ class DlrTab:
     # ---- controls ----------------------------------------------------------------------------------------------------
 
     def _chosen(self, what: str, value: Any) -> None:
-        if self._setting or value is None:
-            return
         if what == "peer":
             self.name = value
         else:
@@ -214,7 +160,7 @@ class DlrTab:
         self.session.param.update(
             model=() if self.recipe == first else (self.recipe,), peer="" if self.name == FIRST_PEER else self.name
         )
-        self._show_controls()
+        self.show_controls()
         if self.drawing.on:
             self.drawing.follow()
         else:
@@ -226,9 +172,15 @@ class DlrTab:
             self.session.axes = self.columns.positions(dataset)
             self._take_table()
 
-    def _tried(self, example: Example) -> None:
-        self.drawing.end()
-        self.session.load_demo(example.data)
+    def _pressed(self, what: str | Example) -> None:
+        if isinstance(what, Example):
+            self.session.load_demo(what.data)
+        elif what == "draw":
+            self.drawing.begin()
+        elif what == "python":
+            self._dialogs.show(dlr_script(self))
+        else:
+            self._show_settings()
 
     def _show_settings(self) -> None:
         if self._settings is None:
@@ -245,95 +197,74 @@ class DlrTab:
         self._set()
         self._show_settings()
 
-    def _scrubbed(self, step: int) -> None:
-        self.part.player.scrub(step)
-
     # ---- moments -----------------------------------------------------------------------------------------------------
 
     def ask(self, work: Any) -> None:
-        """Have a moment made in place of whatever was asked before, and look for it often."""
+        """Have a moment made in place of whatever was asked before."""
+        self._stale = False
         self._asking.ask(work)
         self.session.wake()
 
     def drag(self, column: str, h: float) -> None:
         """Set a column's bandwidth by hand: the weights follow, and with them every picture."""
-        from alrviz.explorer.boundaries_columns import log_bandwidths
-
-        moment = self.moment
-        if moment is None or moment.run is None or moment.run.objective is None:
+        moment, player = self.moment, self.part.player
+        if moment is None or moment.run is None or self.part.outdated:
             return
-        player = self.part.player
         if player.player.playing:
             player.scrub(player.head)
         log_h = log_bandwidths(moment.scene, moment.model.model.log_h, column, h)
-        run, w, step, scene = moment.run, moment.model.model.w, moment.model.step, moment.scene
-        self._stale = False
+        run, w, step, scene = moment.run, moment.model.model.w, player.head, moment.scene
         self.ask(lambda stop: moments.of_hand(run, log_h, w, step, scene, stop))
         self.hurry()
 
+    def redraw(self) -> None:
+        """Go back from what a hand has made to the step of the run that is shown."""
+        table = self.table
+        if table is not None and self.moment is not None and self.moment.run is None:
+            self._table_made(table)
+        self._place_changed()
+
     def _place_changed(self) -> None:
         self._stale = True
-
-    def follow_columns(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
-        """Let both maps show these columns and classes: those that are drawn."""
-        for view in (self.map, self.other):
-            view.param.update(classes=list(classes), across=columns[0], up=columns[1], outdated=False)
-
-    def redraw(self) -> None:
-        """Go back from what was drawn to the table and its run."""
-        table, self.moment = self.table, None
-        if table is not None:
-            self._table_made(table)
-            if self.peer.found is not None:
-                self._peer_changed()
+        self.session.wake()
 
     def _ask_moment(self) -> None:
         self._stale = False
         run, race, table = self.part.shown, self.part.player.player.race, self.table
-        if run is None or table is None or race is None or race.dataset.hash != table.hash:
+        if run is None or table is None or race is None or run.dataset.hash != table.hash:
             return
-        step, scene = self.part.player.head, None if self.moment is None else self.moment.scene
-        before = scene if self.moment is not None and self.moment.run is run else None
+        step, moment = self.part.player.head, self.moment
+        before = moment.scene if moment is not None and moment.run is run else None
         self.ask(lambda stop: moments.of_run(run, step, before, stop))
 
     def _show_moment(self, moment: Moment) -> None:
+        if (moment.run is None) != self.drawing.on:  # it was asked for before drawing began, or ended
+            return
         self.moment = moment
-        by_hand = moment.scene.note == moments.BY_HAND
         with pn.io.hold():
-            self.map.outdated = self.ratios.outdated = self.part.outdated and moment.run is not None
-            if moment.X is not None:
-                self.map.show(moment.model, moment.X, moment.y)
-            else:
-                self.map.set_model(moment.model)
-            self.ratios.show(moment.scene)
-            if moment.path is not None:
-                self.path.show(moment.path)
-                self.path.head = moment.model.step
-            self.back.visible = by_hand
+            self.pictures.show(moment, self.part.outdated and not self.drawing.on)
+            self.back.visible = moment.by_hand
             self._say()
         self._show_gram()
 
     def _show_gram(self) -> None:
         moment = self.moment
-        if self.folded.open and moment is not None and self.table is not None:
+        if self.pictures.folded.open and moment is not None:
             classes = [str(label) for label in moment.model.classes_]
-            self.jobs.start("gram", lambda stop: moments.gram_of(moment, classes), self.gram.show)
+            self.jobs.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.show)
 
     def _peer_changed(self) -> None:
         found = self.peer.found
-        label = next((text for text, slug in self.beside.options.items() if slug == self.beside.value), "")
-        self.other.param.update(outdated=False, title=label)
-        if found is not None:
-            self.other.set_model(found.model)
-        elif self.peer.problem is not None:
+        self.pictures.show_beside(self.menus.peer_label, None if found is None else found.model)
+        if self.peer.problem is not None:
             self.jobs.failed(self.peer.problem)
         self._say()
 
     def _say(self) -> None:
-        self.bar.visible = bool(self.part.player.player.waits or self.part.player.player.coming or self.peer.waiting)
-        if not self.columns.chosen:
-            return
-        say(self.words, compared_html(self))
+        player = self.part.player.player
+        self.bar.visible = bool(player.waits or player.coming is not None or self.peer.waiting)
+        if self.columns.chosen is not None:
+            say(self.words, compared_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
@@ -354,10 +285,9 @@ class DlrTab:
         elif isinstance(found, Exception):
             self.jobs.failed(found)
         drawing = self.drawing.advance()
-        busy = [view.pump() for view in (self.map, self.other)]
-        if not self.drawing.on:
-            self._say()
-        return any(busy) or drawing or self._asking.busy
+        busy = self.pictures.pump()
+        self._say()
+        return busy or drawing or self._asking.busy
 
     def hurry(self) -> None:
         """Look often until everything has settled: a hand is moving something."""
@@ -380,11 +310,3 @@ class DlrTab:
         self._asking.stop()
         self.drawing.end()
         self.jobs.close()
-
-    version = __version__
-
-
-def _half(view: Any, left: int, share: int = 1) -> Any:
-    """A view that takes its share of a row's width."""
-    styles = {"flex": f"{share} 1 0", "min-width": "0"}
-    return pn.Column(view, styles=styles, sizing_mode="stretch_width", margin=(0, 0, 0, left))

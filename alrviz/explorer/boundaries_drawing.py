@@ -41,6 +41,7 @@ class Drawing:
         self._tab.part.player.press_stop()
         self.sketch = Sketch.of(table, names, self._tab.session.seed)
         self.bar.panel.visible = True
+        self._tab.show_controls()
         self._acted()
         self._changed()
 
@@ -50,7 +51,8 @@ class Drawing:
             self.sketch = None
             self._peers.stop()
             self.bar.panel.visible = False
-            self._tab.map.drawing = ""
+            self._tab.pictures.map.drawing = ""
+            self._tab.show_controls()
 
     def keep(self) -> None:
         """Make a table of the points: all else goes on with it as with any table."""
@@ -90,7 +92,7 @@ class Drawing:
                 self._changed()
 
     def _acted(self) -> None:
-        self._tab.map.drawing = self.bar.action.value
+        self._tab.pictures.map.drawing = self.bar.action.value
         if self.sketch is not None:
             self.bar.show(self.sketch)
 
@@ -100,7 +102,7 @@ class Drawing:
         sketch = self.sketch
         assert sketch is not None
         self.bar.show(sketch)
-        self._tab.follow_columns(sketch.columns, sketch.classes)
+        self._tab.pictures.follow(sketch.columns, sketch.classes)
         self.follow()
 
     def follow(self) -> None:
@@ -119,5 +121,6 @@ class Drawing:
         """Take the peer that has come; returns whether there may be more."""
         found = self._peers.take()
         if isinstance(found, tuple) and self.on:
-            self._tab.other.show(*found)
+            self._tab.pictures.other.outdated = False
+            self._tab.pictures.other.show(*found)
         return self.on and self._peers.busy

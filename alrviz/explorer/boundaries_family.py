@@ -9,9 +9,9 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz import __version__
+from alrviz.explorer.boundaries_controls import PYTHON, SETTINGS
 from alrviz.explorer.boundaries_peers import PeerPart, peer_menu
-from alrviz.explorer.boundaries_words import judged_html, peer_html
+from alrviz.explorer.boundaries_words import family_script, judged_html, peer_html
 from alrviz.explorer.convergence_dialogs import text_button
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.glossary import explain
@@ -67,9 +67,9 @@ class FamilyTab:
             sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
-        settings = text_button("Settings", "tune", "Settings: everything else about this model")
+        settings = text_button("Settings", "tune", SETTINGS)
         settings.on_click(lambda _: self._show_settings())
-        python = text_button("Python", "code", "Python: copy this map as a script whose numbers are the screen's")
+        python = text_button("Python", "code", PYTHON)
         python.on_click(lambda _: self._dialogs.show(self.script()))
         self.settings_button = settings
         self.model.param.watch(lambda event: self._chosen("model", event.new), "value")
@@ -239,9 +239,7 @@ class FamilyTab:
 
     def script(self) -> str:
         """Return the script whose map is the screen's."""
-        from alrviz.explorer.boundaries_words import family_script
-
-        return family_script(self.session, self.recipe, self.name, self.map, __version__)
+        return family_script(self.session, self.recipe, self.name, self.map)
 
     def pump(self) -> bool:
         """Follow run, peer and map; returns whether there may be more."""

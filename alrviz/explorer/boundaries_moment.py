@@ -15,8 +15,6 @@ from alrviz.studies.live_density import Live, at_bandwidths, follow
 from alrviz.studies.mapped import StepModel, model_at
 from alrviz.studies.scenes import BandwidthPath, Scene
 
-BY_HAND, DRAWN = "by hand", "drawn"
-
 
 @dataclass(frozen=True, eq=False)
 class Moment:
@@ -39,6 +37,11 @@ class Moment:
     X: Any = None
     y: Any = None
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether bandwidths were dragged."""
+        return self.live is not None and self.run is not None
+
 
 def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
     """Yield the moment of a run's step, if it has a model there."""
@@ -53,7 +56,8 @@ def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iter
 def of_hand(run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
     """Yield the moment of bandwidths that were dragged, the weights at their optimum there."""
     live = at_bandwidths(run, log_h, w, stop)
-    scene = scene_of(live.model, live.encoded, _labels(live.encoder), iteration=step, note=BY_HAND, previous=previous)
+    note = f"By hand: NLL {live.nll:.4f} per training row."
+    scene = scene_of(live.model, live.encoded, _labels(live.encoder), iteration=step, note=note, previous=previous)
     stop.check()
     yield Moment(_model(live, step), scene, bandwidth_path(run), live, run)
 
@@ -61,7 +65,7 @@ def of_hand(run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | Non
 def of_points(X: Any, y: Any, recipe: Recipe, warm: Any, stop: StopToken) -> Iterator[Moment]:
     """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step."""
     for live in follow(X, y, recipe, warm, stop):
-        scene = scene_of(live.model, live.encoded, _labels(live.encoder), note=DRAWN)
+        scene = scene_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
         stop.check()
         yield Moment(_model(live, 0), scene, None, live, None, X, y)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alrviz import __version__
 from alrviz.explorer.convergence_words import dataset_code, recipe_code
 from alrviz.studies.beside import TRUTH, Beside
 from alrviz.views.style import safe
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
     from alrviz.views.watched import Racer
 
-BANDWIDTHS = {
-    "leave-one-out": "loo",
-    "Silverman's, fixed": "silverman",
-    "on validation rows": "validation",
-    "as the paper": "paper",
-}
 ABOUT = r"""
 A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it takes there,
 strong where its probability is high, and the line is the *boundary*, where two classes are alike. An SVM gives a score
@@ -138,7 +133,7 @@ def _beside(tab: "DlrTab") -> list[str]:
     found = tab.peer.found
     if found is None or tab.peer.waiting or not np.isfinite(found.error):
         return []
-    words = [f"{safe(tab.other.title, 60)} <b>{_right(found.error)}</b>"] if found.name != TRUTH else []
+    words = [f"{safe(tab.menus.peer_label, 60)} <b>{_right(found.error)}</b>"] if found.name != TRUTH else []
     if np.isfinite(tab.peer.best):
         words.append(f"the truth <b>{_right(tab.peer.best)}</b>")
     return words
@@ -166,7 +161,7 @@ def dlr_script(tab: "DlrTab") -> str:
     whole = session.dataset is None or session.dataset is tab.table
     rest = "" if whole else _TWO.format(names=tuple(map(str, names)))
     axes = f"across={names[0]!r}, up={names[1]!r}"
-    return f"""# alrviz {tab.version}
+    return f"""# alrviz {__version__}
 import alrviz
 {imports}{more}
 {dataset_code(session)}{rest}
@@ -183,13 +178,13 @@ rest = [name for name in dataset.X.columns if name not in {names!r}]
 dataset = dataset.with_kinds(**dict.fromkeys(rest, "ignore"))"""
 
 
-def family_script(session: "Session", recipe: "Recipe", peer: str, view: Any, version: str) -> str:
+def family_script(session: "Session", recipe: "Recipe", peer: str, view: Any) -> str:
     """The script of the tab "any family": its map is the screen's."""
     options = [f"across={view.across!r}", f"up={view.up!r}"]
     options += [f"others={view.others!r}"] if view.others != "typical" else []
     options += [f"row={view.row}"] if view.others == "row" else []
     made = _peer_code(session, recipe, peer) if peer else run_code([recipe])
-    return f"""# alrviz {version}
+    return f"""# alrviz {__version__}
 import alrviz
 {made[0]}
 {dataset_code(session)}

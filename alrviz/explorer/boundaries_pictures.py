@@ -1,0 +1,113 @@
+"""The pictures of the DLR tab: two maps, the density ratios, the path of the bandwidths, the kernel's Gram matrix.
+
+They are built once and show a `Moment` together. Nothing here asks for one.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+
+from alrviz.explorer.boundaries_moment import Moment
+from alrviz.explorer.look import CARD
+from alrviz.views.bandwidths import BandwidthView
+from alrviz.views.decision_map import DecisionMapView
+from alrviz.views.density_ratio import DensityRatioView
+from alrviz.views.folded import Folded
+from alrviz.views.gram_matrix import GramMatrixView
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+# Of a map with its axes: at 1280x720 both are seen with buttons and sentence, on larger screens the curves below too.
+HEIGHT = "max(300px, 36vh)"
+_PATHS = (216, 176)  # px: beside the ratios, which are as high
+
+
+class Pictures:
+    """See the module's text.
+
+    Args:
+        wake: called when something is under way.
+        hands: what a hand does on the left map, by the names that a `DecisionMapView` takes.
+        drag: called with a column and its new bandwidth. scrub: called with a step.
+        unfolded: called when the Gram matrix is wanted.
+    """
+
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        hands: dict[str, Any],
+        drag: Callable[[str, float], None],
+        scrub: Callable[[int], None],
+        unfolded: Callable[[], None],
+    ):
+        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 420, "controls": False}
+        self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
+        self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
+        self.ratios = DensityRatioView(on_bandwidth=drag, beside=2, numbers="Numbers of the density ratios")
+        self.path = BandwidthView(on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths")
+        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix")
+        self.maps = pn.Row(_half(self.map, 0), _half(self.other, 12), sizing_mode="stretch_width", margin=0)
+        below = pn.Row(_half(self.ratios, 0, 3), _half(self.path, 12, 2), sizing_mode="stretch_width", margin=0)
+        self.curves = pn.Column(below, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+        self.folded = Folded("The kernel's Gram matrix", self.gram)
+        self.folded.param.watch(lambda _: unfolded(), "open")
+
+    def ground(self, dark: bool) -> None:
+        """Show all of them on a light or a dark ground."""
+        for view in (self.map, self.other, self.ratios, self.path, self.gram):
+            view.dark = dark
+
+    def outdate(self) -> None:
+        """Mark everything: what is drawn belongs to other settings or another table."""
+        for view in (self.map, self.other, self.ratios, self.path, self.gram):
+            view.outdated = True
+
+    def clear(self) -> None:
+        """Show nothing: there is nothing to show."""
+        for view in (self.map, self.other):
+            view.show(None, None)
+        self.ratios.show(None)
+        self.path.show(None)
+
+    def take(self, table: "Dataset", names: tuple[Any, Any]) -> None:
+        """Turn to a table of two columns: no model of it is there yet."""
+        common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
+        for view in (self.map, self.other):
+            view.param.update(**common)
+            view.show(None, table.X, table.y)
+
+    def follow(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
+        """Let both maps show these columns and classes: those that are drawn."""
+        for view in (self.map, self.other):
+            view.param.update(classes=list(classes), across=columns[0], up=columns[1])
+
+    def show(self, moment: Moment, outdated: bool) -> None:
+        """Show a moment in all pictures together."""
+        for view in (self.map, self.ratios, self.path, self.gram):
+            view.outdated = outdated
+        if moment.X is not None:
+            self.map.show(moment.model, moment.X, moment.y)
+        else:
+            self.map.set_model(moment.model)
+        self.ratios.show(moment.scene)
+        if moment.path is not None:
+            self.path.head = moment.model.step
+        self.path.show(moment.path)
+
+    def show_beside(self, label: str, model: Any) -> None:
+        """Show the classifier beside; None where there is none."""
+        self.other.param.update(outdated=False, title=label)
+        self.other.set_model(model)
+
+    def pump(self) -> bool:
+        """Show what the maps' threads have found; returns whether there may be more."""
+        busy = [view.pump() for view in (self.map, self.other)]  # both, whatever the first says
+        return any(busy)
+
+
+def _half(view: Any, left: int, share: int = 1) -> Any:
+    """A view that takes its share of a row's width."""
+    styles = {"flex": f"{share} 1 0", "min-width": "0"}
+    return pn.Column(view, styles=styles, sizing_mode="stretch_width", margin=(0, 0, 0, left))
