@@ -1,18 +1,16 @@
-"""Exact kernel sums and smoothed counts of rows, in the log domain, and the features made of them.
+"""Exact kernel sums of rows, in the log domain.
 
     S_k(x) = sum over sources i of class k of weight_i exp(-(x - x_i)^2 / (2 h^2))
-    C = 2:  phi   = log S_1 - log S_0 - bias          C > 2:  phi_k = log S_k - log sum_j S_j - bias_k
 
 Only sources within reach of a row are summed: those whose votes together could be seen in the sum. They are found by
 hunting from where the last row's lay, so rows are best in the order of their numbers. A training row's own vote is left
-out by passing its source over. Sums that kernels/grids.py took and are not thin are used as they are.
+out by passing its source over. Where hundreds are within reach, bundles of them (bundles.py) vote as one.
 
-Tuples that kernels take (so that they have arguments in groups):
-    sources    xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of
-               their sums
-    kinds      rows of one class that take the same from their own sums: class (-1: none), taken, totals (kinds, C) N_k
-               less what is taken, bias (kinds, K), prior (kinds, K): phi where nobody votes
-    constants  (4,): smoothing m, bandwidth h, thin: sums below are not used, limit: |phi| is kept within
+Tuples that kernels take (`kinds` and `constants`: ratios.py):
+    sources  xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of
+             their sums
+    bundles  starts (B + 1,) first source of each, centers (B,), terms (TERMS, B), first (C + 1,) where classes begin;
+             no starts: every source votes for itself
 """
 
 import llvmlite.ir as ir
@@ -26,6 +24,9 @@ LANES = 32  # sums that run side by side: a loop with a single sum does not vect
 # Sources whose votes together are below exp(-REACH) of the sum are passed over.
 REACH = 37.0
 FLOOR = -80.0  # votes further below the nearest one's count as this far below
+# Bundles vote where more sources are within reach, but not further than so many bandwidths: their series are too short.
+MANY = 256
+FARTHEST = 14.0
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.693145751953125  # the first 18 bits of ln 2: times a power of two it stays exact
@@ -67,7 +68,7 @@ def _fma(typingctx, a, b, c):
 
 @kernel
 def _exp(x):
-    """exp(x) for FLOOR <= x <= 0, to an ulp or two; as in scores.py (numba's cache would not see an edit there)."""
+    """exp(x) for FLOOR <= x <= 10, to an ulp or two; as in scores.py (numba's cache would not see an edit there)."""
     shifted = _fma(x, _LOG2E, _ROUND)
     k = shifted - _ROUND
     r = _fma(k, -_LN2_LOW, _fma(k, -_LN2_HIGH, x))
@@ -118,10 +119,52 @@ def _add(x, xs, ws, half, nearest, sums, moments):
 
 
 @kernel
-def _log_sum(x, k, skip, left, sources, h, least, near, lanes):
-    """log S_k(x), its d / d log h, and where x lies; source `skip` counts as `left`, not as its weight.
+def _add_bundles(x, centers, terms, begin, end, h, half, nearest, lanes):
+    """The same of bundles: with t = (x - center) / h a bundle's vote is exp(-t^2 / 2) Q(t), Q by its terms.
 
-    (-inf, 0) where no source votes or log S_k < least. near: a guess where x lies; lanes (2, LANES): room.
+    d^2 / h^2 = (t - s)^2 of its sources sums to t^2 Q - 2 t Q' + Q''.
+    """
+    last = len(terms) - 1
+    sums, moments, value, slope, bend, t = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5]
+    for at in range(begin, end, LANES):
+        m = min(LANES, end - at)
+        lanes[2:] = 0.0
+        for r in range(m):
+            t[r] = (x - centers[at + r]) / h
+        for p in range(last + 1):
+            term = terms[last - p]
+            for r in range(m):
+                bend[r] = bend[r] * t[r] + slope[r]
+                slope[r] = slope[r] * t[r] + value[r]
+                value[r] = value[r] * t[r] + term[at + r]
+        for r in range(m):
+            vote = _exp(max(FLOOR, nearest * half - 0.5 * t[r] * t[r]))  # may be a little above 0: a center is nearer
+            sums[r] += vote * value[r]
+            moments[r] += vote * h * h * (t[r] * t[r] * value[r] - 2.0 * t[r] * slope[r] + 2.0 * bend[r])
+
+
+@kernel
+def _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half, nearest, lanes):
+    """Add the votes of the bundles that hold sources lo .. hi of class k; of the one that holds `skip` all others."""
+    xs, ws, _, _ = sources
+    starts, centers, terms, first = bundles
+    begin = _first_from(starts, first[k], first[k + 1], first[k], lo + 1) - 1
+    end = _first_from(starts, first[k], first[k + 1], first[k], hi)
+    own = _first_from(starts, first[k], first[k + 1], first[k], skip + 1) - 1 if lo <= skip < hi else end
+    _add_bundles(x, centers, terms, begin, own, h, half, nearest, lanes)
+    if own < end:
+        a, b = starts[own], starts[own + 1]
+        _add(x, xs[a:skip], ws[a:skip], half, nearest, lanes[0], lanes[1])
+        _add(x, xs[skip + 1 : b], ws[skip + 1 : b], half, nearest, lanes[0], lanes[1])
+        _add_bundles(x, centers, terms, own + 1, end, h, half, nearest, lanes)
+
+
+@kernel
+def _log_sum(x, k, skip, left, sources, bundles, h, least, near, lanes):
+    """log S_k(x), its d / d log h, where x lies, and how many votes were taken one by one.
+
+    Source `skip` counts as `left`, not as its weight. (-inf, 0) where no source votes or log S_k < least. near: a guess
+    where x lies; lanes (6, LANES): room.
     """
     xs, ws, first, log_w = sources
     lo, hi = first[k], first[k + 1]
@@ -131,26 +174,31 @@ def _log_sum(x, k, skip, left, sources, h, least, near, lanes):
     if below >= lo and (near < 0 or x - xs[below] < xs[above] - x):
         near = below
     if near < 0:
-        return -np.inf, 0.0, at
+        return -np.inf, 0.0, at, 0
     half, nearest = 0.5 / (h * h), (x - xs[near]) * (x - xs[near])
     if not log_w[k] - nearest * half >= max(least, -1e300):  # squares may overflow
-        return -np.inf, 0.0, at
+        return -np.inf, 0.0, at, 0
     own = left if near == skip else ws[near]
     reach = np.sqrt(nearest + (REACH + log_w[k] - np.log(own)) / half)
     lo = _first_from(xs, lo, hi, at, x - reach)
     hi = _first_from(xs, at, hi, at, np.nextafter(x + reach, np.inf))
-    lanes[:] = 0.0
-    if lo <= skip < hi:
+    lanes[:2] = 0.0
+    votes = hi - lo
+    if votes > MANY and reach <= FARTHEST * h and len(bundles[0]) > 0:
+        _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half, nearest, lanes)
+        votes = MANY
+    elif lo <= skip < hi:
         _add(x, xs[lo:skip], ws[lo:skip], half, nearest, lanes[0], lanes[1])
         _add(x, xs[skip + 1 : hi], ws[skip + 1 : hi], half, nearest, lanes[0], lanes[1])
-        lanes[0, 0] += max(left, 0.0)  # at distance 0; where it votes it is the nearest
     else:
         _add(x, xs[lo:hi], ws[lo:hi], half, nearest, lanes[0], lanes[1])
+    if lo <= skip < hi:
+        lanes[0, 0] += max(left, 0.0)  # at distance 0; where it votes it is the nearest
     total = moment = 0.0
     for r in range(LANES):
         total += lanes[0, r]
         moment += lanes[1, r]
-    return np.log(total) - nearest * half, 2.0 * half * moment / total, at
+    return np.log(total) - nearest * half, 2.0 * half * moment / total, at, votes
 
 
 @kernel
@@ -166,84 +214,35 @@ def _least(sums, k, thin, limit, bias):
 
 
 @kernel
-def _smoothed(counts, own, taken, totals, m, s, d):
-    """s = log of the smoothed counts (C,) of a level; a class share where there is nobody and no smoothing."""
-    n = 0.0
-    for k in range(len(s)):
-        n += totals[k]
-    for k in range(len(s)):
-        s[k] = np.log(max(0.0, counts[k] - (taken if k == own else 0.0)) + m * totals[k] / n)
-        d[k] = 0.0
+def log_sums(todo, sums, x, kind, place, kinds, sources, bundles, constants, begin, budget):
+    """sums (len(todo), 2C) become log S_k and d log S_k / d log h of the rows `todo` from `begin` on.
 
-
-@kernel
-def _write(s, d, bias, prior, limit, phi, dphi, i):
-    """phi[:, i], and dphi[:, i] if there is room, from log S_k and its derivatives."""
-    lowest = True
-    for k in range(len(s)):
-        lowest = lowest and s[k] == -np.inf
-    top = total = mean = 0.0
-    if not lowest and len(bias) > 1:
-        top = np.max(s)
-        for k in range(len(s)):
-            e = np.exp(s[k] - top)
-            total += e
-            mean += e * d[k]
-        top, mean = top + np.log(total), mean / total
-    for k in range(len(bias)):
-        if lowest:
-            value, slope = prior[k], 0.0
-        elif len(bias) == 1:
-            value, slope = s[1] - s[0] - bias[0], d[1] - d[0]
-        else:
-            value, slope = s[k] - top - bias[k], d[k] - mean
-        phi[k, i] = min(limit, max(-limit, value))
-        if dphi.shape[1] > 0:
-            dphi[k, i] = slope if np.abs(value) < limit else 0.0
-
-
-@kernel
-def numbers(todo, sums, x, kind, place, kinds, sources, missing, constants, phi, dphi, logs, begin, end):
-    """phi (K, N), dphi (K, N or 0) and logs (C, N or 0), log S_k, of the rows todo[begin .. end] of a numeric column.
-
-    sums (len(todo), 2C): S_k and d S_k / d log h that a grid gave, 0 where unknown; or (0, 0). x (N,) is NaN where
-    missing (C,) counts the rows that miss it; kind (N,) int32 points into `kinds`, place (N,) int32 to a row's own
-    source, -1 if it has none.
+    sums hold S_k and d S_k / d log h as a grid gave them, 0 where unknown: those not thin stay. Rows without a number
+    are passed over. Returns where it ended, once more than `budget` votes were taken. x (N,); kind (N,) int32 points
+    into `kinds`, place (N,) int32 to a row's own source, -1 if it has none.
     """
-    smoothing, h, thin, limit = constants[0], constants[1], constants[2], constants[3]
-    classes, taken, totals, bias, prior = kinds
-    s, d, lanes = np.empty(len(missing)), np.empty(len(missing)), np.empty((2, LANES))
-    near = sources[2][:-1].copy()
-    for q in range(begin, end):
+    h, thin, limit = constants[1], constants[2], constants[3]
+    classes, taken, _, bias, _ = kinds
+    count, lanes, near = sums.shape[1] // 2, np.empty((6, LANES)), sources[2][:-1].copy()
+    exact = np.empty((2, count))
+    for q in range(begin, len(todo)):
         i = todo[q]
         j, value = kind[i], x[i]
         if value != value:
-            _smoothed(missing, classes[j], taken[j], totals[j], smoothing, s, d)
-        else:
-            left = sources[1][place[i]] - taken[j] if place[i] >= 0 else 0.0
-            for k in range(len(s)):
-                if len(sums) > 0 and sums[q, k] >= thin:
-                    s[k], d[k] = np.log(sums[q, k]), sums[q, len(s) + k] / sums[q, k]
-                    continue
-                least = _least(sums[q], k, thin, limit, bias[j]) if len(sums) > 0 else -np.inf
-                skip, kept = (place[i], left) if k == classes[j] else (-1, 0.0)
-                s[k], d[k], near[k] = _log_sum(value, k, skip, kept, sources, h, least, near[k], lanes)
-        _write(s, d, bias[j], prior[j], limit, phi, dphi, i)
-        if logs.shape[1] > 0:
-            logs[:, i] = s
-
-
-@kernel
-def levels(codes, kind, kinds, counts, constants, phi, begin, end):
-    """phi (K, N) of the rows begin .. end of a categorical column: codes (N,) int32.
-
-    counts (levels + 1, C), the last row 0: of a code that is no level.
-    """
-    classes, taken, totals, bias, prior = kinds
-    smoothing, limit = constants[0], constants[3]
-    s, d, none = np.empty(counts.shape[1]), np.empty(counts.shape[1]), np.empty((0, 0))
-    for i in range(begin, end):
-        j = kind[i]
-        level = min(codes[i], len(counts) - 1)
-        _smoothed(counts[level], classes[j], taken[j], totals[j], smoothing, s, d)
-        _write(s, d, bias[j], prior[j], limit, phi, none, i)
+            continue
+        left = sources[1][place[i]] - taken[j] if place[i] >= 0 else 0.0
+        for k in range(count):
+            if sums[q, k] >= thin:
+                exact[0, k], exact[1, k] = np.log(sums[q, k]), sums[q, count + k] / sums[q, k]
+                continue
+            least = _least(sums[q], k, thin, limit, bias[j])
+            skip, kept = (place[i], left) if k == classes[j] else (-1, 0.0)
+            exact[0, k], exact[1, k], near[k], votes = _log_sum(
+                value, k, skip, kept, sources, bundles, h, least, near[k], lanes
+            )
+            budget -= votes
+        for k in range(count):
+            sums[q, k], sums[q, count + k] = exact[0, k], exact[1, k]
+        if budget < 0:
+            return q + 1
+    return len(todo)

@@ -31,7 +31,7 @@ STRIDE = CHUNK + 8
 def stretches(x, place, reach, first, last):
     """Write the first and the last node of each stretch of the sorted x (P,); return how many there are.
 
-    A row in cell j = floor((x - origin) * per_unit) needs the nodes j - 1 .. j + 2. first, last: room for P stretches.
+    A row behind node j = floor((x - origin) * per_unit) needs the nodes j - 1 .. j + 2. first, last: (P,) room.
     """
     count = 0
     for i in range(len(x)):
@@ -44,8 +44,8 @@ def stretches(x, place, reach, first, last):
 
 
 @kernel
-def _cell(x, grid):
-    """Where node j of x's cell lies in memory, -1 off the grid, and the distance of x from it in nodes, 0 .. 1."""
+def _node(x, grid):
+    """Where the node before x lies in memory, -1 off the grid, and how far behind it x is, in nodes, 0 .. 1."""
     first, last, base, _, place, _ = grid
     at = (x - place[0]) * place[1]
     if not (first[0] + 1 <= at < last[-1]):
@@ -77,7 +77,7 @@ def spread(xs, ws, first, grid, pad, votes, begin, end):
     for i in range(begin, end):
         while i >= first[k + 1]:
             k += 1
-        n, t = _cell(xs[i], grid)
+        n, t = _node(xs[i], grid)
         a, b, c, d = _cubic(t)
         n += pad
         votes[k, n - 1] += ws[i] * a
@@ -114,10 +114,10 @@ def convolve(votes, table, slope, nodes, begin, end):
 
 @kernel
 def _gather(x, begin, m, grid, n, weights, s):
-    """n: where the cells of rows begin .. begin + m lie; s (2C, STRIDE): S_k, d S_k / d log h of those on the grid."""
+    """n: the nodes before rows begin .. begin + m in memory; s (2C, STRIDE): S_k and d S_k / d log h there."""
     nodes = grid[3]
     for r in range(m):
-        n[r], t = _cell(x[begin + r], grid)
+        n[r], t = _node(x[begin + r], grid)
         weights[0, r], weights[1, r], weights[2, r], weights[3, r] = _cubic(t)
     for k in range(len(nodes)):
         of, out = nodes[k], s[k]
@@ -167,7 +167,7 @@ def look_up(x, kind, kinds, grid, constants, phi, dphi, todo, sums, begin, end):
     """phi (K, N), dphi (K, N or 0) of the rows begin .. end of a column; return how many are left to do.
 
     Left are rows without a number, off the grid, or with a sum below `thin`: their places go to todo, their sums (2C)
-    to `sums`, 0 where nothing is known. kind (N,) int32 points into `kinds`; this and `constants`: kernels/density.py.
+    to `sums`, 0 where nothing is known. kind (N,) int32 points into `kinds`; this and `constants`: ratios.py.
     """
     thin, limit = constants[2], constants[3]
     classes, taken, _, bias, _ = kinds

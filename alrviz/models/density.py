@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from alrviz.errors import TableError
 from alrviz.models.leave_out import left_out, strangers
 from alrviz.passes import density as passes
-from alrviz.passes.density import LIMIT, PER_BANDWIDTH, THIN, Kinds, Sources, Wanted
+from alrviz.passes.density import LIMIT, THIN, Kinds, Wanted
 from alrviz.passes.room import Floats
+from alrviz.passes.sources import LARGEST, PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
@@ -38,8 +39,6 @@ __all__ = ["LARGEST", "LIMIT", "WIDEST", "Curve", "DensityFeatures", "Features"]
 
 # log h stays within this of Silverman's: far below every row stands alone, far above all are one.
 WIDEST = float(np.log(1e3))
-# Squares of larger numbers, and of differences below its reciprocal, are no numbers any more.
-LARGEST = 1e140
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class DensityFeatures:
                 f"class {int(self.class_counts.argmin())} has no training row; expected rows of every class"
             )
         self._columns = self._sort(numbers, stop)
-        self.numeric = np.array([j for j, column in enumerate(self._columns) if _varies(column)], np.int64)
+        self.numeric = np.array([j for j, column in enumerate(self._columns) if column.varies], np.int64)
         self._columns = [self._columns[j] for j in self.numeric]
         counts = [self._count(c, int(n)) for c, n in zip(codes, levels, strict=True)]
         self.categorical = np.array([j for j, of in enumerate(counts) if (of.sum(axis=1) > 0).sum() > 1], np.int64)
@@ -125,7 +124,7 @@ class DensityFeatures:
         self._codes = [_codes(codes[j], counts[j]) for j in self.categorical]
         if not self.n_features:
             raise TableError("no column has a feature: expected numbers that vary, or a column of two levels or more")
-        self.silverman = np.array([_silverman(column) for column in self._columns])
+        self.silverman = np.array([column.silverman for column in self._columns])
         self._thin = THIN * min(1.0, float(self._weights.max()))
 
     @property
@@ -296,14 +295,3 @@ def _require_fit(numbers: Floats) -> None:
             f"numeric column {column} is {numbers[column, row]:g} in row {row}; expected a number within "
             f"{LARGEST:g} of 0, or NaN for missing"
         )
-
-
-def _varies(column: Sources) -> bool:
-    return len(column.values) > 0 and bool(np.ptp(column.values) > 1.0 / LARGEST)
-
-
-def _silverman(column: Sources) -> float:
-    total = column.weights.sum()
-    mean = (column.weights * column.values).sum() / total
-    sigma = np.sqrt((column.weights * (column.values - mean) ** 2).sum() / total)
-    return float(1.06 * sigma * total**-0.2)

@@ -31,6 +31,15 @@ def test_mdl_prints_where_it_ran_and_a_row_a_column(capsys):
     assert sum(line.startswith("column ") for line in lines) == 10
 
 
+def test_density_prints_a_row_a_table_and_a_row_a_spacing(capsys):
+    few = ["--rows", "3000", "--columns", "2", "--error-rows", "3000", "--repeats", "1", "--shapes", "normal", "heavy"]
+    assert bench.main(["density", *few]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if "to reach" in line] == ["normal:", "heavy:"]
+    orders = [float(line.split()[-1]) for line in lines if line.startswith(("14 ", "20 ", "28 ", "40 "))]
+    assert len(orders) == 4
+
+
 SMALL = ["--repeats", "1"]
 
 

@@ -1,9 +1,12 @@
 """Kernels of grids and exact sums against plain numpy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from alrviz.kernels import density, grids
+from alrviz.kernels import bundles, density, grids
+from alrviz.passes.sources import NO_BUNDLES
 
 
 def grid_of(x, delta, reach):
@@ -66,7 +69,7 @@ def test_the_first_place_from_a_value_is_found_from_anywhere():
 
 
 def test_the_exponential_is_numpys():
-    x = np.append(-np.logspace(-12, np.log10(80), 500), 0.0)
+    x = np.append(-np.logspace(-12, np.log10(80), 500), [0.0, 0.7, 10.0])
     np.testing.assert_allclose([density._exp(of) for of in x], np.exp(x), rtol=1e-15)
 
 
@@ -74,6 +77,22 @@ def test_the_exponential_is_numpys():
 def test_a_sum_is_exact_or_below_what_matters(least):
     """One source of weight 2 at a distance of 37 h: log S = log 2 - 684.5."""
     sources = np.array([37.0]), np.array([2.0]), np.array([0, 1]), np.log([2.0])
-    found = density._log_sum(0.0, 0, -1, 0.0, sources, 1.0, least, 0, np.empty((2, density.LANES)))
+    found = density._log_sum(0.0, 0, -1, 0.0, sources, NO_BUNDLES, 1.0, least, 0, np.empty((6, density.LANES)))
     expected = (-np.inf, 0.0) if least == -650.0 else (np.log(2.0) - 684.5, 37.0**2)
     np.testing.assert_allclose(found[:2], expected, rtol=1e-14)
+
+
+def test_bundles_hold_every_source_once_and_vote_as_they_do():
+    rng = np.random.default_rng(4)
+    x, weights, first = np.append(np.sort(rng.random(300)), np.sort(rng.random(50))), rng.random(350), [0, 300, 350]
+    starts, centers = np.empty(351, np.int64), np.empty(350)
+    terms, classes = np.empty((bundles.TERMS, 350)), np.empty(3, np.int64)
+    count = bundles.bundle(x, weights, np.array(first), 0.5, starts, centers, terms, classes)
+    assert starts[count] == 350
+    assert starts[classes].tolist() == first
+    for b, (begin, end) in enumerate(pairwise(starts[: count + 1])):
+        s = (x[begin:end] - centers[b]) / 0.5
+        assert np.abs(s).max() <= bundles.WIDTH / 2 + 1e-12
+        for t in (-8.0, 0.3, 8.0):
+            vote = np.exp(-(t**2) / 2) * np.polyval(terms[::-1, b], t)
+            np.testing.assert_allclose(vote, (weights[begin:end] * np.exp(-((t - s) ** 2) / 2)).sum(), rtol=1e-12)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from alrviz.errors import Stopped, TableError
 from alrviz.models.density import LARGEST, LIMIT, WIDEST, DensityFeatures
 from alrviz.passes import density as passes
+from alrviz.passes import sources
 from alrviz.stop import StopToken
 from tests.oracles.density import naive_features, naive_phi, naive_silverman
 
@@ -31,12 +32,12 @@ def table(rows, classes, numeric=2, categorical=1, seed=0, missing=0.1, weights=
 
 @pytest.fixture
 def gridded(monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", GRIDS)
+    monkeypatch.setattr(sources, "_VOTE", GRIDS)
 
 
 @pytest.fixture
 def exact(monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", EXACT)
+    monkeypatch.setattr(sources, "_VOTE", EXACT)
 
 
 @st.composite
@@ -78,7 +79,7 @@ def test_features_are_the_definition(given_table, wider, m, leave_out):
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_grids_are_within_a_thousandth(classes, leave_out, ratio, gridded, monkeypatch):
     """Also where S is thin, for it is exact there."""
-    monkeypatch.setattr(passes, "PER_BANDWIDTH", ratio)
+    monkeypatch.setattr(sources, "PER_BANDWIDTH", ratio)
     monkeypatch.setattr("alrviz.models.density.PER_BANDWIDTH", ratio)
     given_table = table(300, classes, missing=0.02, weights="parts")
     given_table[0][0, :40] = np.random.default_rng(1).standard_cauchy(40) * 1e6
@@ -101,7 +102,7 @@ def slope_by_differences(compute, log_h, d, step=1e-5):
 @pytest.mark.parametrize("classes", [2, 3, 6])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_dphi_is_the_derivative_of_phi(classes, leave_out, how, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     given_table = table(150, classes, weights="parts", apart=2.0)
     features = DensityFeatures(*given_table)
     for wider in (-WIDEST, -1.5, 0.1, 3.0, WIDEST):
@@ -146,7 +147,7 @@ def test_all_weights_one_is_naive_bayes_with_kernel_densities(classes, exact):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_a_weight_of_two_is_the_row_twice(how, leave_out, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     numbers, codes, levels, y, weights, classes = table(120, 3, weights="whole")
     twice = np.repeat(np.arange(120), weights.astype(int))
     one = DensityFeatures(numbers, codes, levels, y, weights, classes)
@@ -160,7 +161,7 @@ def test_a_weight_of_two_is_the_row_twice(how, leave_out, monkeypatch):
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_a_row_of_weight_0_has_no_vote(how, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     numbers, codes, levels, y, weights, classes = table(100, 2)
     weights[30:60] = 0.0
     kept = np.flatnonzero(weights > 0)
@@ -177,7 +178,7 @@ def test_a_row_of_weight_0_has_no_vote(how, monkeypatch):
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_the_order_of_rows_and_of_classes_does_not_matter(how, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     numbers, codes, levels, y, weights, classes = given_table = table(150, 3, weights="parts")
     one = DensityFeatures(*given_table)
     order, names = np.random.default_rng(3).permutation(150), np.array([2, 0, 1])
@@ -191,7 +192,7 @@ def test_the_order_of_rows_and_of_classes_does_not_matter(how, monkeypatch):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     given_table = table(700, classes, numeric=3, weights="parts")
     one = DensityFeatures(*given_table, n_jobs=1)
     log_h = np.log(one.silverman) - 0.3
@@ -199,8 +200,10 @@ def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeyp
     new = one.rows(*given_table[:2], log_h)
     pieces = [one.rows(given_table[0][:, a : a + 97], given_table[1][:, a : a + 97], log_h) for a in range(0, 700, 97)]
     assert np.array_equal(np.concatenate([piece.phi for piece in pieces], axis=2), new.phi)
-    for name, length in {"_ROWS": 64, "_NODES": 256, "_SPREAD": 50, "_VOTES": 10}.items():
-        monkeypatch.setattr(passes, name, length)
+    for of, name, length in (
+        (passes, "_ROWS", 64), (sources, "_NODES", 256), (sources, "_SPREAD", 50)
+    ):  # fmt: skip
+        monkeypatch.setattr(of, name, length)
     monkeypatch.setattr("alrviz.passes.threads.available_threads", lambda: 4)
     parts = DensityFeatures(*given_table, n_jobs=3)
     assert parts.n_jobs == 3
@@ -211,7 +214,7 @@ def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeyp
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_what_did_not_change_is_taken_from_before(how, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     features = DensityFeatures(*table(100, 2, numeric=3))
     log_h = np.log(features.silverman)
     first = features.training(log_h, True)
@@ -246,7 +249,7 @@ def test_a_grid_that_is_kept_lets_phi_run_on(gridded):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_where_one_class_is_alone_phi_is_at_its_limit(how, classes, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     y = np.repeat(np.arange(classes), 50).astype(np.int32)
     x = np.tile(np.linspace(0.0, 1.0, 50), classes) + 100.0 * y
     features = DensityFeatures(x[None], np.empty((0, len(y)), np.uint8), np.empty(0, int), y, np.ones(len(y)), classes)
@@ -280,7 +283,7 @@ def test_a_far_row_makes_a_stretch_of_its_own(gridded):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_extremes_of_the_bandwidth(how, monkeypatch):
     """Far below, a row that votes is all there is at its place; far above, all places are one."""
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     given_table = table(200, 2, numeric=2, categorical=0, missing=0.0)
     given_table[0][0] = np.random.default_rng(2).permutation(200)
     features = DensityFeatures(*given_table)
@@ -382,7 +385,7 @@ def test_what_no_feature_can_be_made_of_is_refused():
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_a_stop_is_heard(how, monkeypatch):
-    monkeypatch.setattr(passes, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE", how)
     given_table = table(100, 2)
     features, stop = DensityFeatures(*given_table), StopToken()
     log_h = np.log(features.silverman)

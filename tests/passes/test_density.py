@@ -7,7 +7,9 @@ import pytest
 
 from alrviz.models.leave_out import left_out, strangers
 from alrviz.passes import density as passes
-from alrviz.passes.density import Sources, Wanted, fill
+from alrviz.passes import sources as of_sources
+from alrviz.passes.density import Wanted, fill
+from alrviz.passes.sources import Sources
 
 
 def rows(count, classes, seed=0):
@@ -28,7 +30,7 @@ def filled(sources, kinds, h, delta, thin=1e-3):
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_a_grids_error_is_of_fourth_order(classes, leave_out, monkeypatch):
     """Half the spacing leaves a sixteenth of it: 600 heaps of a row or two of each class, far from each other."""
-    monkeypatch.setattr(passes, "_VOTE", 1e9)
+    monkeypatch.setattr(of_sources, "_VOTE", 1e9)
     rng = np.random.default_rng(0)
     y = np.tile(np.repeat(np.arange(classes), 2), 600).astype(np.int32)
     x = np.repeat(np.arange(600) * 100.0 + rng.random(600), 2 * classes) + rng.uniform(-0.8, 0.8, len(y))
@@ -48,7 +50,7 @@ def test_a_grids_error_is_of_fourth_order(classes, leave_out, monkeypatch):
 
 def test_thin_rows_are_exact(monkeypatch):
     """All of them, if everything counts as thin."""
-    monkeypatch.setattr(passes, "_VOTE", 1e9)
+    monkeypatch.setattr(of_sources, "_VOTE", 1e9)
     x, y, weights = rows(500, 3)
     sources, counts = Sources(x, y, weights, 3), np.bincount(y, weights)
     kinds = left_out(y, weights, counts, 2)
@@ -56,6 +58,24 @@ def test_thin_rows_are_exact(monkeypatch):
     for one, other in zip(exact, on_grid, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
     assert np.abs(filled(sources, kinds, 0.1, 0.01)[0] - exact[0]).max() > 1e-8
+
+
+@pytest.mark.parametrize("leave_out", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bundles_vote_as_their_sources_do(leave_out, classes, monkeypatch):
+    """All sums are made thin and exact: with bundles once a few votes were taken, and without."""
+    x, y, weights = rows(4000, classes)
+    sources, counts = Sources(x, y, weights, classes), np.bincount(y, weights)
+    kinds = left_out(y, weights, counts, 2) if leave_out else strangers(len(y), counts, 2)
+    for h in (0.02, 0.3, 3.0):
+        monkeypatch.setattr(passes, "_VOTES", 10**9)
+        one_by_one = filled(sources, kinds, h, 0.0)
+        assert sources._bundles is None or sources._bundles[0] != h
+        monkeypatch.setattr(passes, "_VOTES", 100)
+        together = filled(sources, kinds, h, 0.0)
+        assert sources._bundles[0] == h
+        for one, other in zip(one_by_one, together, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
 
 
 def test_few_rows_are_summed_exactly_and_many_on_a_grid():
