@@ -64,7 +64,12 @@ class ConvergencePage:
         self.dialogs = Dialogs(session)
         self.controls = Controls(self._chosen, self.show_example)
         self.chips = RacerChips(self._open_racer, self._add_racer)
-        self.pricing = Pricing(self.jobs, self._price_arrived, self.race_view.give_up)
+        self.pricing = Pricing(
+            self.jobs,
+            self._price_arrived,
+            self.race_view.give_up,
+            lambda: "the race starts then" if self.race_view.player.waits else "",
+        )
         self.why = Why(session, self.jobs)
         self._show_controls()
         if session.race is not None:
@@ -257,7 +262,6 @@ class ConvergencePage:
             return None
         if not self.pricing.known:
             self._ask_price()
-            self.pricing.say("pricing … the race starts then")
             return None
         try:
             return self.pricing.begin(session.registry, dataset, self.recipes, session.adopt)

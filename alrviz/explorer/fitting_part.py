@@ -29,7 +29,9 @@ class FittingPart:
     def __init__(self, session: Session, jobs: Jobs, draw: Callable[[], None]):
         self.session = session
         self.player = FitPlayer(self._new, draw, session.wake)
-        self.pricing = Pricing(jobs, self._priced, self.player.give_up)
+        self.pricing = Pricing(
+            jobs, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
+        )
         self.dataset: Dataset | None = None
         self.recipe: Recipe | None = None
         self._autorun = False
@@ -83,7 +85,6 @@ class FittingPart:
             return None
         if not self.pricing.known:
             self.pricing.ask(dataset, (recipe,))
-            self.pricing.say("pricing … the fit starts then")
             return None
         try:
             return self.pricing.begin(self.session.registry, dataset, (recipe,), self.session.adopt_fit)

@@ -18,6 +18,7 @@ class Jobs:
     def __init__(self, session: Session):
         self._session = session
         self._jobs: dict[str, Loading[Any]] = {}
+        self._lookers: dict[str, Callable[[], None]] = {}
 
     def start(
         self,
@@ -25,9 +26,13 @@ class Jobs:
         work: Callable[[StopToken], Any],
         done: Callable[[Any], None],
         failed: Callable[[Exception], None] | None = None,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`."""
+        """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`, and `look`
+        by every poll until then.
+        """
         self.cancel(kind)
+        self._lookers[kind] = look
         self._jobs[kind] = Loading(work, kind, done, failed or self.failed, at_once=False)
         self._session.begin(self._jobs[kind])
 
@@ -42,8 +47,10 @@ class Jobs:
 
     def poll(self) -> bool:
         """Hand over what has finished; returns whether there is more to wait for."""
-        waiting = [job.poll() for job in list(self._jobs.values())]
-        return any(waiting)
+        waiting = [kind for kind, job in list(self._jobs.items()) if job.poll()]
+        for kind in waiting:
+            self._lookers[kind]()
+        return bool(waiting)
 
     def close(self) -> None:
         """End all of it."""

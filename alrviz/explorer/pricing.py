@@ -13,6 +13,7 @@ from alrviz.explorer.registry import Registry
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.names import short_names
+from alrviz.views.panes import say
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -30,10 +31,18 @@ class Pricing:
         jobs: runs the work.
         arrived: called when the price of what was asked last is known.
         given_up: called when it cannot be known.
+        then: what is said to begin when it is known, for as long as somebody waits for it: "the race starts then".
     """
 
-    def __init__(self, jobs: Jobs, arrived: Callable[[], None], given_up: Callable[[], None]):
-        self._jobs, self._arrived, self._given_up = jobs, arrived, given_up
+    def __init__(
+        self,
+        jobs: Jobs,
+        arrived: Callable[[], None],
+        given_up: Callable[[], None],
+        then: Callable[[], str] = lambda: "",
+    ):
+        self._jobs, self._arrived, self._given_up, self._then = jobs, arrived, given_up, then
+        self._doing = ""  # what the thread is at
         self._asked: Any = None
         self.found: list[tuple[str, Price]] = []
         self.refused = ""  # why a racer cannot be paid for
@@ -70,9 +79,19 @@ class Pricing:
         if self._asked == (dataset.hash, recipes):
             return False
         self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
-        self.say("pricing …")
-        self._jobs.start("price", lambda stop: priced(dataset, recipes, stop), self._take, self._fail)
+        self._tell("pricing")
+        self._look()
+        self._jobs.start(
+            "price", lambda stop: priced(dataset, recipes, stop, self._tell), self._take, self._fail, self._look
+        )
         return True
+
+    def _tell(self, doing: str) -> None:
+        self._doing = doing
+
+    def _look(self) -> None:
+        """Show what the thread is at."""
+        self.say(" ".join(filter(None, [f"{self._doing} …", self._then()])))
 
     def begin(
         self, registry: Registry, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
@@ -92,7 +111,7 @@ class Pricing:
 
     def say(self, words: str) -> None:
         """Show words of our own in place of the price."""
-        self.pane.object = f"<span class='quiet'>{words}</span>"
+        say(self.pane, f"<span class='quiet'>{words}</span>")
 
     def _take(self, found: "list[tuple[str, Price]]") -> None:
         self.found = found
@@ -106,20 +125,31 @@ class Pricing:
         self._jobs.failed(error)
 
 
-def priced(dataset: "Dataset", recipes: tuple[Recipe, ...], stop: StopToken) -> "list[tuple[str, Price]]":
-    """Price every racer on its own encoding, and compile what the race will need."""
+def priced(
+    dataset: "Dataset",
+    recipes: tuple[Recipe, ...],
+    stop: StopToken,
+    tell: Callable[[str], None] = lambda doing: None,
+) -> "list[tuple[str, Price]]":
+    """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
+    from alrviz.fitting.apart import compile_apart
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
     from alrviz.fitting.warm import warm_covers, warm_density, warm_fit
 
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
+        tell("preparing: encoding")
         prepared = prepare(dataset, recipe, stop=stop)
+        tell("preparing: compiling")
+        compile_apart(dataset.n_classes, stop)
         warm_covers(prepared.wide)
+        tell("preparing: planning, pricing")
         price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
         found.append((name, price))
         stop.check()
         if not price.refused:
+            tell("preparing: compiling")
             if recipe.family == "dlr":
                 warm_density(prepared.encoded.n_classes)
                 continue

@@ -222,7 +222,12 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page.controls.order.value = 1
     page.race_view.press_run()
     assert page.session.entry is before
-    assert "pricing" in page.pricing.pane.object
+    page.pricing._look()  # as the pump does
+    assert "the race starts then" in page.pricing.pane.object
+    page.race_view.press_stop()
+    page.pricing._look()
+    assert "the race starts" not in page.pricing.pane.object
+    page.race_view.press_run()
     until(page, lambda: page.session.entry is not before and ended(page))
     assert page.session.entry.bytes > 0
     made = page.session.entry
