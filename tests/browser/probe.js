@@ -95,11 +95,84 @@ window.probe = (() => {
     else window.dispatchEvent(new KeyboardEvent("keydown", { key: press, bubbles: true }));
     while (!says(pattern)) {
       if (performance.now() - begun > limit) return { error: `not within ${limit} ms: ${pattern}` };
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 16)); // a look takes 3 to 8 ms of the page's own time
     }
     const ms = performance.now() - begun;
     return { ms, racers: racers(), beat: await answered };
   };
+
+  // ---- maps ----------------------------------------------------------------------------------------------------
+
+  /** The visible figures whose name begins so, from left to right. */
+  const figures = (begin) => {
+    const found = [];
+    for (const document of window.Bokeh?.documents ?? [])
+      for (const model of document._all_models.values()) {
+        const view = model.type === "Figure" && model.name?.startsWith(begin) && Bokeh.index.find_one(model);
+        if (view && shown(view.el)) found.push({ model, view, left: view.el.getBoundingClientRect().left });
+      }
+    return found.sort((a, b) => a.left - b.left);
+  };
+  const entries = (args) => (args instanceof Map ? Object.fromEntries(args) : args ?? {});
+  const mark = (numbers) => {
+    let sum = 0;
+    for (let k = 0; k < numbers.length; k++) sum = (sum * 31 + Math.round(numbers[k] * 1e6)) % 1e9;
+    return sum;
+  };
+  const ofGlyph = (model, type) => model.renderers.filter((renderer) => renderer.glyph?.type === type);
+
+  /** The decision maps: a mark of what their ground shows, and the levels of the axes that have words. */
+  const maps = () =>
+    figures("alrviz-map").map(({ model }) => {
+      const image = ofGlyph(model, "ImageRGBA")[0];
+      const levels = [...model.below, ...model.left].map((axis) => entries(axis.formatter?.args).words).filter(Boolean);
+      return { ground: image ? mark(Array.from(column(image.data_source, "value")[0])) : 0, levels };
+    });
+  /** A mark of the density ratios' curves. */
+  const curves = () =>
+    figures("alrviz-ratio").map(({ model }) => ofGlyph(model, "Line").map((r) => mark(column(r.data_source, "y"))).join());
+  /** Where the lines stand that mark a step. */
+  const cursors = () =>
+    figures("alrviz-bandwidths").flatMap(({ model }) =>
+      model.center.filter((part) => part.type === "Span" && part.dimension === "height").map((part) => part.location));
+  /** All text of the first visible paragraph that matches. */
+  const textOf = (pattern) => {
+    for (const element of all()) if (element.matches("p") && shown(element) && new RegExp(pattern).test(element.textContent))
+      return element.textContent;
+    return "";
+  };
+  const onScreen = (view, x, y) => {
+    const box = view.canvas_view.el.getBoundingClientRect();
+    return { x: box.left + x, y: box.top + y };
+  };
+  /** A place on a map by shares of its width and height, on the screen. */
+  const placeOn = (number, across, up) => {
+    const { view } = figures("alrviz-map")[number];
+    const { left, top, width, height } = view.frame.bbox;
+    return onScreen(view, left + across * width, top + (1 - up) * height);
+  };
+  /** A row's point on a map, on the screen. */
+  const pointOn = (number, row) => {
+    const { model, view } = figures("alrviz-map")[number];
+    const source = ofGlyph(model, "Scatter").find((r) => r.data_source.data.row ?? r.data_source.data.get?.("row")).data_source;
+    const at = column(source, "row").indexOf(row);
+    const x = view.frame.x_scale.compute(column(source, "x")[at]), y = view.frame.y_scale.compute(column(source, "y")[at]);
+    return onScreen(view, x, y);
+  };
+  /** From the next press on: the milliseconds until a map's ground is another than `ground`. */
+  let took = null;
+  const awaitMap = (number, ground) => {
+    took = null;
+    addEventListener("pointerup", () => {
+      const begun = performance.now();
+      const look = () => {
+        if (maps()[number].ground !== ground) took = performance.now() - begun;
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    }, { once: true, capture: true });
+  };
+  const tookMap = () => took;
 
   // ---- looks ---------------------------------------------------------------------------------------------------
 
@@ -280,5 +353,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, awaitMap, tookMap, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();
