@@ -18,7 +18,7 @@ from alrviz.fitting.penalised import Line, Objective, Point
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import Parameterisation
+from alrviz.models.parameterisation import Parameterisation, curvature_at_shares
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.room import Floats, empty, zeros
 from alrviz.passes.rows import Rows
@@ -73,25 +73,28 @@ class LinearObjective(Objective):
 
     def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
-        return self._spread(self.parameterisation.phi(w), change=False, rows=rows)
+        rows = self.rows if rows is None else rows
+        table, bias = self._expanded(w, rows, change=False)
+        return rows.forward(self._cover.blocks, table, bias, self._lend(rows), self.stop)
 
     def change(self, direction: Floats) -> Floats:
         """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
-        return self._spread(self.parameterisation.phi(direction), change=True)
+        table, bias = self._expanded(direction, self.rows, change=True)
+        return self.rows.forward_change(self._cover.blocks, table, bias, self._lend(self.rows), self.stop)
 
     def along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
         """Return the line through `point` along `direction`: one forward pass, which looks at `guess` as it goes."""
         if guess is None:
             return super().along(point, direction)
-        phi = self.parameterisation.phi(direction)
-        table = self._expanded(phi, self.rows, change=True)
-        of = (self._cover.blocks, table, phi[-1], point.z, guess, self.stop, self.loss)
+        table, bias = self._expanded(direction, self.rows, change=True)
+        of = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
         dz, looked = self.rows.forward_trial(*of)
         return Line(self, point, direction, dz, {guess: looked})
 
     def slopes(self, residual: Floats) -> Floats:
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
-        return self.parameterisation.pull(self._gather(residual))
+        of = self.parameterisation
+        return of.slopes(*self._gather(residual), self.room.empty(*of.scale.shape), self.rows.n_jobs)
 
     def phi_norm(self, w: Floats) -> float:
         """Return the length of phi, class weights included."""
@@ -100,7 +103,8 @@ class LinearObjective(Objective):
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
-        return self._gather(self.rows.diagonal(point.z, self.stop, self.loss))
+        cells, last = self._gather(self.rows.diagonal(point.z, self.stop, self.loss))
+        return np.concatenate([cells[:, : self.n_classes], last[None, :]])
 
     def metric(self, point: Point) -> Floats | None:
         """Return s^2 of the step from `point`, shaped as w, where units change from step to step ("adaptive").
@@ -121,6 +125,12 @@ class LinearObjective(Objective):
         """Return the diagonal of the Hessian of F, shaped as w, cells of a shared weight taken one by one."""
         of = self.parameterisation
         diagonal = of.pull(of.scale * self.curvature(point))
+        return diagonal if self._q is None else diagonal + self._q
+
+    def diagonal_at_shares(self) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w, where every row has p = pi: known without a pass."""
+        of = self.parameterisation
+        diagonal = of.pull(of.scale * curvature_at_shares(of.tables))
         return diagonal if self._q is None else diagonal + self._q
 
     def criterion(self, point: Point) -> float:
@@ -160,21 +170,15 @@ class LinearObjective(Objective):
         of, cover = self.parameterisation, self._cover
         return SingleRows(self.rows, cover.blocks, len(self._outside), of.scale, of.owner, self.loss)
 
-    def _spread(self, phi: Floats, change: bool, rows: Rows | None = None) -> Floats:
-        """Scores of phi (S + 1, C), or the change of scores that a change of phi makes."""
-        rows = self.rows if rows is None else rows
-        forward = rows.forward_change if change else rows.forward
-        return forward(self._cover.blocks, self._expanded(phi, rows, change), phi[-1], stop=self.stop)
-
-    def _expanded(self, phi: Floats, rows: Rows, change: bool) -> Floats:
-        """The stacked table of phi, or of a change of it, which adds nothing outside the seen cells."""
+    def _expanded(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:
+        """The stacked table of phi, and phi of the class weights; a change of phi is 0 outside the seen cells."""
         outside = len(self._outside)
         self._cells[:outside] = 0.0 if change else self._outside
-        self._cells[outside:, : self.n_classes] = phi[:-1]
-        return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop)
+        last = self.parameterisation.spread(w, self._cells[outside:], rows.n_jobs)
+        return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop), last
 
-    def _gather(self, residual: Floats) -> Floats:
-        """Sums of residuals (N, W) by cell and over all rows, (S + 1, C).
+    def _gather(self, residual: Floats) -> tuple[Floats, Floats]:
+        """Sums of residuals (N, W) by cell, (S, W), and over all rows, (C,).
 
         Every row has one joint value in the first block: their sum is that over all rows.
         """
@@ -182,7 +186,4 @@ class LinearObjective(Objective):
         self.rows.scatter(blocks, residual, self._table, self.stop)
         self._cells[:] = 0.0
         blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self.stop)
-        out = np.empty_like(self.scale)
-        out[:-1] = self._cells[len(self._outside) :, : self.n_classes]
-        out[-1] = self._table[: blocks.first[1], : self.n_classes].sum(axis=0)
-        return out
+        return self._cells[len(self._outside) :], self._table[: blocks.first[1], : self.n_classes].sum(axis=0)

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.room import Pool
 from alrviz.passes.rows import Floats, Rows, Sums, Trial
-from alrviz.passes.vectors import dot
+from alrviz.passes.vectors import bend, dot, lean, step
 from alrviz.stop import NEVER, StopToken
 
 _NOWHERE: Mapping[float, Trial] = MappingProxyType({})
@@ -66,7 +67,8 @@ class Objective(ABC):
         self.center = center
         self.total = float(rows.weights.sum())
         self.stop = stop
-        self._q = pull
+        self.room = Pool()
+        self._q = None if pull is None else np.full(center.shape, pull) if np.isscalar(pull) else pull
 
     @property
     def n_classes(self) -> int:
@@ -108,7 +110,7 @@ class Objective(ABC):
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`: one forward and one scatter pass."""
         z = self.scores(w)
-        return self._settle(w, z, None, 0.0, z, self.rows.scores())
+        return self._settle(w, z, None, 0.0, z, self._lend(self.rows))
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass.
@@ -129,19 +131,9 @@ class Objective(ABC):
         """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
         return self.rows.trial(z, dz, t, self.stop, self.loss)
 
-    def penalty(self, w: Floats) -> float:
-        """Return alpha * sum q (w - center)^2."""
-        if self._q is None:
-            return 0.0
-        apart = w - self.center
-        return 0.5 * dot(self._q * apart, apart)
-
-    def penalty_slopes(self, w: Floats, direction: Floats) -> tuple[float, float]:
+    def leaning(self, w: Floats, direction: Floats) -> tuple[float, float]:
         """Return first and second derivative of the penalty along `direction`."""
-        if self._q is None:
-            return 0.0, 0.0
-        bent = self._q * direction
-        return dot(bent, w - self.center), dot(bent, direction)
+        return (0.0, 0.0) if self._q is None else bend(self._q, w, self.center, direction, self.rows.n_jobs)
 
     @property
     def pull(self) -> Floats:
@@ -155,22 +147,26 @@ class Objective(ABC):
     def moved(self, line: "Line", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
         point = line.start
-        w = point.w + t * line.direction
-        return self._settle(w, point.z, line.dz, t, self.rows.scores(), line.dz)
+        w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.rows.n_jobs)
+        return self._settle(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
 
     def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
         sums = self.rows.settle(z, dz, t, out, residual, self.stop, self.loss)
-        gradient = self.slopes(residual)
+        gradient, penalty = self.slopes(residual), 0.0
         if self._q is not None:
-            gradient += self._q * (w - self.center)
-        penalty = self.penalty(w)
+            penalty = 0.5 * lean(gradient, self._q, w, self.center, self.rows.n_jobs)
         return Point(w, out, sums, penalty, sums.value + penalty, gradient)
+
+    def _lend(self, rows: Rows) -> Floats:
+        """Room for the scores of `rows` (N, W), not initialised: that of training rows also for fewer others."""
+        return self.room.empty(max(rows.n_rows, self.rows.n_rows), rows.padded)[: rows.n_rows]
 
 
 class Line:
     """F along point.w + t * direction.
 
-    `at` costs a softmax pass, but where the loss was `looked` at before. `move` ends the line: its dz becomes room for the residuals.
+    `at` costs a softmax pass, but where the loss was `looked` at before. `move` ends the line: its dz becomes room for
+    the residuals.
     """
 
     def __init__(
@@ -188,7 +184,7 @@ class Line:
         self._looked = looked
         self.value = start.objective
         self.slope = dot(start.gradient, direction)
-        self._bend = objective.penalty_slopes(start.w, direction)
+        self._bend = objective.leaning(start.w, direction)
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""

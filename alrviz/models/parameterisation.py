@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.models.tables import Tables
+from alrviz.passes import vectors
 from alrviz.passes.rows import Floats
 
 _MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje"}
@@ -74,6 +75,22 @@ class Parameterisation:
     def phi(self, w: NDArray[np.floating]) -> Floats:
         """Return phi (S + 1, C) of the free weights, or the change of phi that a change of them makes."""
         return self.scale * (w if self.owner is None else w[:, 0][self.owner])
+
+    def spread(self, w: Floats, rows: Floats, n_jobs: int = 1) -> Floats:
+        """Write phi of the cells to `rows` (S, W), or the change of it, and return that of the class weights (C,)."""
+        each = w if self.owner is None else w[:, 0][self.owner]
+        vectors.spread(self.scale, each, rows, n_jobs)
+        last: Floats = self.scale[-1] * each[-1]
+        return last
+
+    def slopes(self, rows: Floats, last: Floats, out: Floats, n_jobs: int = 1) -> Floats:
+        """Return dF/dw of dF/dphi, `rows` (S, W) of the cells and `last` (C,) of the class weights.
+
+        `out` (S + 1, C) is room for it; it is used up where weights are shared.
+        """
+        vectors.pull(self.scale, rows, out, n_jobs)
+        out[-1] = self.scale[-1] * last
+        return out if self.owner is None else self._by_owner(out)
 
     def pull(self, dphi: Floats) -> Floats:
         """Return dF/dw of dF/dphi (S + 1, C), which is used up."""

@@ -6,22 +6,27 @@ Not by BLAS, whose last bits depend on its own number of threads. Vectors may ha
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.kernels import vectors as kernels
 from alrviz.passes.room import Floats
 from alrviz.passes.threads import share
 
+# A vector in float32: of what only says where to go next, half the room and half the time.
+Short = NDArray[np.float32]
+
 # Numbers from which a second thread saves more than waking it costs.
 _LONG = 2**18
+_SPREAD = 2**17
 
 
-def dot(a: Floats, b: Floats, n_jobs: int = 1) -> float:
+def dot(a: Floats | Short, b: Floats | Short, n_jobs: int = 1) -> float:
     """Return the sum of products."""
     flat_a, flat_b = a.reshape(-1), b.reshape(-1)
     return _sum(flat_a.size, n_jobs, lambda parts, begin, end: kernels.dot(flat_a, flat_b, parts, begin, end))
 
 
-def combine(q: Floats, g: float, c: float, x: Floats, d: Floats, n_jobs: int = 1) -> float:
+def combine(q: Floats, g: float, c: float, x: Floats | Short, d: Floats | Short, n_jobs: int = 1) -> float:
     """Make q to g q + c x, and return its product with d."""
     flat_q, flat_x, flat_d = q.reshape(-1), x.reshape(-1), d.reshape(-1)
     return _sum(
@@ -30,12 +35,57 @@ def combine(q: Floats, g: float, c: float, x: Floats, d: Floats, n_jobs: int = 1
     )  # fmt: skip
 
 
+def step(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> Floats:
+    """Write w + t d to `out`."""
+    flat = [of.reshape(-1) for of in (w, d, out)]
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.step(flat[0], t, flat[1], flat[2], begin, end))
+    return out
+
+
+def lean(gradient: Floats, q: Floats, w: Floats, center: Floats, n_jobs: int = 1) -> float:
+    """Add q (w - center) to the gradient, and return the sum of q (w - center)^2."""
+    flat = [of.reshape(-1) for of in (gradient, q, w, center)]
+    return _sum(flat[0].size, n_jobs, lambda parts, begin, end: kernels.lean(*flat, parts, begin, end))
+
+
+def bend(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
+    """Return the sums of q (w - center) d and of q d^2."""
+    flat = [of.reshape(-1) for of in (q, w, center, d)]
+    parts = np.zeros((-(-flat[0].size // kernels.CHUNK), 2))
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.bend(*flat, parts, begin, end))
+    first, second = parts.sum(axis=0)
+    return float(first), float(second)
+
+
+def difference(new: Floats, old: Floats, out: Short, n_jobs: int = 1) -> Short:
+    """Write new - old to `out`."""
+    flat = [of.reshape(-1) for of in (new, old, out)]
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.difference(*flat, begin, end))
+    return out
+
+
+def spread(scale: Floats, w: Floats, rows: Floats, n_jobs: int = 1) -> None:
+    """Write scale * w (cells, C) to the first lanes of `rows` (cells, W)."""
+    jobs = n_jobs if rows.size > _SPREAD else 1
+    _share(len(rows), jobs, lambda begin, end: kernels.spread(scale, w, rows, begin, end), 0)
+
+
+def pull(scale: Floats, rows: Floats, out: Floats, n_jobs: int = 1) -> None:
+    """Write scale (cells, C) times the first lanes of `rows` (cells, W) to `out`: the transpose of `spread`."""
+    jobs = n_jobs if rows.size > _SPREAD else 1
+    _share(len(rows), jobs, lambda begin, end: kernels.pull(scale, rows, out, begin, end), 0)
+
+
 def _sum(size: int, n_jobs: int, work: Callable[[Floats, int, int], None]) -> float:
     parts = np.zeros(-(-size // kernels.CHUNK))
-    jobs = 1 if size < _LONG else n_jobs
-    if jobs == 1:
-        work(parts, 0, size)
-    else:
-        step = -(-len(parts) // jobs) * kernels.CHUNK
-        share(lambda k: work(parts, k * step, min(size, (k + 1) * step)), -(-size // step), jobs)
+    _share(size, n_jobs, lambda begin, end: work(parts, begin, end))
     return float(parts.sum())
+
+
+def _share(size: int, n_jobs: int, work: Callable[[int, int], None], long: int = _LONG) -> None:
+    jobs = 1 if size < long else n_jobs
+    if jobs == 1:
+        work(0, size)
+        return
+    step = -(-size // kernels.CHUNK // jobs) * kernels.CHUNK
+    share(lambda k: work(k * step, min(size, (k + 1) * step)), -(-size // step), jobs)

@@ -9,13 +9,12 @@ import time
 
 import numpy as np
 
-from alrviz.passes import room
+from alrviz.passes import room, vectors
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.room import lanes_of
 from alrviz.passes.rows import Rows
 from alrviz.passes.single import SingleRows
-from alrviz.passes.vectors import combine, dot
 
 _done: set[tuple[int, bool, str]] = set()
 _lock = threading.Lock()
@@ -38,9 +37,9 @@ def warm_single(wide: bool = False) -> float:
         blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
         single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 0, np.ones((2, 2)), None, NLL)
         w = np.zeros(4)
-        single.sgd(single.all, w, w.copy(), w.copy(), 0.0, np.zeros(2))
+        single.sgd(single.all, w, w.copy(), w.copy(), 0.0, 0.0, np.zeros(2))
         single.adagrad(single.all, w, w.copy(), w.copy(), 0.0, np.zeros(4))
-        single.rmse(single.all, w)
+        single.loss(single.all, w)
         single.visits(single.all, 4)
         _done.add((1, wide, "single"))
         return time.perf_counter() - start
@@ -65,6 +64,18 @@ def _warm(lanes: int, wide: bool, loss: Loss) -> float:
         rows.settle(z, dz, 1.0, rows.scores(), dz, loss=loss)
         rows.scatter(blocks, dz, table)
         blocks.marginalise(table, cells)
-        combine(cells, 1.0, dot(cells, cells), cells, cells)
+        _warm_vectors(cells)
         _done.add((lanes, wide, loss.name))
         return time.perf_counter() - start
+
+
+def _warm_vectors(cells: room.Floats) -> None:
+    short = vectors.difference(cells, cells, np.empty(cells.shape, np.float32))
+    for a, b in ((cells, cells), (short, cells), (short, short)):
+        vectors.dot(a, b)
+    vectors.combine(cells, 1.0, 0.0, short, short)
+    vectors.step(cells, 0.0, cells, cells)
+    vectors.lean(cells, cells, cells, cells)
+    vectors.bend(cells, cells, cells, cells)
+    vectors.spread(cells, cells, cells)
+    vectors.pull(cells, cells, cells)

@@ -49,8 +49,8 @@ def everything(n_rows, n_classes, n_jobs):
     grad = rows.scatter(blocks, residual, room.empty(blocks.n_joint, rows.padded))
     by_cell = blocks.marginalise(grad, room.zeros(CELLS, rows.padded), n_jobs)
     return [
-        table, z, dz, np.array(trial), both[0], np.array(both[1]), np.array(sums), out, residual, grad, by_cell, rows.count(blocks),
-        rows.curve(z, dz), rows.diagonal(z),
+        table, z, dz, np.array(trial), both[0], np.array(both[1]), np.array(sums), out, residual, grad, by_cell,
+        rows.count(blocks), rows.curve(z, dz), rows.diagonal(z),
     ]  # fmt: skip
 
 

@@ -12,15 +12,21 @@ A direction along which F does not fall is tried again as steepest descent, and 
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.room import Floats
-from alrviz.passes.vectors import combine, dot
+from alrviz.passes.vectors import Short, combine, difference, dot
 
 # The whole step to the minimum turns each direction square to the last, and the path into a zigzag: on LED, n = 2,
 # alpha 0.01, F is 3e-3 above its minimum after 2,000 steps, with nine tenths of each step 3e-11 (Raydan and Svaiter,
 # 2002).
 RELAXED = 0.9
+
+# Corrections of L-BFGS (s, y, 1 / s.y), oldest first. They say where to go, not how far: rounded to float32 they take
+# half the room and half the time.
+Pairs = tuple[tuple[Short, Short, float], ...]
 
 
 @dataclass(frozen=True)
@@ -79,21 +85,34 @@ class LBFGS(Solver):
 
     def advance(self, objective: Objective, state: State) -> State:
         """Return the state one iteration later."""
-        gradient = state.point.gradient
         state, metric = _with_metric(objective, state)
-        new, falls = state, False
-        if state.carry:
-            new, falls = along(objective, state, -two_loop(gradient, state.carry, metric, objective.rows.n_jobs), 1.0)
-        pairs = state.carry if falls else ()
-        if not falls:
-            new, falls = along(objective, new, -_times(metric, gradient), None)
-        if not falls:
-            return stalled(new)
-        s, y = new.point.w - state.point.w, new.point.gradient - gradient
-        product = dot(s, y)
-        if product > 1e-14 * dot(y, y) ** 0.5 * dot(s, s) ** 0.5:  # rounding alone can make it 0 or negative
-            pairs = (*pairs, (s, y, 1.0 / product))[-self.memory :]
-        return replace(new, carry=pairs)
+        new, pairs = quasi_newton(objective, state, state.carry, metric, self.memory)
+        return stalled(new) if pairs is None else replace(new, carry=pairs)
+
+
+def quasi_newton(
+    objective: Objective, state: State, pairs: Pairs, metric: Floats | None, memory: int
+) -> tuple[State, Pairs | None]:
+    """Return the state after a step of L-BFGS, carrying nothing, and the corrections then; None where F falls no more.
+
+    `metric` is D of the start of the two loops, None for the identity.
+    """
+    gradient, jobs = state.point.gradient, objective.rows.n_jobs
+    new, falls = state, False
+    if pairs:
+        downhill = np.negative(gradient, out=objective.room.empty(*gradient.shape))
+        new, falls = along(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
+    if not falls:
+        pairs = ()
+        new, falls = along(objective, new, -_times(metric, gradient), None)
+    if not falls:
+        return new, None
+    ways = ((new.point.w, state.point.w), (new.point.gradient, gradient))
+    s, y = (difference(a, b, objective.room.empty(*a.shape, dtype=np.float32), jobs) for a, b in ways)
+    product = dot(s, y, jobs)
+    if product > 1e-14 * (dot(y, y, jobs) * dot(s, s, jobs)) ** 0.5:  # rounding alone can make it 0 or negative
+        pairs = (*pairs, (s, y, 1.0 / product))[-memory:]
+    return new, pairs
 
 
 def _with_metric(objective: Objective, state: State) -> tuple[State, Floats | None]:
@@ -105,14 +124,11 @@ def _times(metric: Floats | None, gradient: Floats) -> Floats:
     return gradient if metric is None else metric * gradient
 
 
-def two_loop(
-    gradient: Floats, pairs: tuple[tuple[Floats, Floats, float], ...], metric: Floats | None = None, n_jobs: int = 1
-) -> Floats:
-    """Return H g, H the inverse Hessian that the pairs approximate (Nocedal and Wright, algorithm 7.4).
+def two_loop(q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1) -> Floats:
+    """Make q to H q and return it, H the inverse Hessian of the pairs (Nocedal and Wright, algorithm 7.4).
 
     Each sweep moves q along one vector and multiplies it with the next.
     """
-    q = gradient.copy()
     coefficients = []
     product = dot(pairs[-1][0], q, n_jobs)
     for k in reversed(range(len(pairs))):

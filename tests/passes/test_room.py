@@ -1,0 +1,51 @@
+"""Room that is lent: whole while anything looks at it, lent again afterwards."""
+
+import numpy as np
+import pytest
+
+from alrviz.passes.room import Pool
+
+
+def start(array):
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(5, 8), (7,), (0, 3)])
+def test_lent_room_is_like_any_array(shape, dtype):
+    array = Pool().empty(*shape, dtype=dtype)
+    assert array.shape == shape
+    assert array.dtype == dtype
+    assert array.flags.c_contiguous
+    assert array.flags.writeable
+    assert start(array) % 64 == 0
+    array[...] = 3
+    assert (array == 3).all()
+
+
+def test_room_is_lent_again_once_nobody_looks_at_it():
+    pool = Pool()
+    first = pool.empty(100)
+    where = start(first)
+    del first
+    assert start(pool.empty(50, dtype=np.float64)) != where
+    assert start(pool.empty(10, 10)) == where
+
+
+def test_a_view_keeps_what_it_looks_at():
+    pool = Pool()
+    first = pool.empty(10, 10)
+    first[:] = 1.0
+    view = first[3:].reshape(-1)[5:].view()
+    del first
+    second = pool.empty(10, 10)
+    second[:] = 2.0
+    assert (view == 1.0).all()
+
+
+def test_what_is_lent_outlives_its_pool():
+    pool = Pool()
+    array = pool.empty(1000)
+    array[:] = 5.0
+    del pool
+    assert (np.zeros(1000) + array == 5.0).all()
