@@ -115,6 +115,70 @@ def _join(key, size, code, top, slot):
 
 
 @kernel
+def _begin(codes, tops, seed, block, inside, gains, key, slot):
+    """Begin a block with the columns of `seed`; return its joint values in the sample, 0 if too many are possible."""
+    for j in range(len(inside)):
+        inside[j] = 0
+        gains[j] = 0
+    for r in range(len(key)):
+        key[r] = 0
+    for i in range(len(seed)):
+        block[i] = seed[i]
+        inside[seed[i]] = 1
+    values = 1
+    for c in seed:
+        if values * (np.int64(tops[c]) + 1) > len(slot):
+            return 0
+        values = _join(key, values, codes[c], tops[c], slot)
+    return values
+
+
+@kernel
+def _most_gained(looked, gains, tops):
+    """Return the column not looked at that covers most tuples, of equals the one of fewest levels; -1 if none does."""
+    c = -1
+    for j in range(len(gains)):
+        if looked[j] or gains[j] == 0:
+            continue
+        if c < 0 or gains[j] > gains[c] or (gains[j] == gains[c] and tops[j] < tops[c]):
+            c = j
+    return c
+
+
+@kernel
+def _cheapest(
+    codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, tried, key, room,
+    stamp, mark,
+):  # fmt: skip
+    """Return (column that costs least for each tuple it covers, joint values expected with it, mark); -1 if none pays.
+
+    `tried` columns are looked at, of `room` possible joint values at most.
+    """
+    best, best_merit, best_expected = -1, 0.0, 0.0
+    for j in range(len(inside)):
+        looked[j] = inside[j]
+    for _ in range(tried):
+        c = _most_gained(looked, gains, tops)
+        if c < 0:
+            break
+        looked[c] = 1
+        if values * (np.int64(tops[c]) + 1) > room:
+            continue
+        mark += 1
+        found, early = _distinct(key, codes[c], tops[c], stamp, mark, most, len(key) // 2)
+        if found > most:
+            continue
+        after = _in_all(found, early, doublings)
+        price = joint * (after - expected) + link * (after * (tuples + gains[c]) - expected * tuples)
+        if price >= gains[c] * worth:
+            continue
+        merit = gains[c] / max(price, 1.0)
+        if best < 0 or merit > best_merit:
+            best, best_merit, best_expected = c, merit, after
+    return best, best_expected, mark
+
+
+@kernel
 def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, tried, key, slot, stamp, mark, room):
     """Return (number of columns, joint values expected in all rows, tuples, mark) of a block grown around `seed`.
 
@@ -124,62 +188,26 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, 
     room (6, a) int64: the columns are left in its first row.
     """
     a, n = weight.shape
-    half = codes.shape[1] // 2
     block, inside, gains, looked, chosen, others = room[0], room[1], room[2], room[3], room[4], room[5]
-    for j in range(a):
-        inside[j] = 0
-        gains[j] = 0
-    for r in range(len(key)):
-        key[r] = 0
-    size = 1
-    for i in range(n):
-        c = seed[i]
-        block[i] = c
-        inside[c] = 1
-        if size * (np.int64(tops[c]) + 1) > len(slot):
-            for q in range(i, n):
-                block[q] = seed[q]
-            return n, codes.shape[1] * 2.0**doublings, 1, mark
-        size = _join(key, size, codes[c], tops[c], slot)
-    values, tuples, total = size, 1, n
+    values = _begin(codes, tops, seed, block, inside, gains, key, slot)
+    if values == 0:
+        return n, codes.shape[1] * 2.0**doublings, 1, mark
     early = 0
-    for r in range(half):
+    for r in range(len(key) // 2):
         early = max(early, key[r] + 1)
-    expected = _in_all(values, early, doublings)
+    expected, tuples, total = _in_all(values, early, doublings), 1, n
     if values > most or n == a:
         return n, expected, 1, mark
     _gain(block, total, n - 1, -1, inside, open_, weight, gains, chosen, others)
     while total < a:
-        best, best_merit, best_expected = -1, 0.0, 0.0
-        for j in range(a):
-            looked[j] = inside[j]
-        for _ in range(tried):
-            c = -1
-            for j in range(a):
-                if looked[j] or gains[j] == 0:
-                    continue
-                if c < 0 or gains[j] > gains[c] or (gains[j] == gains[c] and tops[j] < tops[c]):
-                    c = j
-            if c < 0:
-                break
-            looked[c] = 1
-            if values * (np.int64(tops[c]) + 1) > len(slot):
-                continue
-            mark += 1
-            found, early = _distinct(key, codes[c], tops[c], stamp, mark, most, half)
-            if found > most:
-                continue
-            after = _in_all(found, early, doublings)
-            price = joint * (after - expected) + link * (after * (tuples + gains[c]) - expected * tuples)
-            if price >= gains[c] * worth:
-                continue
-            merit = gains[c] / max(price, 1.0)
-            if best < 0 or merit > best_merit:
-                best, best_merit, best_expected = c, merit, after
+        best, after, mark = _cheapest(
+            codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, tried,
+            key, len(slot), stamp, mark,
+        )  # fmt: skip
         if best < 0:
             break
         values = _join(key, values, codes[best], tops[best], slot)
-        expected = best_expected
+        expected = after
         tuples += gains[best]
         inside[best] = 1
         if n >= 2:
