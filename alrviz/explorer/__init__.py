@@ -12,6 +12,7 @@ def preload() -> None:
     """Import what a page is made of: whoever starts a server calls this, and the first visitor waits a second less."""
     import alrviz.estimators.peers
     import alrviz.explorer.boundaries
+    import alrviz.explorer.boundaries_dlr
     import alrviz.explorer.boundaries_family
     import alrviz.explorer.convergence
     import alrviz.explorer.data_page

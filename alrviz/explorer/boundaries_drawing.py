@@ -102,7 +102,7 @@ class Drawing:
         sketch = self.sketch
         assert sketch is not None
         self.bar.show(sketch)
-        self._tab.pictures.follow(sketch.columns, sketch.classes)
+        self._tab.pictures.follow(sketch.columns, sketch.drawn)
         self.follow()
 
     def follow(self) -> None:

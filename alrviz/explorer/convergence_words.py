@@ -74,12 +74,12 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     if len(parameters) > 1:
         words = f"{words} to {count_text(parameters[-1])}"
     passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
-    spent = seconds_text(sum(passes)) if passes else "not timed"
+    spent = f"{seconds_text(sum(passes))} an iteration of all" if passes else "not timed"
     memory = bytes_text(sum(price.bytes for _, price in priced))
     size = f"{words} parameters · {memory}"
     if len(priced) > FEW:  # beside so many racers there is room for the time alone
-        return f"<span class='quiet'><abbr title='{safe(size)}'>{spent} an iteration of all</abbr></span>", False
-    return f"<span class='quiet'>{size} · {spent} an iteration of all</span>", False
+        return f"<span class='quiet'><abbr title='{safe(size)}'>{spent}</abbr></span>", False
+    return f"<span class='quiet'>{size} · {spent}</span>", False
 
 
 def recipe_code(recipe: Recipe) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.price import Price
 
 _SAID = "as the recipe says"
+_SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
 AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
 
@@ -66,7 +67,8 @@ class Pricing:
     @property
     def cheap(self) -> bool:
         """Whether it may start by itself: known, not refused, and soon over."""
-        return self.known and not self.refused and self.seconds < AT_ONCE
+        timed = all(price.seconds_per_pass is not None for _, price in self.found)
+        return self.known and not self.refused and (self.seconds < AT_ONCE if timed else self.bytes < _SMALL)
 
     @property
     def solvers(self) -> list[str]:

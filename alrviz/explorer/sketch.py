@@ -56,6 +56,12 @@ class Sketch:
         return len(self.y)
 
     @property
+    def drawn(self) -> tuple[str, ...]:
+        """The classes that have points, in their order."""
+        there = set(self.y)
+        return tuple(name for name in self.classes if name in there)
+
+    @property
     def full(self) -> bool:
         """Whether no point can be added."""
         return len(self) >= MOST

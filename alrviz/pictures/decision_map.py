@@ -154,7 +154,7 @@ def value_words(surface: Surface) -> str:
         return f"probability of {of}, paler where unsure"
     if surface.single:
         return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
-    return "score of the class that wins, not a probability; paler where others are near"
+    return "highest score, not a probability; paler near a tie"
 
 
 def _dress(axis: Any, shown: Axis, *, tilts: bool) -> None:
