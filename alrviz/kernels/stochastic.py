@@ -4,7 +4,7 @@
     g_j   = weight * sum over the row's places of j of scale[c, k] * residual_k,   residual as in scores.py, squares.py
     pull_j = 2 alpha q_j (w_j - center_j), the slope of the penalty
 
-    sgd       w_j -= eta_t g_j, eta_t = eta0 / (1 + DECAY t), t counts rows; the penalty spread over all V rows of a
+    sgd       w_j -= eta_t g_j, eta_t = eta0 / (1 + decay t), t counts rows; the penalty spread over all V rows of a
               pass: (w_j - center_j) *= exp(-eta_t * 2 alpha q_j / V) in every row, made up for when j is next looked at
     adagrad   g_j += pull_j / V_j, V_j the rows of a pass that look at j;  G_j += g_j^2;
               w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j
@@ -16,13 +16,11 @@ the links of its joint values (keys, first, at, links: see rows.py) less `outsid
 the last row of scale belongs to b. w and everything like it is flat; without sharing (`shared` False) j = c C + k.
 """
 
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 
 from alrviz.kernels import kernel
-
-DECAY = 1e-2
 
 
 @kernel
@@ -56,8 +54,8 @@ def _scores(cells, n, w, scale, owner, shared, z):
 
 @kernel
 def _residual(z, own, weight, squared):
-    """Overwrite scores with the residuals of the row; return the sum of (p_k - 1[k = y])^2."""
-    top = z.max()
+    """Overwrite scores with the residuals of the row; return its loss, not weighted: mean square, or -log p_y."""
+    top, wanted = z.max(), z[own]
     total = 0.0
     for k in range(len(z)):
         z[k] = exp(z[k] - top)
@@ -71,13 +69,13 @@ def _residual(z, own, weight, squared):
     for k in range(len(z)):
         r = z[k] - (k == own)
         z[k] = weight * (2.0 / len(z) * z[k] * (r - mean) if squared else r)
-    return square
+    return square / len(z) if squared else log(total) + top - wanted
 
 
 @kernel
 def sgd(
     order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared,
-    w, center, pull, flown, eta0, clock,
+    w, center, pull, flown, eta0, decay, clock,
 ):  # fmt: skip
     """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V; flown_j: the sum of eta up to which j is made up for.
 
@@ -97,7 +95,7 @@ def sgd(
                         flown[j] = clock[1]
         _scores(cells, n, w, scale, owner, shared, z)
         _residual(z, y[row], weights[row], squared)
-        eta = eta0 / (1.0 + DECAY * clock[0])
+        eta = eta0 / (1.0 + decay * clock[0])
         for i in range(n):
             for k in range(classes):
                 w[_owner(owner, shared, cells[i], k, classes)] -= eta * scale[cells[i], k] * z[k]
@@ -143,16 +141,15 @@ def adagrad(
 
 
 @kernel
-def squared_error(order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, w):
-    """Return the sums over rows order[begin:end] of weight * sum_k (p_k - 1[k = y])^2, and of weight."""
+def losses(order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared, w):
+    """Return the sum over rows order[begin:end] of weight * loss."""
     cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(scale.shape[1])
-    total = weight = 0.0
+    total = 0.0
     for row in order[begin:end]:
         n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
         _scores(cells, n, w, scale, owner, shared, z)
-        total += weights[row] * _residual(z, y[row], 1.0, False)
-        weight += weights[row]
-    return total, weight
+        total += weights[row] * _residual(z, y[row], 1.0, squared)
+    return total
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Passes that visit single rows, for stochastic solvers: see kernels/stochastic.py for the formulas.
 
     single.sgd / adagrad        move w (flat, in place) over the rows of `order`
-    single.rmse                 sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2) over them
+    single.loss                 the sum of their losses, by which a step length is chosen
     single.visits               how many of them look at each w
 
 A row of weight m counts as m rows of weight 1: it is visited round(m) times, at least once, each time with an equal
@@ -59,12 +59,12 @@ class SingleRows:
         self._span = max(1, int(_CALL / (tuples.sum() + 1) / self._n_classes))
 
     def sgd(
-        self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, clock: Floats,
-        stop: StopToken = NEVER,
+        self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, decay: float,
+        clock: Floats, stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
         """Visit the rows of `order` by stochastic gradient descent; `pull` is 2 alpha q / V; moves `w` and `clock`."""
         flown = np.full(len(w), clock[1])
-        self._in_parts(kernels.sgd, order, stop, self._squared, w, center, pull, flown, eta0, clock)
+        self._in_parts(kernels.sgd, order, stop, self._squared, w, center, pull, flown, eta0, decay, clock)
         if pull.any():
             w[:] = center + (w - center) * np.exp(-pull * (clock[1] - flown))
 
@@ -76,12 +76,10 @@ class SingleRows:
         room = np.zeros(len(w))
         self._in_parts(kernels.adagrad, order, stop, self._squared, w, center, pull, squares, eta0, room)
 
-    def rmse(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
-        """Return the RMSE of the rows of `order`; infinite where scores are no numbers."""
-        parts = self._in_parts(kernels.squared_error, order, stop, w)
-        total, weight = (math.fsum(column) for column in zip(*parts, strict=True))
-        mean = total / weight / self._n_classes
-        return math.sqrt(mean) if math.isfinite(mean) else math.inf
+    def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
+        """Return the loss summed over the rows of `order`; infinite where scores are no numbers."""
+        total = sum(self._in_parts(kernels.losses, order, stop, self._squared, w))
+        return total if math.isfinite(total) else math.inf
 
     def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
         """Return (n_weights,): how many of the rows of `order` look at each w."""

@@ -3,9 +3,9 @@
 F* is tron's, to a slope of 1e-9 per row. Others must come within `near` of it in so many steps; what a solver is not
 held to is said here too:
 
-    sgd, adagrad    within 2 % (adagrad) and 6 % (sgd) of F* on LED in 50 passes. On waveform, where nearly all rows can
-                    be fitted, no eta0 at all brings either within 2 % of F* in 50 passes (the best, found by trying:
-                    sgd 45 times F*, adagrad twice), for eta_t of sgd falls as 1 / t.
+    sgd, adagrad    within 2 % of F* on LED in 50 passes. On waveform, where nearly all rows can be fitted and F* is
+                    0.5 % of F at zero, no eta0 at all brings either within 2 % of F* in 50 passes: the best, found by
+                    trying, is 1.4 times F* for steps of one length, 1.9 for adagrad; they end at 1.8 to 2.4 times F*.
 """
 
 import pytest
@@ -64,11 +64,11 @@ def test_every_solver_finds_the_same_minimum(best, solver, steps, near, metric):
 
 @pytest.mark.slow(reason="50 passes over single rows and the search before them")
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("solver", "near"), [("sgd", 0.06), ("adagrad", 0.02)])
-def test_single_rows_come_near_in_fifty_passes(solver, near, metric):
+@pytest.mark.parametrize("solver", ["sgd", "adagrad"])
+def test_single_rows_come_within_two_percent_in_fifty_passes(solver, metric):
     dataset = load_demo("led")
     value = fit(dataset, metric, "tron", 100).trace[-1].objective
-    assert value < fit(dataset, metric, solver, 50).trace[-1].objective <= value * (1 + near)
+    assert value < fit(dataset, metric, solver, 50).trace[-1].objective <= 1.02 * value
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "cg", "tron", "gd", "lbfgsb", "sgd", "adagrad"])

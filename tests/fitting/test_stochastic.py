@@ -9,10 +9,10 @@ import pytest
 from alrviz.errors import RecipeError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers import Stochastic, stochastic
-from alrviz.fitting.solvers.stochastic import ENDS, PASSES, Search, Training, split_sample
+from alrviz.fitting.solvers.stochastic import ENDS, HALF, PASSES, Search, Training, drawn_sample
 from alrviz.stop import StopToken
 from tests.fitting.tables import drain, prepared_objective, run_of, same_steps, states, table
-from tests.oracles.stochastic import naive_adagrad, naive_rmse, naive_sgd
+from tests.oracles.stochastic import naive_adagrad, naive_loss, naive_sgd
 
 METHODS = ["sgd", "adagrad"]
 METRICS = [
@@ -69,9 +69,10 @@ def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
 
     pull = objective.pull.ravel() / len(single.all)
     w, clock = start.copy(), np.zeros(2)
-    single.sgd(order[:50], w, center, pull, 0.3, clock)
-    single.sgd(order[50:], w, center, pull, 0.3, clock)
-    expected = naive_sgd(order, places, single.y, weights, objective.scale, owner, start, center, pull, 0.3, loss)
+    single.sgd(order[:50], w, center, pull, 0.3, 0.01, clock)
+    single.sgd(order[50:], w, center, pull, 0.3, 0.01, clock)
+    of_rows = (order, places, single.y, weights, objective.scale, owner)
+    expected = naive_sgd(*of_rows, start, center, pull, 0.3, 0.01, loss)
     np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
     assert clock[0] == 80
 
@@ -80,13 +81,11 @@ def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
     w, squares = start.copy(), np.zeros(len(start))
     single.adagrad(order[:50], w, center, pull, 0.3, squares)
     single.adagrad(order[50:], w, center, pull, 0.3, squares)
-    expected, total = naive_adagrad(
-        order, places, single.y, weights, objective.scale, owner, start, center, pull, 0.3, loss
-    )
+    expected, total = naive_adagrad(*of_rows, start, center, pull, 0.3, loss)
     np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(squares, total, rtol=1e-9, atol=1e-20)
-    rmse = naive_rmse(order, places, single.y, weights, objective.scale, owner, w)
-    assert single.rmse(order, w) == pytest.approx(rmse, rel=1e-12)
+    assert single.loss(order, w) == pytest.approx(naive_loss(*of_rows, w, loss), rel=1e-12)
+    assert single.loss(order, w * np.inf) == np.inf
 
 
 def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
@@ -102,7 +101,7 @@ def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
         assert len(kept) == encoded.weights.sum()
         assert set(single._weights[single.all]) == {1.0}
         w = w0.ravel().copy()
-        single.sgd(single.all, w, objective.center.ravel(), objective.pull.ravel() / len(kept), 0.1, np.zeros(2))
+        single.sgd(single.all, w, objective.center.ravel(), objective.pull.ravel() / len(kept), 0.1, 0.01, np.zeros(2))
         ends.append(objective.value_grad(w.reshape(w0.shape)).objective)
     assert ends[0] == pytest.approx(ends[1], rel=0.02)  # merged rows stand in another order
     encoded.weights[:] = np.random.default_rng(0).uniform(0.1, 2.9, 40)
@@ -131,7 +130,7 @@ def test_trials_come_first_and_passes_follow(method):
     tried = [state.extra["eta0"] for state in fitted[1:12]]
     np.testing.assert_allclose(np.log10(tried), np.linspace(*ENDS[method], 11), atol=1e-12)
     plan = fitted[1].carry.plan
-    trial = (PASSES * len(plan.learn) + len(plan.judge) / 2) / len(plan.rows.all)
+    trial = (PASSES + 0.5) * len(plan.sample) / len(plan.rows.all)
     spent = np.diff([state.passes for state in fitted])
     np.testing.assert_allclose(spent, [trial] * searched + [1.0] * (59 - searched), rtol=1e-9)
     assert fitted[-1].evaluations == 1  # a look for the report is on nobody's account
@@ -147,9 +146,10 @@ def test_the_search_keeps_the_neighbours_of_the_best_until_they_are_close(monkey
 
     def trial(self, objective, state, search, x):
         asked.append(x)
-        return replace(state, kind="search", carry=replace(search, known={**search.known, x: abs(x - 0.3)}))
+        return replace(state, kind="search", carry=replace(search, known={**search.known, x: 1.0 + abs(x - 0.3)}))
 
     monkeypatch.setattr(Stochastic, "_trial", trial)
+    monkeypatch.setattr(stochastic, "CLOSE", 0.05)
     state = replace(state, carry=Search(plan, -5.0, 2.0))
     while not isinstance(state.carry, Training):
         state = Stochastic("sgd").advance(objective, state)
@@ -157,7 +157,9 @@ def test_the_search_keeps_the_neighbours_of_the_best_until_they_are_close(monkey
     first, second = np.linspace(-5, 2, 11), np.linspace(-0.1, 1.3, 11)
     np.testing.assert_allclose(asked[:11], first)
     np.testing.assert_allclose(asked[11:19], np.delete(second, [0, 5, 10]))  # about 0.6, the nearest to 0.3
+    assert len(asked) == 11 + 8 + 8  # twice drawn together: then F at the ends is within CLOSE of the best
     assert np.log10(state.carry.eta0) == pytest.approx(0.3, abs=0.02)
+    assert min(abs(np.array(asked) - 0.3)) == abs(np.log10(state.carry.eta0) - 0.3)
 
 
 def test_the_search_is_clamped_at_its_ends(monkeypatch):
@@ -172,16 +174,40 @@ def test_the_search_is_clamped_at_its_ends(monkeypatch):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_trial_is_the_rmse_on_rows_that_it_did_not_learn_from(method):
-    objective, w0 = make(rows=200, alpha=0.1)
-    second = list(islice(states(Stochastic(method, 5), objective, w0), 3))[2]
-    plan, eta0 = second.carry.plan, second.extra["eta0"]
-    assert not set(plan.learn) & set(plan.judge) or len(set(plan.rows.all)) < len(plan.rows.all)
+def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, monkeypatch):
+    monkeypatch.setattr(stochastic, "LEAST", 100)
+    objective, w0 = make(rows=400, alpha=0.1)
+    state = list(islice(states(Stochastic(method, 5), objective, w0), 3))[2]
+    plan, eta0 = state.carry.plan, state.extra["eta0"]
+    assert len(plan.sample) == 100 < len(plan.rows.all)
+
+    def penalty(w):
+        return 0.1 * ((w.reshape(w0.shape) * objective.scale) ** 2).sum()
+
     w, memory = w0.ravel().copy(), np.zeros(2 if method == "sgd" else w0.size)
+    mean = w
     for k in range(PASSES):
-        order = np.random.default_rng((5, 1, k)).permutation(plan.learn)
-        getattr(plan.rows, method)(order, w, plan.center, plan.pull, eta0, memory)
-    assert second.extra["search_rmse"] == plan.rows.rmse(plan.judge, w)
+        order = np.random.default_rng((5, 1, k)).permutation(plan.sample)
+        decay = (1 / (HALF * 100),) if method == "sgd" else ()
+        getattr(plan.rows, method)(order, w, plan.center, plan.pull, eta0, *decay, memory)
+        mean = mean + 4 / (k + 4) * (w - mean)
+    expected = plan.rows.loss(plan.sample, mean) * len(plan.rows.all) / 100 + penalty(mean)
+    assert state.extra["search_objective"] == pytest.approx(expected, rel=1e-12)
+    whole = plan.rows.loss(plan.rows.all, mean) + penalty(mean)
+    assert whole == pytest.approx(objective.value_grad(mean.reshape(w0.shape)).objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_weights_shown_are_the_later_passes_mean(method):
+    """Each pass k of p weighs as 4 (k+2)! (p-1)! / ((k-1)! (p+3)!): those of the last half nine times the others."""
+    objective, w0 = make(rows=100)
+    passes = [state for state in islice(states(Stochastic(method), objective, w0), 60) if state.index]
+    ends = np.stack([state.carry.w for state in passes])
+    p, k = len(ends), np.arange(1, len(ends) + 1)
+    weights = 4.0 * k * (k + 1) * (k + 2) / (p * (p + 1) * (p + 2) * (p + 3))
+    assert weights.sum() == pytest.approx(1.0, rel=1e-12)
+    np.testing.assert_allclose(passes[-1].point.w.ravel(), weights @ ends, rtol=1e-9, atol=1e-12)
+    assert passes[0].point.w.ravel() == pytest.approx(ends[0])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -198,17 +224,13 @@ def test_advancing_leaves_the_old_state_as_it_was(method):
             assert np.array_equal(first.carry.w, second.carry.w)
 
 
-def test_the_sample_is_stratified_and_falls_into_nine_to_one():
+def test_the_sample_is_stratified():
     y = np.repeat([0, 1, 2], [30_000, 9000, 1000])
-    learn, judge = split_sample(np.arange(40_000), y, 1)
-    assert (len(learn), len(judge)) == (1800, 200)
-    assert len(set(learn) | set(judge)) == 2000
-    for part in (learn, judge):
-        np.testing.assert_allclose(np.bincount(y[part]) / len(part), [0.75, 0.225, 0.025], atol=0.006)
-    more, _ = split_sample(np.arange(40_000), y, 2)
-    assert set(more) != set(learn)
-    learn, judge = split_sample(np.arange(3), np.array([0, 1, 1]), 0)
-    assert (len(learn), len(judge)) == (2, 1)
+    sample = drawn_sample(np.arange(40_000), y, 1)
+    assert len(set(sample)) == len(sample) == 2000
+    np.testing.assert_allclose(np.bincount(y[sample]) / 2000, [0.75, 0.225, 0.025], atol=0.001)
+    assert set(drawn_sample(np.arange(40_000), y, 2)) != set(sample)
+    assert sorted(drawn_sample(np.arange(3), np.array([0, 1, 1]), 0)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -227,7 +249,7 @@ def test_a_run_is_one_stream_and_its_seed_decides(method):
     assert run(seed=1).trace[-1].objective != long.trace[-1].objective
     assert same_steps(long.replay(2).trace, short.trace)
     frame = long.trace.frame()
-    assert frame["search_rmse"].notna().sum() == (frame["kind"] == "search").sum() > 0
+    assert frame["search_objective"].notna().sum() == (frame["kind"] == "search").sum() > 0
     assert frame.loc[frame["kind"] == "inner", "train_error"].notna().all()
     assert run(max_iter=0).trace[-1].index == 0
     assert len(run(max_iter=0).trace) == 1

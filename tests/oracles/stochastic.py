@@ -6,11 +6,11 @@ from scipy.special import softmax
 from tests.oracles.losses import naive_residual
 
 
-def naive_sgd(order, places, y, weights, scale, owner, w, center, pull, eta0, loss="nll", t=0):
+def naive_sgd(order, places, y, weights, scale, owner, w, center, pull, eta0, decay, loss="nll", t=0):
     """Visit rows; `places[i]` are the rows of scale that row i adds up, `pull` = 2 alpha q / V. Returns w."""
     w = w.copy()
     for row in order:
-        eta = eta0 / (1 + 1e-2 * t)
+        eta = eta0 / (1 + decay * t)
         slope = _slope(places[row], y[row], weights[row], scale, owner, w, loss)
         w -= eta * slope
         w = center + (w - center) * np.exp(-eta * pull)
@@ -30,12 +30,14 @@ def naive_adagrad(order, places, y, weights, scale, owner, w, center, pull, eta0
     return w, total
 
 
-def naive_rmse(order, places, y, weights, scale, owner, w):
-    """sqrt of the weighted mean of (1/C) sum_k (p_k - 1[k = y])^2."""
-    squares = [
-        ((softmax(_scores(places[i], scale, owner, w)) - np.eye(scale.shape[1])[y[i]]) ** 2).mean() for i in order
-    ]
-    return np.sqrt(np.average(squares, weights=weights[order]))
+def naive_loss(order, places, y, weights, scale, owner, w, loss="nll"):
+    """Weighted sum of -log p_y, or of (1/C) sum_k (p_k - 1[k = y])^2."""
+    total = 0.0
+    for i in order:
+        p = softmax(_scores(places[i], scale, owner, w))
+        own = np.eye(scale.shape[1])[y[i]]
+        total += weights[i] * (-np.log(p[y[i]]) if loss == "nll" else ((p - own) ** 2).mean())
+    return total
 
 
 def _scores(place, scale, owner, w):
