@@ -70,7 +70,7 @@ def halves(dataset: Dataset, order: int, rows: int) -> Iterator[Half]:
 def grid(family: str, order: int, max_iter: int, alphas: Sequence[float]) -> list[Recipe]:
     """Return the settings of `family` that are compared, from zero."""
     penalties = choices(family, "penalty") if family == "alr" else ("phi",)  # w is phi in lr
-    plain = Recipe(family, order=order, max_iter=max_iter, start="zero")
+    plain = Recipe(family, order=order, solver="lbfgs", max_iter=max_iter, start="zero")
     return [
         plain.replace(alpha=alpha, penalty=penalty, center=center)
         for alpha in alphas
@@ -82,7 +82,7 @@ def grid(family: str, order: int, max_iter: int, alphas: Sequence[float]) -> lis
 
 def starts(family: str, order: int, max_iter: int) -> list[Recipe]:
     """Return the family's default setting and the unpenalised one, from every start."""
-    plain = Recipe(family, order=order, max_iter=max_iter)
+    plain = Recipe(family, order=order, solver="lbfgs", max_iter=max_iter)
     return [
         plain.replace(alpha=alpha, start=start)
         for alpha in (0.0, plain.params["alpha"])

@@ -146,7 +146,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
 
 def recipes_of(iterations: int, **params: Any) -> tuple[Recipe, ...]:
     """Return lr and alr on one objective."""
-    plain = Recipe("lr", order=2, alpha=0.1, penalty="phi", center=0, start="zero", tol=0.0, max_iter=iterations)
+    plain = Recipe("lr", order=2, alpha=0.1, penalty="phi", center=0, start="zero", solver="lbfgs", tol=0.0,
+                   max_iter=iterations)  # fmt: skip
     return tuple(plain.replace(family=family, **params) for family in ("lr", "alr"))
 
 

@@ -37,7 +37,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '"auto", "lbfgs", "cg", "gd", "tron", "lbfgsb", "sgd" or "adagrad"',
         "L-BFGS, conjugate gradients, gradient descent or trust region Newton, with the exact search along each line; "
         "SciPy's L-BFGS-B; or steps by single rows, whose length is searched first. "
-        '"auto" is "lbfgs" ("cg" where `max_memory` leaves no room for 3 corrections), or "lbfgsb" between bounds.',
+        '"auto" is "tron" with a penalty and "lbfgs" without ("cg" where `max_memory` leaves no room for 3 '
+        'corrections), or "lbfgsb" between bounds.',
     ),
     "bounds": ("None or (0, 1)", 'Between which every weight stays, class weights included; only "lbfgsb" keeps them.'),
     "max_iter": (

@@ -1,7 +1,9 @@
 """Which solver runs, with how much memory, and why: a sentence for whoever asked for "auto" or for more than there is.
 
 between bounds      lbfgsb, the only one that keeps them
-else                lbfgs with min(memory, what max_memory leaves) corrections
+with a penalty      tron: there is an optimum, and it is the fewest passes away (docs/solvers.md); not where the metric
+                    changes at every step, for tron has one of its own
+else                lbfgs, with min(memory, what max_memory leaves) corrections
 fewer than LEAST    cg, which remembers one direction; gd where the metric changes at every step, which cg cannot
 """
 
@@ -10,11 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from alrviz.fitting.matrix import chosen_solver
+from alrviz.fitting.solvers.tron import KEPT
 
 # With fewer corrections L-BFGS is hardly better than CG, which needs no room for any.
 LEAST = 3
 # Vectors as long as the weights that a solver keeps besides those of the point before, this one and the line between.
-_VECTORS: Mapping[str, int] = {"cg": 2, "tron": 4, "sgd": 3, "adagrad": 3, "lbfgsb": 14}
+_VECTORS: Mapping[str, int] = {"cg": 2, "sgd": 5, "adagrad": 6, "lbfgsb": 14}
+_WHY: Mapping[str, str] = {
+    "tron": "tron: with a penalty it is at the optimum after the fewest passes",
+    "lbfgs": "lbfgs: few passes, and a step for each",
+    "lbfgsb": "lbfgsb: no other solver keeps weights between bounds",
+}
 
 
 @dataclass(frozen=True)
@@ -32,28 +40,37 @@ def choose(params: Mapping[str, Any], room: float) -> Choice:
     solver = chosen_solver(params)
     if solver == "none":
         return Choice(solver, 0, "nothing is fitted: counting is all", 0)
-    asked = params["solver"] != "auto"
+    auto, wanted = params.get("solver") == "auto", params.get("memory", 0)
+    why = _WHY[solver] if auto else f"{solver}, as the recipe says"
     if solver == "lbfgsb":
-        why = f"{solver}, as the recipe says" if asked else "lbfgsb: no other solver keeps weights between bounds"
-        return Choice(solver, params["memory"], why, 2 * params["memory"] + _VECTORS[solver])
+        return Choice(solver, wanted, why, 2 * wanted + _VECTORS[solver])
+    if solver == "tron":
+        memory = next((m for m in range(wanted, 0, -1) if _of_tron(m) <= room), 0)
+        if memory >= min(LEAST, wanted) or not auto:
+            return Choice(solver, memory, _short(solver, memory, wanted, why), _of_tron(memory))
+        solver = "lbfgs"
     if solver != "lbfgs":
-        return Choice(solver, 0, f"{solver}, as the recipe says", _VECTORS.get(solver, 0))
+        return Choice(solver, 0, why, _VECTORS.get(solver, 0))
     # What runs is not decided by max_iter, though a short fit fills less: its steps are the first of a long one.
-    wanted = params["memory"]
-    memory = int(max(0, min(wanted, room // 2)))
+    memory = int(max(0, min(wanted, room)))  # a correction is two vectors of float32
     if memory < min(LEAST, wanted):
         return _without_memory(params, room)
-    vectors = 2 * min(memory, params["max_iter"])
-    if memory < wanted:
-        short = f"lbfgs, with {memory} corrections instead of {wanted}: max_memory leaves no room for more"
-        return Choice(solver, memory, short, vectors)
-    if asked:
-        return Choice(solver, wanted, "lbfgs, as the recipe says", vectors)
-    return Choice(solver, wanted, "lbfgs: few passes, whatever the penalty", vectors)
+    return Choice(solver, memory, _short(solver, memory, wanted, why), min(memory, params["max_iter"]))
+
+
+def _of_tron(memory: int) -> int:
+    """Vectors of tron: corrections, or pairs of two inner loops in their place; and those of the loop itself."""
+    return max(memory, 2 * min(KEPT, memory)) + 8
+
+
+def _short(solver: str, memory: int, wanted: int, why: str) -> str:
+    if memory == wanted:
+        return why
+    return f"{solver}, with {memory} corrections instead of {wanted}: max_memory leaves no room for more"
 
 
 def _without_memory(params: Mapping[str, Any], room: float) -> Choice:
-    held = max(0, int(room // 2))
+    held = max(0, int(room))
     solver = "gd" if params["scale"] == "diagonal-adaptive" else "cg"
     why = f"{solver} instead of lbfgs: max_memory leaves room for {held} corrections, fewer than {LEAST} are no help"
     return Choice(solver, 0, why, _VECTORS.get(solver, 0))

@@ -46,11 +46,15 @@ def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
 
 
 def chosen_solver(params: Mapping[str, Any]) -> str:
-    """Return the solver of a recipe's parameters, "none" where nothing is fitted."""
+    """Return the solver of a recipe's parameters, "none" where nothing is fitted; choice.py tells why."""
     if "bandwidth" in params:  # dlr, whose weights have one solver
         return "newton"
     solver = str(params.get("solver", "none"))
-    return solver if solver != "auto" else "lbfgs" if params["bounds"] is None else "lbfgsb"
+    if solver != "auto":
+        return solver
+    if params["bounds"] is not None:
+        return "lbfgsb"
+    return "tron" if params["alpha"] > 0 and params["scale"] != "diagonal-adaptive" else "lbfgs"
 
 
 def check_solver(solver: str, objective: str, bounded: bool = False) -> None:

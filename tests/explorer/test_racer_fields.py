@@ -36,7 +36,8 @@ def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
     bounded = Recipe("alr", bounds=(0, 1))
     assert offered(bounded, "solver") == ["auto", "lbfgsb"]
     assert "auto: lbfgsb, which keeps the bounds" in opened(bounded)._fields["solver"].options
-    assert "auto: lbfgs" in opened(Recipe("alr"))._fields["solver"].options
+    assert "auto: tron" in opened(Recipe("alr"))._fields["solver"].options
+    assert "auto: lbfgs" in opened(Recipe("alr", alpha=0))._fields["solver"].options
 
 
 def test_who_shares_a_weight_is_said():

@@ -18,36 +18,51 @@ def chosen(room=1e9, family="lr", **params):
     return choice.solver, choice.memory, choice.reason
 
 
-def test_lbfgs_is_what_auto_means():
-    solver, memory, reason = chosen()
-    assert (solver, memory) == ("lbfgs", 10)
-    assert reason.startswith("lbfgs: ")
+def test_auto_is_tron_with_a_penalty_and_lbfgs_without():
+    assert chosen()[:2] == chosen(family="alr")[:2] == ("tron", 10)
+    assert chosen()[2].startswith("tron: with a penalty")
+    assert chosen(alpha=0)[:2] == chosen(scale="diagonal-adaptive")[:2] == ("lbfgs", 10)
+    assert chosen(alpha=0)[2].startswith("lbfgs: ")
     assert chosen(solver="lbfgs")[2] == "lbfgs, as the recipe says"
-    assert chosen(solver="tron") == ("tron", 0, "tron, as the recipe says")
+    assert chosen(solver="tron", alpha=0) == ("tron", 10, "tron, as the recipe says")
     assert chosen(bounds=(0, 1))[::2] == ("lbfgsb", "lbfgsb: no other solver keeps weights between bounds")
     assert chosen(family="anje")[0] == "none"
 
 
 @pytest.mark.parametrize("solver", ["auto", "lbfgs"])
 @pytest.mark.parametrize(
-    ("room", "kept"), [(100, 10), (20, 10), (19.9, 9), (11, 5), (6, 3), (5.9, None), (0, None), (-7, None)]
+    ("room", "kept"), [(100, 10), (10, 10), (9.9, 9), (5, 5), (3, 3), (2.9, None), (0, None), (-7, None)]
 )
 def test_corrections_are_as_many_as_there_is_room_for_and_three_at_least(solver, room, kept):
-    name, memory, reason = chosen(room, solver=solver)
+    name, memory, reason = chosen(room, solver=solver, alpha=0)
     if kept is None:
         assert (name, memory) == ("cg", 0)
         assert "fewer than 3 are no help" in reason
-        assert f"room for {max(0, int(room // 2))} corrections" in reason
+        assert f"room for {max(0, int(room))} corrections" in reason
     else:
         assert (name, memory) == ("lbfgs", kept)
         assert (f"with {kept} corrections instead of 10" in reason) == (kept < 10)
 
 
+@pytest.mark.parametrize(
+    ("room", "kept"), [(100, 10), (18, 10), (17.9, 4), (16, 4), (15, 3), (14, 3), (13, None), (3, None), (2, None)]
+)
+def test_tron_keeps_pairs_for_which_there_is_room_and_lbfgs_follows(room, kept):
+    name, memory, reason = chosen(room)
+    assert (name, memory) == (("tron", kept) if kept else ("lbfgs", min(room, 10)) if room >= 3 else ("cg", 0))
+    assert ("max_memory leaves" in reason) == (memory != 10)
+    choice = choose(Recipe("lr").params, room)
+    assert choice.vectors <= room
+    asked = chosen(room, solver="tron")
+    assert asked[0] == "tron"
+    assert asked[1] == (kept if kept else {13: 2, 3: 0, 2: 0}[room])
+
+
 def test_a_short_fit_starts_as_a_long_one_and_is_priced_for_what_it_fills():
     for room in (100, 7, 4, 0):
         assert chosen(room, max_iter=2) == chosen(room, max_iter=200)
-    assert choose(Recipe("lr", max_iter=2).params, 100).vectors == 4
-    assert choose(Recipe("lr", max_iter=200).params, 100).vectors == 20
+    assert choose(Recipe("lr", solver="lbfgs", max_iter=2).params, 100).vectors == 2
+    assert choose(Recipe("lr", solver="lbfgs", max_iter=200).params, 100).vectors == 10
 
 
 def test_what_is_chosen_does_not_hang_on_the_number_of_steps():
@@ -78,29 +93,29 @@ def test_a_metric_that_changes_is_followed_by_gd_where_memory_lacks():
 
 def test_a_price_knows_the_solver_and_refuses_only_what_no_solver_fits():
     shape = ([50] * 10, 3, 1000)
-    recipe = Recipe("lr", order=2)
+    recipe = Recipe("lr", order=2, alpha=0)
     full = price(*shape, recipe, max_memory=2**40, timed=False)
     vector = 8 * (full.cells_seen + 1) * 3
     less = price(*shape, recipe, max_memory=full.bytes - 1, timed=False)
     assert (less.choice.solver, less.choice.memory, less.refused) == ("lbfgs", 9, "")
-    assert full.bytes - less.bytes == pytest.approx(2 * vector, abs=2)
-    least = price(*shape, recipe, max_memory=full.bytes - 15 * vector, timed=False)
+    assert full.bytes - less.bytes == pytest.approx(vector, abs=2)
+    least = price(*shape, recipe, max_memory=full.bytes - 8 * vector, timed=False)
     assert (least.choice.solver, least.refused) == ("cg", "")
-    assert price(*shape, recipe, max_memory=full.bytes - 19 * vector, timed=False).refused
+    assert price(*shape, recipe, max_memory=full.bytes - 9 * vector, timed=False).refused
 
 
 def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
     monkeypatch.setattr(peak_module, "LIMIT", 0)  # room for snapshots is set aside as if steps were many
     encoded = table(400, (12, 12, 12), 3)
-    recipe = Recipe("lr", max_iter=12)
+    recipe = Recipe("lr", alpha=0, max_iter=12)
     whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)
     assert whole.solver == "lbfgs"
     whole.advance()
     assert "few passes" in whole.price.choice.reason
-    tight = Run.of(encoded, recipe, n_jobs=1, max_memory=whole.price.bytes - 8 * (whole.price.cells_seen + 1) * 3 * 11)
+    tight = Run.of(encoded, recipe, n_jobs=1, max_memory=whole.price.bytes - 8 * (whole.price.cells_seen + 1) * 3 * 6)
     drain(tight)
     assert (tight.solver, tight._fit.solver.memory) == ("lbfgs", 4)
-    poor = drain(Run.of(encoded, recipe, n_jobs=1, max_memory=tight.price.bytes - 8 * (whole.price.cells_seen + 1) * 9))
+    poor = drain(Run.of(encoded, recipe, n_jobs=1, max_memory=tight.price.bytes - 8 * (whole.price.cells_seen + 1) * 6))
     assert poor.solver == "cg"
     assert "instead of lbfgs" in poor.price.choice.reason
     named = drain(Run.of(encoded, recipe.replace(solver="cg"), n_jobs=1))

@@ -45,6 +45,16 @@ def test_converged_needs_a_flat_window_and_small_slopes(fitted):
     assert codes(flat_but_steep, [steep] * 8) == [None] * 8  # F stands still, its slopes are not small
 
 
+def test_a_step_with_an_inner_loop_counts_as_many_as_that_has_turns(fitted):
+    """A step that lowers F by nothing ends a fit at once if it is worth five; four of one turn each do not."""
+    objective, states = fitted
+    steep, flat = states[0], states[-1]
+    for turns, steps in [(1, WINDOW), (2, 3), (WINDOW, 1), (40, 1)]:
+        told = codes(Judge(objective, 100, 1e-6), [steep, flat, *[replace(flat, turns=turns)] * 6])
+        assert told.index("converged") == steps + 1
+    assert codes(Judge(objective, 100, 1e-6), [steep, replace(flat, turns=40)]) == [None, None]  # F fell in those
+
+
 def test_a_stalled_state_has_converged(fitted):
     objective, states = fitted
     told = Judge(objective, 100, 0.0).verdict(replace(states[4], stalled=True))

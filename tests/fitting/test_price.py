@@ -175,13 +175,19 @@ ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
         ("alr", 20_000, ADULT, 2, Recipe("alr", order=2, max_iter=25, tol=0.0, start="anje", center="anje")),
         ("no penalty", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0, alpha=0.0)),
         ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0)),
-        ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=25, tol=0.0)),
+        ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=25, tol=0.0, solver="lbfgs")),
         ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=15, tol=0.0, solver="gd")),
         ("cg", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="cg")),
-        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="tron")),
+        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=60, tol=0.0, solver="tron")),
         ("adagrad", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="adagrad")),
         ("lbfgsb", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb")),
-        ("diagonal", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0)),
+        (
+            "diagonal",
+            4000,
+            (12, 9, 14, 8, 10, 7),
+            3,
+            Recipe("lr", order=3, scale="diagonal", max_iter=15, tol=0.0, solver="lbfgs"),
+        ),
         ("anje", 20_000, ADULT, 2, Recipe("anje", order=2)),
         *(
             (share, 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("alr", order=3, max_iter=12, tol=0.0, share=share))

@@ -177,7 +177,7 @@ def test_a_step_under_way_is_dropped(monkeypatch):
         return advance(self, objective, state)
 
     monkeypatch.setattr(LBFGS, "advance", slow)
-    run = run_of(table(), "lr", max_iter=100, tol=0.0)
+    run = run_of(table(), "lr", solver="lbfgs", max_iter=100, tol=0.0)
     stopped_at(run, gate, "fitting", deaf=True)
     assert len(run.trace) == 4
 

@@ -8,8 +8,10 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import cg
 
 from alrviz.errors import Stopped
-from alrviz.fitting.solvers import Tron
-from alrviz.fitting.solvers.tron import newton_step
+from alrviz.fitting.solvers import LBFGS, Tron
+from alrviz.fitting.solvers import tron as tron_module
+from alrviz.fitting.solvers.tron import KEPT, PATIENCE, SLOW, Head, Region, Seen, newton_step
+from alrviz.passes.room import Pool
 from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
 from tests.fitting.tables import prepared_objective, separable, states, table
@@ -110,6 +112,79 @@ def test_every_step_descends_and_every_pass_is_counted(loss, alpha, monkeypatch)
     assert [state.index for state in fitted] == list(range(12))
 
 
+def test_the_start_is_lbfgs_in_the_metric_of_the_class_shares():
+    """In units of that metric its steps are those of plain L-BFGS; the diagonal family measures w in them."""
+    objective, w0 = make("lr", {"penalty": "phi"})
+    scaled, v0 = make("lr", {"scale": "diagonal", "penalty": "phi"})
+    np.testing.assert_allclose(objective.diagonal_at_shares() * scaled.scale**2, 1.0, rtol=1e-12)
+    paths = [islice(states(Tron(4), objective, w0), 6), islice(states(LBFGS(4), scaled, v0), 6)]
+    for mine, theirs in zip(*paths, strict=True):
+        assert isinstance(mine.carry, Head)
+        assert mine.point.objective == pytest.approx(theirs.point.objective, rel=1e-6)
+        np.testing.assert_allclose(mine.point.w, scaled.scale * theirs.point.w, rtol=1e-3, atol=1e-4)
+
+
+def test_the_start_ends_where_steps_have_become_slow():
+    objective, w0 = make()
+    path = list(islice(states(Tron(), objective, w0), 25))
+    values = [state.point.objective for state in path]
+    end = next(k for k, state in enumerate(path) if not isinstance(state.carry, Head))
+    slow = [a - b < SLOW * a for a, b in pairwise(values)][:end]
+    assert slow[-PATIENCE:] == [True] * PATIENCE
+    assert not any(all(slow[k : k + PATIENCE]) for k in range(end - PATIENCE))
+    assert [state.extra["products"] == 0 for state in path[1:]] == [k <= end for k in range(1, 25)]
+    assert all(isinstance(state.carry, Region) for state in path[end + 1 :])
+    assert [state.turns for state in path[end + 1 :]] == [state.extra["products"] for state in path[end + 1 :]]
+    none = next(islice(states(Tron(memory=0), objective, w0), 1, None))
+    assert isinstance(none.carry, Region)
+    assert none.extra["products"] > 0
+
+
+def test_pairs_of_an_inner_loop_precondition_the_next():
+    """The equations and their solution stay. Who has kept every direction of one loop needs hardly another turn."""
+    objective, w0 = make("lr", {"alpha": 0.1})
+    point = objective.value_grad(w0)
+    metric = objective.hessian_diagonal(point)
+    loop = (objective, point, metric, 1e9, 1e-6)
+    few, every = Seen(KEPT, objective.room), Seen(1000, objective.room)
+    plain, turns = newton_step(*loop, seen=few)
+    newton_step(*loop, seen=every)
+    assert len(few.pairs) <= KEPT < turns == len(every.pairs)
+    for direction, bent, weight in few.pairs:
+        np.testing.assert_allclose(objective.hvp(point, direction.astype(float)), bent, rtol=1e-4, atol=1e-3)
+        assert weight == pytest.approx(1 / dot(direction, bent), rel=1e-5)
+    for seen in (few, every):
+        eased, fewer = newton_step(*loop, tuple(seen.pairs))
+        np.testing.assert_allclose(eased, plain, rtol=1e-3, atol=1e-4)
+        assert fewer != turns
+    assert fewer < turns / 2  # they are kept in float32
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5, 6, 11, 40, 41, 1000])
+def test_pairs_are_evenly_spread_over_their_loop(turns):
+    seen = Seen(KEPT, Pool())
+    for k in range(turns):
+        seen.add(np.full(2, float(k)), np.ones(2), 1.0 + k)
+    kept = [int(direction[0]) for direction, _, _ in seen.pairs]
+    assert len(kept) == min(turns, KEPT) if turns <= KEPT else KEPT // 2 < len(kept) <= KEPT
+    gaps = {b - a for a, b in pairwise(kept)}
+    assert len(gaps) <= 1
+    assert kept[0] == 0
+    assert turns - kept[-1] <= max(gaps, default=1)
+    assert [weight for *_, weight in seen.pairs] == [1 / (1.0 + k) for k in kept]
+
+
+def test_pairs_too_few_to_tell_are_not_followed(monkeypatch):
+    objective, w0 = make()
+    monkeypatch.setattr(tron_module, "LOOSE", 0.9)  # loops of a turn or two
+    for before, state in pairwise(islice(states(Tron(), objective, w0), 40)):
+        if isinstance(before.carry, Region) and state.turns < tron_module.FEWEST:
+            assert state.carry.pairs is before.carry.pairs
+            break
+    else:
+        pytest.fail("no loop was so short")
+
+
 def test_separable_data_never_end_in_nan():
     for family, params in METRICS:
         objective, w0 = prepared_objective(separable(), family, order=2, alpha=0.0, **params)
@@ -130,7 +205,7 @@ def test_a_start_at_the_optimum_stalls():
 def test_a_pulled_token_ends_the_inner_loop(monkeypatch):
     objective, w0 = make()
     objective.stop = token = StopToken()
-    state = next(islice(states(Tron(), objective, w0), 2, None))
+    state = next(islice(states(Tron(memory=0), objective, w0), 2, None))
     products, hvp = [], objective.hvp
 
     def pulling(*args):

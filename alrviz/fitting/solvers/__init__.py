@@ -28,7 +28,7 @@ SOLVERS: dict[str, Callable[[int, float, int], Solver]] = {
     "lbfgs": lambda memory, tol, seed: LBFGS(memory),
     "cg": lambda memory, tol, seed: ConjugateGradients(),
     "gd": lambda memory, tol, seed: GradientDescent(),
-    "tron": lambda memory, tol, seed: Tron(),
+    "tron": lambda memory, tol, seed: Tron(memory),
     "lbfgsb": lambda memory, tol, seed: LBFGSB(memory, tol),
     "sgd": lambda memory, tol, seed: Stochastic("sgd", seed),
     "adagrad": lambda memory, tol, seed: Stochastic("adagrad", seed),

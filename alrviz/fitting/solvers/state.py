@@ -27,6 +27,7 @@ class State:
         evaluations, passes: what was spent since the start, cumulative. A Hessian-vector product is a pass and no
             evaluation.
         step_size: of the last step.
+        turns: what the last step counts for when the decrease of F is judged: the turns of its inner loop, if any.
         carry: what the solver itself needs for the next step; each solver says what.
         stalled: the solver cannot go on: no step lowers F any further within floating point, or `note` says why.
         note: a sentence for the outcome.
@@ -39,6 +40,7 @@ class State:
     evaluations: int
     passes: float
     step_size: float = 0.0
+    turns: int = 1
     carry: Any = field(default=None, repr=False)
     stalled: bool = False
     note: str = ""
