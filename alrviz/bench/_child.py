@@ -17,10 +17,11 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a child returned, or None and why it did not."""
+    """What a child returned, or None and why it did not; `late`: its time was over."""
 
     value: Any = None
     refused: str = ""
+    late: bool = False
 
 
 def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -> Answer:
@@ -35,7 +36,7 @@ def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -
     theirs.close()
     try:
         if not ours.poll(limit):
-            return Answer(refused=f"not within {limit:.0f} s")
+            return Answer(refused=f"not within {limit:.0f} s", late=True)
         answer = ours.recv()
     except EOFError:
         child.join()

@@ -1,10 +1,11 @@
 """Seconds until F <= F* + 1e-3 N, by every solver of ours, scikit-learn's, and plain numpy and SciPy.
 
 F* is the lowest F that any of them found. Each fit has a process of its own and its rows at hand; the clock starts
-before cells are planned and counted here and before the one-hot is built there, compiling is apart. "auto", diagonal
-and tron go first, to their ends or the time limit, so that the others need not go further than close below the lowest
-of them; peers are given up where they have taken `--patience` times our best, and their ratio is then a lower bound.
-Where a peer found a lower F all the same, ours that had stopped early go again, to that one.
+before cells are planned and counted here and before the one-hot is built there, compiling is apart. "auto" goes first,
+to its end or `--limit`, so that the others need not go further than close to its F. Ours are given up after SLOWER
+times its time to the target, peers after `--patience` times our best or `--peer-limit` seconds: their ratio is then a
+lower bound, and printed as one. Where someone found a lower F all the same, ours that had stopped early go again, to
+that one.
 """
 
 import argparse
@@ -26,17 +27,18 @@ SHORT = 3.0  # seconds
 # Others stop this far above the lowest F known: it may still sink by the rest, and every course will have crossed the
 # line.
 _FURTHER = 2e-4
-_FIRST = ("auto", "diagonal lbfgs", "lr tron")
+# Ours are given up after so many times the seconds of "auto" to the target, or after as many seconds as the second.
+SLOWER, LEAST = 4.0, 3.0
 
 
 def our_racers(order: int, alpha: float) -> dict[str, Any]:
-    """Return recipes by name: every solver the registry offers on lr, and the two other metrics."""
-    names = [name for name in choices("lr", "solver") if name != "auto"]
-    racers = {"auto": recipe_of(order, alpha)}
+    """Return recipes by name: "auto", the two other metrics, and every other solver the registry offers on lr."""
+    auto = recipe_of(order, alpha)
+    racers = {"auto": auto}
     racers["diagonal lbfgs"] = recipe_of(order, alpha, solver="lbfgs", scale="diagonal")
     racers["alr lbfgs"] = recipe_of(order, alpha, solver="lbfgs", family="alr")
-    racers |= {f"lr {name}": recipe_of(order, alpha, solver=name) for name in names}
-    return {name: racers[name] for name in [*_FIRST, *racers] if name in racers}
+    names = [name for name in choices("lr", "solver") if name not in ("auto", auto.solver)]
+    return racers | {f"lr {name}": recipe_of(order, alpha, solver=name) for name in names}
 
 
 def sklearn_alone(encoded: Encoded, order: int, alpha: float, solver: str, course: Course) -> Course:
@@ -73,21 +75,28 @@ def courses(encoded: Encoded, order: int, alpha: float, options: argparse.Namesp
 
     def take(name: str, enough: float, limit: float, fit: Callable[..., Course], *arguments: Any) -> None:
         course = Course(enough, limit)
-        answer = in_child(again, fit, encoded, *arguments, course, limit=6.0 * limit + 120.0)
-        found[name] = answer.value if answer.value and answer.value.seconds else (answer.refused or "no step")
+        answer = in_child(again, fit, encoded, *arguments, course, limit=2.0 * limit + 60.0)
+        if answer.value and answer.value.seconds:
+            found[name] = answer.value
+        else:  # it had its time and was nowhere yet
+            found[name] = Course(enough, limit, [limit], [np.inf]) if answer.late else answer.refused or "no step"
 
     def near(share: float = _FURTHER) -> float:
         return lowest_of(found) + share * encoded.n_rows
 
+    def patient(times: float, limit: float) -> float:
+        return min(limit, max(LEAST, times * best_of(found, near(WITHIN))[1]))
+
     racers = our_racers(order, alpha)
     for name, recipe in racers.items():
-        if name in _FIRST:
-            take(name, -np.inf, options.limit, our_course, recipe.replace(tol=1e-10))
+        if name == "auto":
+            take(name, -np.inf, options.limit, our_course, recipe.replace(tol=1e-8))
         else:
-            take(name, near(), options.limit, our_course, recipe)
-    best = best_of(found, near(WITHIN))[1]
+            take(name, near(), patient(SLOWER, options.limit), our_course, recipe)
+    limit = patient(options.patience, options.peer_limit)
     for name, fit in peers_of().items():
-        take(name, near(), min(options.limit, max(5.0, options.patience * best)), fit, order, alpha)
+        if options.peers is None or name in options.peers:
+            take(name, near(), limit, fit, order, alpha)
     for name, recipe in racers.items():
         before = found[name]
         if isinstance(before, Course) and near(WITHIN) < before.lowest <= before.enough:
@@ -165,8 +174,8 @@ def _verdict(found: dict[str, Course | str], target: float, best: str, least: fl
     if over:
         name = min(over, key=lambda key: over[key][0])
         ratio, bound = over[name]
-        print(f"our best, {best}, is {bound}{ratio:.1f} times faster than {name} "
-              f"(to reach {REACH:g}: {'yes' if ratio >= REACH else 'NO'})")  # fmt: skip
+        reached = "yes" if ratio >= REACH else "not known: it was given up" if bound else "NO"
+        print(f"our best, {best}, is {bound}{ratio:.1f} times faster than {name} (to reach {REACH:g}: {reached})")
     auto = found["auto"]
     if isinstance(auto, Course):
         ratio = auto.reached(target) / least

@@ -17,7 +17,7 @@ import numpy as np
 
 from alrviz.bench._each import per_iteration
 from alrviz.bench._sets import encoder_of, load_set, made_rows, speed_rows, train_and_held
-from alrviz.bench._target import to_target
+from alrviz.bench._target import peers_of, to_target
 from alrviz.bench._tools import Row
 from alrviz.bench._vowpal import to_loss
 from alrviz.data.encoded import Encoded
@@ -43,10 +43,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alphas", nargs="+", type=float, default=[1e-3, 1.0], help="in the second (default: 1e-3 1)")
     parser.add_argument("--iterations", type=int, default=20, help="of each fit in the first part (default: 20)")
     parser.add_argument("--minutes", type=float, default=4.0, help="for a table in the first part (default: 4)")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of a fit in the others (default: 60)")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds of a fit in the others (default: 30)")
     parser.add_argument(
-        "--patience", type=float, default=40.0, help="times our best that a peer may take (default: 40)"
+        "--patience", type=float, default=25.0, help="times our best that a peer may take in the second (default: 25)"
     )
+    parser.add_argument(
+        "--peer-limit", type=float, default=60.0, help="seconds that it may take there at most (default: 60)"
+    )
+    parser.add_argument("--peers", nargs="+", choices=list(peers_of()), metavar="PEER",
+                        help="which peers there (default: all; one of " + "; ".join(peers_of()) + ")")  # fmt: skip
     parser.add_argument(
         "--quick", action="store_true", help="a small made table, of the sets adult alone, short limits"
     )
@@ -56,7 +61,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print the tables of every part; yield their rows."""
     warm(wide=False)
     if options.quick:
-        options.rows, options.repeats, options.minutes, options.limit = min(options.rows, 5000), 1, 0.5, 5.0
+        options.rows, options.repeats, options.minutes = min(options.rows, 5000), 1, 0.5
+        options.limit = options.peer_limit = 5.0
     print(f"order {options.order}, penalty on phi, from zero, {resolve_jobs(None)} threads\n", flush=True)
     made = made_rows(options.rows, options.columns, options.levels, options.classes)
     name = f"made, {options.columns} columns of {options.levels} levels"
