@@ -103,8 +103,10 @@ def _axis(values: np.ndarray, ends: tuple[float, float], log: bool) -> tuple[Sca
         values = values[values > 0]
     low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 10.0)
     if log:
-        low, high = 10.0 ** floor(log10(low)), 10.0 ** ceil(log10(high * 1.001))
-        ticks = [10.0**power for power in range(round(log10(low)), round(log10(high)) + 1)]
+        first = floor(log10(low))
+        last = max(first + 1, ceil(log10(high) - 1e-9))
+        low, high = 10.0**first, 10.0**last
+        ticks = [10.0**power for power in range(first, last + 1)]
     else:
         margin = 0.08 * (high - low) or abs(high) or 1.0
         low, high = low - margin, high + margin
@@ -138,21 +140,16 @@ def lines(table: pd.DataFrame, title: str, labels: Mapping[str, str]) -> str:
         parts.append(line((MARGIN, WIDTH - 230), (up(tick), up(tick))))
         parts.append(text(f"{tick:g} s", MARGIN - 6, up(tick) + 4, kind="quiet", anchor="end"))
     parts.append(text("rows", (MARGIN + WIDTH - 230) / 2, HEIGHT - MARGIN + 38, anchor="middle"))
-    words: list[float] = []
+    ends = []
     for k, (method, rows) in enumerate(found.groupby("method", sort=False)):
         colour = FAMILY_COLOURS.get(str(method), _LINE_COLOURS[k % len(_LINE_COLOURS)])
         spots = [(across(n), up(s)) for n, s in zip(rows["rows"], rows["ours"], strict=True)]
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
         parts.append(f'<polyline points="{joined}" style="fill:none;stroke:{colour};stroke-width:2"/>')
         parts += [_dot(x, y, colour) for x, y in spots]
-        y = _free(spots[-1][1], words)
-        parts.append(text(labels.get(str(method), str(method)), spots[-1][0] + 10, y + 4))
+        ends.append((spots[-1][1], spots[-1][0], colour, labels.get(str(method), str(method))))
+    below: dict[float, float] = {}
+    for y, x, colour, words in sorted(ends):  # from the top, each a line of text below the one before at the same end
+        below[x] = max(y, below.get(x, 0.0) + ROW)
+        parts += [_dot(x + 16, below[x], colour), text(words, x + 26, below[x] + 4)]
     return page(parts, WIDTH, HEIGHT)
-
-
-def _free(y: float, taken: list[float]) -> float:
-    """Return the place nearest below `y` that is a line of text away from those taken, and take it."""
-    while any(abs(y - other) < ROW for other in taken):
-        y += 1.0
-    taken.append(y)
-    return y

@@ -7,11 +7,13 @@ between its last two sizes, and at least with the rows.
 """
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from math import log
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from alrviz.studies.reproduce.methods import METHODS
@@ -37,7 +39,7 @@ def growth_rows(
     taken: dict[str, list[tuple[int, float]]] = {name: [] for name in methods}
     with threadpool_limits(1):
         for name in methods:
-            METHODS[name].build().fit(*made(sizes[0], seed=1))
+            _fit(name, made(sizes[0], seed=1))
         for size in sizes:
             table = None  # made when the first method wants it: nobody may
             for name in methods:
@@ -47,12 +49,20 @@ def growth_rows(
                     yield f"{name} on {size:,} rows: given up", [row | {"expected_s": expected}]
                     continue
                 table = table or made(size)
-                model = METHODS[name].build()
-                start = time.perf_counter()
-                model.fit(*table)
-                seconds = time.perf_counter() - start
+                seconds, at_limit = _fit(name, table)
                 taken[name].append((size, seconds))
-                yield f"{name} on {size:,} rows: {seconds:.3g} s", [row | {"train_s": seconds}]
+                yield f"{name} on {size:,} rows: {seconds:.3g} s", [row | {"train_s": seconds, "step_limit": at_limit}]
+
+
+def _fit(name: str, table: tuple[np.ndarray, np.ndarray]) -> tuple[float, bool]:
+    """Return the seconds of a fit, and whether it ended at its step limit."""
+    model = METHODS[name].build()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        model.fit(*table)
+        seconds = time.perf_counter() - start
+    return seconds, any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
 def expected_seconds(taken: Sequence[tuple[int, float]], size: int) -> float:

@@ -73,5 +73,6 @@ NUMERIC_SETS = (
 MIXED_SETS = (
     BenchmarkSet("tic-tac-toe", "tic tac", ("tic-tac-toe",), f"{_UCI}/101"),
     BenchmarkSet("monks-3", "monk problem", ("monks-3-train", "monks-3-test"), f"{_UCI}/70"),
+    BenchmarkSet("monks-3-test", "monk problem", ("monks-3-test",), f"{_UCI}/70"),
     BenchmarkSet("spectf", "SPECFT heart data", ("spectf",), f"{_UCI}/96"),
 )
