@@ -40,7 +40,8 @@ class Why:
 
     def show(self, recipe: Recipe | None = None) -> None:
         """Draw it for this racer (the last one given) on the session's table, if it is unfolded and not drawn yet."""
-        self.recipe = recipe or self.recipe
+        if recipe is not None and "order" in recipe.params:  # dlr has no cells
+            self.recipe = recipe
         recipe, dataset = self.recipe, self._session.dataset
         if not self.part.open or dataset is None or recipe is None:
             return

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from alrviz.errors import RecipeError
 from alrviz.fitting.penalised import Point
 from alrviz.fitting.solvers.newton import minimise
 from alrviz.fitting.weights import WeightsObjective, all_weights, solve
@@ -98,7 +99,7 @@ class DensityObjective:
         self.features, self.rows, self.mode, self.alpha, self.center = features, rows, mode, alpha, center
         self.validation, self.columns, self.stop = validation, columns, stop
         self.total = float(rows.weights.sum())
-        self._judging = self.total if validation is None else float(validation.weights.sum())
+        self.judging = self.total if validation is None else float(validation.weights.sum())
 
     @property
     def n_classes(self) -> int:
@@ -115,6 +116,21 @@ class DensityObjective:
         of = self.features
         w = all_weights(np.empty((of.n_features, of.n_values, 0)), value)
         return np.concatenate([w.ravel(), np.log(of.silverman)])
+
+    def weights_of(self, model: DensityModel) -> Floats:
+        """Return the vector of a model of the same columns and classes.
+
+        Raises:
+            RecipeError: if the model has others.
+        """
+        fits = isinstance(model, DensityModel) and model.features.n_features == self.features.n_features
+        if not fits or model.n_classes != self.n_classes or len(model.log_h) != len(self.columns):
+            raise RecipeError(
+                f"start is no model of these {self.features.n_features} columns and {self.n_classes} classes; expected "
+                "one of dlr, fitted to the same rows"
+            )
+        low, high = self.features.bounds
+        return np.concatenate([model.w.ravel(), np.clip(model.log_h, low, high)])
 
     def split(self, v: Floats) -> tuple[Floats, Floats]:
         """Return w (D + 1, K) and log h (D_num,) of a vector."""
@@ -226,7 +242,7 @@ class DensityObjective:
 
     def unrest(self, point: DensityPoint) -> float:
         """Return the largest |dE/dlog h| per row."""
-        return float(np.abs(point.slopes).max(initial=0.0)) / self._judging
+        return float(np.abs(point.slopes).max(initial=0.0)) / self.judging
 
     def phi_norm(self, v: Floats) -> float:
         """Return ||w||."""
@@ -252,6 +268,6 @@ class DensityObjective:
         """Return what a step says besides: the bandwidths "h_j" by column, and the validation rows' log loss."""
         found = {f"h_{j}": h for j, h in zip(self.columns, np.exp(point.features.log_h).tolist(), strict=True)}
         if point.validation is not None:
-            found["validation_log_loss"] = point.validation.nll / self._judging
-            found["validation_error"] = point.validation.wrong / self._judging
+            found["validation_log_loss"] = point.validation.nll / self.judging
+            found["validation_error"] = point.validation.wrong / self.judging
         return found

@@ -15,7 +15,6 @@ from alrviz.fitting.density_fit import assemble_density, rows_beside
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_density, warm_fit
-from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Rows
 from alrviz.stop import StopToken
@@ -44,7 +43,7 @@ def make(
     prepared: Prepared,
     recipe: Recipe,
     params: Mapping[str, Any],
-    start: LinearModel | None,
+    start: Any,
     tell: Callable[[str], None],
     stop: StopToken,
 ) -> Made:
@@ -53,17 +52,16 @@ def make(
     `tell` hears what is being done; `start` is a model to start from.
     """
     if recipe.family == "dlr":
-        return _make_density(prepared, recipe, params, tell, stop)
-    return _make_linear(prepared, recipe, params, start, tell, stop)
+        made = _make_density(prepared, recipe, params, tell, stop)
+    else:
+        made = _make_linear(prepared, recipe, params, tell, stop)
+    if start is None:
+        return made
+    return replace(made, fit=replace(made.fit, w0=made.fit.objective.weights_of(start)))
 
 
 def _make_linear(
-    prepared: Prepared,
-    recipe: Recipe,
-    params: Mapping[str, Any],
-    start: LinearModel | None,
-    tell: Callable[[str], None],
-    stop: StopToken,
+    prepared: Prepared, recipe: Recipe, params: Mapping[str, Any], tell: Callable[[str], None], stop: StopToken
 ) -> Made:
     order = params["order"]
     tell("counting cells")
@@ -81,8 +79,6 @@ def _make_linear(
             found = observers.baselines(tables, covered.cover, rows, stop)
             baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
     fit = assemble(covered.rows, covered.cover, tables, recipe.family, params, classes, stop, seed=recipe.seed)
-    if start is not None:
-        fit = replace(fit, w0=fit.objective.weights_of(start))
     return Made(fit, covered.heldout, baseline, tables, compiled)
 
 

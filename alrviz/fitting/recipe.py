@@ -68,8 +68,8 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
         "dlr": {
             "bandwidth": Param("loo", ("loo", "silverman", "validation", "paper")),
             "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
-            "alpha": Param(1.0, low=0.0, high=1e12),
-            "center": Param(0, (0, 1)),
+            "alpha": Param(10.0, low=0.0, high=1e12),
+            "center": Param(1, (0, 1)),
             "start": Param("zero", ("zero", "one")),
             "smoothing": _TABLES["smoothing"],
             **{name: _FIT[name] for name in ("class_weight", "max_iter", "tol")},
@@ -200,7 +200,7 @@ class Recipe:
 
     @property
     def solver(self) -> str:
-        """The solver that will run; "auto" is lbfgs, or lbfgsb between bounds (a run may choose one of less memory)."""
+        """The solver that will run, "auto" resolved (see choice.py; a run may choose one of less memory)."""
         return chosen_solver(self.params)
 
     @property

@@ -28,6 +28,9 @@ from alrviz.passes.room import Floats
 # By how much log h moves at most in one step: a grid is good for that (0.5 to 2 times its bandwidth).
 LONGEST = float(np.log(2.0))
 SUFFICIENT = 1e-4
+GROWTH = 4.0
+# A loss below this a row counts as this: where all rows are fitted E falls towards 0 for ever.
+FITTED = 1e-6
 # Of log h: a hundredth of the bandwidth.
 STILL = 0.01
 MOST_TRIALS = 12
@@ -64,7 +67,8 @@ class Hierarchical(Solver):
     """Weights inside, bandwidths outside. Carries a `Memory`.
 
     Args:
-        tol: ends where a step of the bandwidths is expected to lower E by less than this share of itself.
+        tol: ends where a step of the bandwidths is expected to lower E by less than this share of itself, or of FITTED
+            a row where that is more.
     """
 
     tol: float = 1e-6
@@ -102,7 +106,7 @@ class Hierarchical(Solver):
             return _ended(state, _STILL)
         direction, inverse = _direction(objective, point, state.carry.inverse)
         gain = -float(point.slopes @ direction)
-        if gain < self.tol * abs(point.goal):
+        if gain < self.tol * max(abs(point.goal), FITTED * objective.judging):
             return _ended(state, _SETTLED)
         low, high = objective.features.bounds
         spacing = objective.features.spacing(point.features.log_h)
@@ -173,9 +177,12 @@ def _accepted(
 
 
 def _bfgs(inverse: Floats, s: Floats, y: Floats) -> Floats:
-    """The inverse Hessian that knows this step too (Nocedal and Wright, 6.17); unchanged where E bends down."""
+    """The inverse Hessian that knows this step too (Nocedal and Wright, 6.17).
+
+    Where E does not bend up along the step it has no such inverse: the next step goes GROWTH times as far.
+    """
     product = float(s @ y)
     if product <= 1e-10 * float(np.sqrt((s @ s) * (y @ y))):
-        return inverse
+        return GROWTH * inverse
     turned = np.eye(len(s)) - np.outer(s, y) / product
     return turned @ inverse @ turned.T + np.outer(s, s) / product
