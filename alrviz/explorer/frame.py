@@ -179,6 +179,7 @@ def _help_dialog() -> Any:
         close,
         title="Help",
         close_on_click=True,
+        show_close_button=True,
         width_option="md",
     )
     close.on_click(lambda _: dialog.param.update(open=False))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from alrviz.explorer.loading import Loading
+from alrviz.explorer.loading import PAGES, Loading
 from alrviz.explorer.session import Session
 from alrviz.stop import StopToken
 
@@ -33,7 +33,7 @@ class Jobs:
         """
         self.cancel(kind)
         self._lookers[kind] = look
-        self._jobs[kind] = Loading(work, kind, done, failed or self.failed, at_once=False)
+        self._jobs[kind] = Loading(work, kind, done, failed or self.failed, at_once=False, places=PAGES)
         self._session.begin(self._jobs[kind])
 
     def failed(self, error: Exception) -> None:

@@ -13,8 +13,9 @@ from alrviz.errors import Stopped
 from alrviz.stop import StopToken
 
 T = TypeVar("T")
-AT_ONCE = 2  # jobs that compute at a time in the process; the others wait and say so
-_places = threading.BoundedSemaphore(AT_ONCE)
+AT_ONCE = 2  # jobs of each kind that compute at a time in the process; the others wait and say so
+TABLES = threading.BoundedSemaphore(AT_ONCE)  # reading one, changing its kinds
+PAGES = threading.BoundedSemaphore(AT_ONCE)  # what pages work out of tables: whoever prices long keeps nobody from one
 
 
 class Loading(Generic[T]):
@@ -25,6 +26,7 @@ class Loading(Generic[T]):
         title: what is being done, for people: "reading adult.csv".
         done, failed: called by `poll` with the result, or with the exception; never after `cancel`.
         at_once: whether it begins now, or when `begin` is called.
+        places: where it waits for a free place.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Loading(Generic[T]):
         done: Callable[[T], None],
         failed: Callable[[Exception], None],
         at_once: bool = True,
+        places: threading.BoundedSemaphore = TABLES,
     ):
         self.title = title
         self.token = StopToken()
@@ -41,6 +44,7 @@ class Loading(Generic[T]):
         self._work, self._done, self._failed = work, done, failed
         self._outcome: tuple[bool, Any] | None = None
         self._over = False
+        self._places = places
         self._begun: float | None = None
         self._thread = threading.Thread(target=self._run, name="alrviz-loading", daemon=True)
         if at_once:
@@ -53,7 +57,7 @@ class Loading(Generic[T]):
             self._thread.start()
 
     def _run(self) -> None:
-        with _places:
+        with self._places:
             self.waiting = False
             if self.token.stopped:
                 return

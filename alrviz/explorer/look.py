@@ -85,6 +85,8 @@ PAGE_SX = {
         "borderBottom": "1px solid",
         "borderColor": "divider",
     },
+    # A bar of progress that shows none: without its indicator the page leaves it there, unseen but heard.
+    ".MuiAppBar-root > .MuiLinearProgress-root": {"display": "none"},
     ".MuiToolbar-root": {"minHeight": "56px !important", "px": "16px !important"},
     ".MuiAppBar-root .title": {"color": "var(--mui-palette-text-primary)", "fontSize": "1.375rem", "fontWeight": 700},
     ".MuiDrawer-paper.sidebar": {

@@ -2,7 +2,7 @@
 
 import threading
 
-from alrviz.explorer.loading import AT_ONCE, Loading
+from alrviz.explorer.loading import AT_ONCE, PAGES, Loading
 
 
 def made(work, log):
@@ -75,6 +75,10 @@ def test_no_more_than_a_few_compute_at_a_time():
     extra = made(lambda stop: 1, log)
     extra.join(0.2)
     assert extra.waiting
+    page = Loading(lambda stop: 2, "pricing", log.append, log.append, places=PAGES)
+    page.join(10)
+    page.poll()
+    assert log.pop() == 2
     go.set()
     for loading in (*some, extra):
         loading.join(10)
