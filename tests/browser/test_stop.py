@@ -80,10 +80,11 @@ def test_stop_while_fitting(explorer: Explorer):
 def test_stop_while_numbers_are_cut(explorer: Explorer):
     moments = random.Random(2)
     explorer.open(f"?data=iris&page=data&{LONG}")  # what is not stopped while it is cut is stopped in its race
+    lines = numbers(150_000 + MOMENTS, 12).splitlines(keepends=True)  # cut and counted for some seconds
     stops = []
     for moment in range(MOMENTS):
-        rows = 40_000 + moment  # told apart from the table before, which is still there while the next is read
-        explorer.picked("numbers.csv", numbers(rows, 12, seed=moment))
+        rows = 150_000 + moment  # told apart from the table before, which is still there while the next is read
+        explorer.picked("numbers.csv", b"".join(lines[: rows + 1]))
         explorer.wait_says(f"{rows:,} rows")
         explorer.button("Race on it").click()  # the race begins as soon as the columns are cut and it is priced
         explorer.wait(lambda: explorer.button("Stop").is_enabled(), "Stop can be pressed")
