@@ -4,7 +4,8 @@
     differs   it is further away; the reason is told as far as it was found
     no data   the set is missing, or no fit came to an end
 
-SD is the standard deviation of ours over the splits. Times are medians over splits: a disturbance moves a mean.
+SD is the standard deviation of ours over the splits. Times are medians over splits, and their SD is the interquartile
+range over that of a standard normal variable: one disturbance moves a mean and a standard deviation.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ COLUMNS = (
 )  # fmt: skip
 # Half a unit of the last digit that the paper prints.
 HALF_DIGIT = {"accuracy": 0.05, "auc": 0.00005, "train_ms": 0.05}
+_NORMAL_RANGE = 1.349
 
 Paper = Mapping[tuple[str, str], float]  # by (the paper's name of the set, method)
 Reason = Callable[[str, str, str], str]  # of (quantity, set, method)
@@ -64,13 +66,19 @@ def _measured(
         failed = [] if "failed" not in rows else rows["failed"].dropna().tolist()
         why = failed[0] if failed else "no split gave a figure"
         return _line(item, name, method, quantity, value, source, verdict="no data", reason=why)
-    ours = float(found.median() if quantity.endswith("_ms") else found.mean())
-    sd = float(found.std(ddof=1)) if len(found) > 1 else 0.0
+    ours, sd = _middle_and_spread(found, robust=quantity.endswith("_ms"))
     said = verdict(value, ours, sd, len(found), HALF_DIGIT[quantity]) if np.isfinite(value) else ""
     why = reason(quantity, name, method) if said == "differs" else ""
     return _line(
         item, name, method, quantity, value, source, ours=ours, sd=sd, splits=len(found), verdict=said, reason=why
     )
+
+
+def _middle_and_spread(found: pd.Series, robust: bool) -> tuple[float, float]:
+    if robust:
+        low, middle, high = found.quantile([0.25, 0.5, 0.75])
+        return float(middle), float(high - low) / _NORMAL_RANGE
+    return float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else 0.0
 
 
 def _line(

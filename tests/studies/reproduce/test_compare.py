@@ -57,9 +57,13 @@ def test_a_line_a_method_beside_the_papers_number():
     assert (made["splits"] == 3).all()
 
 
-def test_times_are_medians():
-    made = table(figures(slow=[1.0, 2.0, 60.0]), {("Theirs", "slow"): 20.0}, "train_ms")
-    assert made.loc["slow", "ours"] == 20.0
+def test_of_times_one_disturbance_moves_neither_the_middle_nor_the_spread():
+    calm, disturbed = (
+        table(figures(slow=[1.0, 2.0, 3.0, 4.0, last]), {("Theirs", "slow"): 90.0}, "train_ms") for last in (5.0, 900.0)
+    )
+    assert disturbed.loc["slow", "ours"] == 30.0
+    assert disturbed.loc["slow", "sd"] == calm.loc["slow", "sd"] == pytest.approx(20.0 / 1.349)
+    assert disturbed.loc["slow", "verdict"] == "differs"
 
 
 def test_a_set_that_is_missing_has_the_papers_numbers_and_directions():
