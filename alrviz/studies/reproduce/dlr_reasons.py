@@ -21,6 +21,10 @@ _NOISE = (
     "which rows the paper has is not known: its accuracy is nearer to that with the six rows that are wrong on purpose "
     "(monks-3), its AUC to that without (monks-3-test)"
 )
+_HELD_AND_CLEAN = (
+    "likely: theirs has the 432 rows without the six that are wrong on purpose, and weights held back: with alpha 1 "
+    "ours is at 97.2 % there (dlr-alpha-1 on monks-3-test)"
+)
 _A_LEVEL = (
     "likely: theirs has a column of 0 and 1 for each level, which is at 97.8 % (dlr-levels); one weight for the three "
     "levels of a column is not enough"
@@ -35,6 +39,7 @@ _REASONS: tuple[tuple[str, str, str, str], ...] = (
     ("accuracy", "tic-tac-toe", "dlr*", _A_LEVEL),
     ("auc", "tic-tac-toe", "*", "not found: theirs are near .95 beside 98 % right, that of lr at .90"),
     ("accuracy", "monks-3*", "lr", "not found: lr on the codes as numbers is at 76 %, with a column a level at 98 %"),
+    ("accuracy", "monks-3*", "dlr*", _HELD_AND_CLEAN),
     ("*", "monks-3*", "*", _NOISE),
     ("auc", "hepatitis", "klr-*", _HALF),
     ("auc", "heart-cleveland", "klr-*", _HALF),
