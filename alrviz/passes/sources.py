@@ -168,7 +168,7 @@ class Grid:
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH * h / self.delta)))
-        table, slope = _table(np.arange(taps + 1) * (self.delta / h), (self.delta / h) ** 4)
+        table, slope = _table(np.arange(taps + 1, dtype=np.float64) * (self.delta / h), (self.delta / h) ** 4)
         nodes = np.empty((2 * len(self._votes), self.n_nodes))
         for begin in range(0, self.n_nodes, _NODES):
             stop.check()

@@ -10,17 +10,23 @@ SCRIPT = """
 import json
 from unittest import mock
 import numpy as np
-from alrviz.kernels import cells, hinge, joint, plan, rows, scores, squares, stochastic
+from alrviz.kernels import bundles, cells, density, grids, hinge, joint, plan, ratios, rows, scores, squares, stochastic
 from alrviz.models import linear
+from alrviz.models.density import DensityFeatures
+from alrviz.passes import density as density_passes
 from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
     "widths and keys": [rows.forward, rows.scatter],
     "widths": [rows.expand, rows.marginalise],
-    "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.squared_error, stochastic.visits],
+    "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.losses, stochastic.visits],
     "once": [
         *(getattr(of, name) for of in (scores, hinge, squares) for name in ("trial", "settle", "curve", "diagonal")),
         cells.fill_index, plan.grow, plan.close,
+    ],
+    "density": [
+        density.log_sums, ratios.numbers, ratios.levels, bundles.bundle, grids.stretches, grids.spread, grids.convolve,
+        grids.look_up,
     ],
     "codes": [joint.join, joint.distinct_cells, cells.locate, cells.score, cells.link],
 }
@@ -59,6 +65,18 @@ many.codes[0] = np.arange(70_000) % 66_000
 for solver in ("lbfgs", "sgd", "adagrad"):
     assert drain(run_of(many, "lr", order=1, max_iter=1, solver=solver)).outcome.code == "step limit"
 note("wide keys")
+density_passes._VOTES = 1000  # bundles are made
+for n_classes in (2, 3, 17):
+    y = np.arange(5000, dtype=np.int32) % n_classes
+    x = np.append(np.linspace(0, 1, 4998), [50.0, np.nan])[None]
+    x.flags.writeable = False
+    level = (y[None] % 2).astype(np.uint8)
+    features = DensityFeatures(x, level, np.array([2]), y, np.ones(5000), n_classes)
+    h = np.log(features.silverman)
+    for leave_out in (False, True):
+        features.training(h, leave_out), features.training(h - 6, leave_out, gradient=False)
+    features.rows(x, level, h), features.curve(0, np.linspace(0, 1, 9), h[0]), features.levels(0)
+note("densities")
 print(json.dumps(counts))
 """
 
@@ -72,8 +90,10 @@ def test_kernels_are_compiled_once_a_width(tmp_path):
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
-    narrow = {"keys": [1], "once": [1], "codes": [1]}
+    narrow = {"keys": [1], "once": [1], "codes": [1], "density": [0]}
     for name, widths in {"one width": 1, "same width": 1, "two widths": 2, "above 16": 3, "narrow codes": 3}.items():
         assert counts[name] == {"widths and keys": [widths], "widths": [widths], **narrow}, name
     assert counts["wide codes"] == {"widths and keys": [3], "widths": [3], **narrow, "codes": [2]}
-    assert counts["wide keys"] == {"widths and keys": [4], "widths": [3], "keys": [2], "once": [1], "codes": [2]}
+    wide = {**narrow, "keys": [2], "codes": [2]}
+    assert counts["wide keys"] == {"widths and keys": [4], "widths": [3], **wide}
+    assert counts["densities"]["density"] == [1]
