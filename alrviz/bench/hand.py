@@ -26,8 +26,8 @@ _SCRIPT = """(() => {
   const figures = (name) => Bokeh.documents.flatMap((document) => [...document._all_models.values()])
     .filter((model) => model.type === "Figure" && model.name?.startsWith(name) && Bokeh.index.find_one(model));
   const drawn = {
-    curves: () => figures("alrviz-ratio").map((f) => f.renderers.filter((r) => r.glyph?.type === "Line")
-      .map((r) => mark(column(r.data_source, "y"))).join()).join(),
+    curves: () => figures("alrviz-ratio").map((f) => f.renderers.filter((r) => r.glyph?.type === "MultiLine")
+      .map((r) => mark(column(r.data_source, "ys").flatMap((y) => Array.from(y)))).join()).join(),
     ground: () => figures("alrviz-map").map((f) => f.renderers.filter((r) => r.glyph?.type === "ImageRGBA")
       .map((r) => mark(Array.from(column(r.data_source, "value")[0]))).join())[0],
   };
@@ -82,7 +82,7 @@ def slider(chromium: Any, url: str, options: argparse.Namespace, found: Findings
         for each in (busy, page):
             wait(each, "bench.says('^ended$')", 2 * PATIENCE)
         page.evaluate(_SCRIPT)
-        thumb = page.get_by_role("slider", name="Bandwidth of age").first
+        thumb = page.get_by_role("slider", name="age: h").first
         thumb.focus()
         for move in range(options.moves):
             if not busy.evaluate("bench.says('^(running|fitting|getting ready)')"):

@@ -209,7 +209,7 @@ class FamilyTab:
     # ---- what is there -----------------------------------------------------------------------------------------------
 
     def _place_changed(self) -> None:
-        self._stale = True
+        self._stale = not self.name  # a peer has no places
 
     def _peer_changed(self) -> None:
         found = self.peer.found

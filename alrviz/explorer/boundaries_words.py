@@ -14,9 +14,9 @@ from alrviz.views.words import number
 if TYPE_CHECKING:
     from alrviz.explorer.boundaries_dlr import DlrTab
     from alrviz.explorer.boundaries_moment import Moment
-    from alrviz.explorer.fit_player import FitPlayer
     from alrviz.explorer.session import Session
     from alrviz.fitting.recipe import Recipe
+    from alrviz.views.fit_player import FitPlayer
     from alrviz.views.watched import Racer
 
 ABOUT = r"""
@@ -31,10 +31,9 @@ or averaged, over all rows or over those near the place. The words under the map
 [[DLR]] turns each column into the log ratio of two densities, made of the training rows by a [[kernel]] of
 [[bandwidth]] $h_d$:
 
-$$\phi_d(x) = \log \frac{\sum_{i \in 1} \exp(-(x_d - x_{id})^2 / 2 h_d^2)}{\sum_{i \in 0} \exp(-(x_d - x_{id})^2 / 2
-h_d^2)} - b_d$$
+$$\phi_d(x) = \log S_{1d}(x) - \log S_{0d}(x) - b_d,   S_{kd}(x) = \sum_{i \in k} \exp(-(x_d - x_{id})^2 / 2 h_d^2)$$
 
-and fits logistic regression to them: the score is $w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it
+with $b_d$ a share of what the classes weigh, and fits logistic regression to them: the score is $w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it
 is naive Bayes with kernel densities. It is a sum of curves, so its boundary bends along each column but knows no
 products of columns. A narrow bandwidth follows every row, a wide one flattens the curve until nothing is left; rows may
 not vote for themselves ([[leave-one-out]]), or the narrowest would always win. An *inner* step moves the weights, an

@@ -130,7 +130,8 @@ window.probe = (() => {
     });
   /** A mark of the density ratios' curves. */
   const curves = () =>
-    figures("alrviz-ratio").map(({ model }) => ofGlyph(model, "Line").map((r) => mark(column(r.data_source, "y"))).join());
+    figures("alrviz-ratio").map(({ model }) =>
+      ofGlyph(model, "MultiLine").map((r) => mark(column(r.data_source, "ys").flatMap((y) => Array.from(y)))).join());
   /** Where the lines stand that mark a step. */
   const cursors = () =>
     figures("alrviz-bandwidths").flatMap(({ model }) =>

@@ -1,0 +1,160 @@
+"""The Boundaries page as a visitor has it: the film, a hand on points and bandwidths, axes of words, looks, keys."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.steps import Explorer, say
+from tests.browser.test_keyboard import check
+from tests.browser.test_looks import Look
+
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
+FILM = "?page=boundaries&data=four-gaussians"
+
+
+def fitted(explorer: Explorer) -> None:
+    """Wait until the fit has ended and both maps are drawn."""
+    explorer.wait_says("^ended$")
+    explorer.wait(lambda: len(explorer.js("probe.maps()")) >= 2, "two maps")
+
+
+def words(explorer: Explorer) -> str:
+    return explorer.js("() => probe.textOf('per training row|per point')")
+
+
+def test_the_film_plays_and_all_pictures_move_together(explorer: Explorer):
+    explorer.open(FILM)
+    fitted(explorer)
+    last = explorer.slider_value()
+    end = explorer.js("probe.maps()[0].ground"), explorer.js("probe.curves()"), words(explorer)
+    explorer.js("probe.focused()?.blur()")
+    for _ in range(last):
+        explorer.page.keyboard.press("ArrowLeft")
+    explorer.wait(lambda: explorer.slider_value() == 0, "the first step")
+    explorer.wait(lambda: explorer.js("probe.cursors()").count(0) >= 2, "the lines in the pictures of bandwidths")
+    explorer.wait(lambda: explorer.js("probe.maps()[0].ground") != end[0], "another map")
+    explorer.wait(lambda: explorer.js("probe.curves()") != end[1], "other curves")
+    assert words(explorer) != end[2]
+    explorer.page.keyboard.press("Space")
+    explorer.wait(lambda: explorer.slider_value() == last and explorer.says("^ended$"), "the end of the film")
+    explorer.wait(lambda: words(explorer) == end[2], "the words of the last step")
+    explorer.wait(lambda: explorer.js("probe.maps()[0].ground") == end[0], "the map of the last step")
+
+
+def test_a_dragged_bandwidth_moves_phi_and_nll(explorer: Explorer):
+    explorer.open(FILM)
+    fitted(explorer)
+    before, curves, ground = words(explorer), explorer.js("probe.curves()"), explorer.js("probe.maps()[0].ground")
+    slider = explorer.page.get_by_role("slider", name="x1: h").first
+    slider.focus()
+    for _ in range(5):
+        explorer.page.keyboard.press("ArrowRight")
+    explorer.wait_says("^Bandwidths by hand")
+    explorer.wait(lambda: explorer.js("probe.curves()") != curves, "other curves")
+    explorer.wait(lambda: explorer.js("probe.maps()[0].ground") != ground, "another map")
+    assert words(explorer) != before
+    explorer.button("Back to the fit").click()
+    explorer.wait(lambda: words(explorer) == before, "the words of the fit")
+    explorer.wait(lambda: explorer.js("probe.curves()") == curves, "the curves of the fit")
+
+
+@slow
+def test_a_drawn_point_changes_the_map_at_once(explorer: Explorer):
+    explorer.open("?page=boundaries&data=four-gaussians&rows=1000")
+    fitted(explorer)
+    explorer.button("Draw").click()
+    explorer.wait_says("1,000 points")
+    explorer.wait_says("per point")
+    took = []
+    for k in range(9):
+        time.sleep(1.5)  # the bandwidths have settled
+        at = explorer.js("(k) => probe.placeOn(0, 0.3 + 0.05 * k, 0.5)", k)
+        ground = explorer.js("probe.maps()[0].ground")
+        explorer.js("(ground) => probe.awaitMap(0, ground)", ground)
+        explorer.page.mouse.click(at["x"], at["y"])
+        took.append(explorer.wait(lambda: explorer.js("probe.tookMap()"), "another map"))
+        explorer.wait_says(f"{1001 + k:,} points")
+    say(f"a drawn point: the map changed after {sorted(map(round, took))} ms, median {statistics.median(took):.0f}")
+    assert statistics.median(took) < 300
+
+
+def test_points_are_moved_removed_and_kept(explorer: Explorer):
+    explorer.open("?page=boundaries&data=two-moons&rows=60")
+    fitted(explorer)
+    explorer.button("Draw").click()
+    explorer.wait_says("60 points")
+    explorer.wait_says("per point")
+    explorer.page.get_by_role("button", name="Remove", exact=True).click()
+    point = explorer.js("probe.pointOn(0, 5)")
+    explorer.page.mouse.click(point["x"], point["y"])
+    explorer.wait_says("59 points")
+    explorer.page.get_by_role("button", name="Move", exact=True).click()
+    explorer.wait_says("Drag a point")
+    time.sleep(1.0)
+    point = explorer.js("probe.pointOn(0, 5)")
+    ground = explorer.js("probe.maps()[0].ground")
+    explorer.page.mouse.move(point["x"], point["y"])
+    explorer.page.mouse.down()
+    explorer.page.mouse.move(point["x"] + 60, point["y"] + 30, steps=6)
+    explorer.page.mouse.up()
+    explorer.wait(lambda: explorer.js("probe.maps()[0].ground") != ground, "another map")
+    explorer.button("Keep").click()
+    explorer.wait_says("^59 rows")
+    fitted(explorer)
+    assert explorer.asked()["file"][0].startswith("drawn.csv~59~3~")
+
+
+def test_axes_of_words_are_drawn_as_words(explorer: Explorer):
+    explorer.open("?page=boundaries&tab=any&data=mixed-types&rows=400&model=alr_o1&axes=2-3")
+    explorer.wait_says("per training row")
+    explorer.wait(lambda: explorer.js("probe.maps().length > 0 && probe.maps()[0].levels.length === 2"), "two axes")
+    across, up = explorer.js("probe.maps()[0].levels")
+    assert across == ["east", "islands", "north", "south", "west"]
+    assert up == ["I", "II", "III", "IV"]
+    explorer.choose("Up", "temperature")
+    explorer.wait(lambda: explorer.js("probe.maps()[0].levels.length") == 1, "an axis of numbers")
+
+
+def test_the_link_of_a_map_opens_it(new_explorer: Callable[..., Explorer]):
+    explorer = new_explorer().open("?page=boundaries&tab=any&data=mixed-types&rows=300&peer=svm-rbf&others=near")
+    explorer.wait_says("of held-out rows right")
+    explorer.choose("Across", "region")
+    explorer.wait(lambda: explorer.asked().get("axes") is not None, "the axes in the link")
+    again = new_explorer().open(explorer.query())
+    again.wait_says("weighted by nearness")
+    again.wait(lambda: len(again.js("probe.maps()[0]?.levels ?? []")) == 1, "the same axes")
+
+
+@slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_boundaries_looks_right(new_explorer: Callable[..., Explorer], theme: str):
+    explorer = new_explorer(color_scheme=theme)
+    look = Look(explorer, theme)
+    explorer.open(FILM)
+    fitted(explorer)
+    look("boundaries-two")
+    explorer.page.mouse.wheel(0, 700)
+    look("boundaries-curves")
+    explorer.page.mouse.wheel(0, -700)
+    explorer.button("Draw").click()
+    explorer.wait_says("per point")
+    look("boundaries-draw")
+    explorer.open("?page=boundaries&data=three-classes&peer=svm-rbf")
+    fitted(explorer)
+    look("boundaries-three")
+    explorer.open("?page=boundaries&tab=any&data=mixed-types&model=alr_o1&axes=2-0")
+    explorer.wait_says("per training row")
+    look("boundaries-any")
+    assert not look.wrong, "\n".join(look.wrong)
+
+
+@slow
+@pytest.mark.parametrize("tab", ["", "&tab=any"])
+def test_every_control_of_boundaries_is_reached_and_named(explorer: Explorer, tab: str):
+    explorer.open(f"?page=boundaries&data=two-moons&rows=200{tab}")
+    explorer.wait_says("per training row")
+    explorer.wait_says("^ended$")
+    check(explorer)

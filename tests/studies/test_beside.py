@@ -1,0 +1,84 @@
+"""A classifier beside a run: the same training rows, judged on the same held-out rows; the truth where it is known."""
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.data.demos import demo_truth
+from alrviz.fitting.prepare import split
+from alrviz.studies import beside
+from alrviz.studies.beside import fit_beside
+from alrviz.studies.mapped import model_at
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    return alrviz.load_demo("four-gaussians", rows=400)
+
+
+def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
+    found = fit_beside("svm-rbf", gaussians, holdout=0.3, seed=1)
+    train, held = split(gaussians.y, 0.3, 1)
+    own = found.model.predict(gaussians.X.iloc[held])
+    assert found.rows == len(train)
+    assert found.error == (own != gaussians.y[held]).mean()
+    assert found.error < 0.3
+    assert np.isnan(found.log_loss)  # an SVM has no probabilities
+
+
+def test_many_rows_are_thinned(gaussians, monkeypatch):
+    monkeypatch.setattr(beside, "MOST", 50)
+    assert fit_beside("lr", gaussians, holdout=0.3, seed=1).rows == 50
+
+
+def test_the_truth_is_no_fit_and_its_loss_is_that_of_its_probabilities(gaussians):
+    truth = demo_truth("four-gaussians")
+    found = fit_beside("truth", gaussians, holdout=0.5, seed=2, truth=truth)
+    _, held = split(gaussians.y, 0.5, 2)
+    p = truth(gaussians.X.iloc[held])
+    y = (gaussians.y[held] == "B").astype(int)
+    assert found.rows == 0
+    assert found.error == pytest.approx((p.argmax(axis=1) != y).mean())
+    assert found.log_loss == pytest.approx(-np.log(p[np.arange(len(y)), y]).mean())
+    assert list(found.model.classes_) == ["A", "B"]
+
+
+def test_without_held_out_rows_nothing_is_judged(gaussians):
+    found = fit_beside("lr", gaussians, holdout=0.0, seed=0)
+    assert found.rows == 400
+    assert np.isnan([found.error, found.log_loss]).all()
+
+
+@pytest.mark.parametrize("family", ["lr", "alr", "dlr", "anje"])
+def test_the_model_of_a_run_scores_rows_of_the_table(family):
+    dataset = alrviz.load_demo("mixed-types", rows=300)
+    params = {} if family in ("anje", "dlr") else {"order": 1}
+    run = alrviz.Run(dataset, alrviz.Recipe(family, **params))
+    steps = list(run.steps())
+    model = model_at(run)
+    _, held = split(dataset.y, run.recipe.holdout, run.recipe.seed)
+    p = model.predict_proba(dataset.X.iloc[held])
+    y = np.searchsorted(model.classes_, dataset.y[held])
+    assert -np.log(p[np.arange(len(y)), y]).mean() == pytest.approx(steps[-1].extra["heldout_log_loss"], rel=1e-9)
+    assert (model.predict(dataset.X.iloc[held]) == model.classes_[p.argmax(axis=1)]).all()
+    if family != "anje":
+        first = model_at(run, 0)
+        assert first.step == 0
+        q = first.predict_proba(dataset.X.iloc[held])
+        early = -np.log(q[np.arange(len(y)), y]).mean()
+        assert early == pytest.approx(steps[0].extra["heldout_log_loss"], rel=1e-5)  # weights in single precision
+
+
+def test_of_a_squared_hinge_there_are_scores():
+    dataset = alrviz.load_demo("four-gaussians", rows=200)
+    run = alrviz.Run(dataset, alrviz.Recipe("lr", order=1, objective="hinge", alpha=1.0))
+    list(run.steps())
+    model = model_at(run)
+    assert not hasattr(model, "predict_proba")
+    score = model.decision_function(dataset.X)
+    assert score.shape == (200,)
+    assert ((score > 0) == (model.predict(dataset.X) == "B")).all()
+
+
+def test_before_the_first_step_there_is_no_model():
+    assert model_at(alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("lr"))) is None

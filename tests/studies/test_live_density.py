@@ -1,0 +1,78 @@
+"""DLR that follows a hand: drawn rows fitted as a run fits them, bandwidths that are dragged, the weights following."""
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.errors import Stopped
+from alrviz.stop import StopToken
+from alrviz.studies.live_density import at_bandwidths, follow
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    return alrviz.load_demo("four-gaussians", rows=160, seed=3)
+
+
+@pytest.fixture(scope="module")
+def fitted(gaussians):
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", holdout=0.0))
+    list(run.steps())
+    return run
+
+
+def test_drawn_rows_end_where_a_run_of_the_same_rows_ends(gaussians, fitted):
+    lives = list(follow(gaussians.X, gaussians.y, fitted.recipe))
+    assert len(lives) > 2
+    assert [live.settled for live in lives] == [False] * (len(lives) - 1) + [True]
+    assert lives[-1].nll == pytest.approx(fitted.trace[-1].nll / 160, rel=1e-4)
+    assert lives[-1].nll < lives[0].nll - 0.1
+
+
+def test_the_first_answer_has_the_warm_bandwidths_and_its_own_weights(gaussians, fitted):
+    warm = fitted.model
+    more = gaussians.X.copy()
+    more.loc[160] = (0.0, 0.0)
+    y = np.append(gaussians.y, "A")
+    first = next(follow(more, y, fitted.recipe, warm))
+    assert first.model.log_h == pytest.approx(warm.log_h)
+    assert not np.allclose(first.model.w, warm.w, atol=1e-9)
+    assert first.encoded.n_rows == 161
+
+
+def test_a_new_class_starts_afresh(gaussians, fitted):
+    y = gaussians.y.copy()
+    y[:20] = "C"
+    last = list(follow(gaussians.X, y, fitted.recipe, fitted.model))[-1]
+    assert last.model.w.shape == (3, 3)
+
+
+def test_fixed_bandwidths_are_answered_once(gaussians):
+    lives = list(follow(gaussians.X, gaussians.y, alrviz.Recipe("dlr", bandwidth="silverman")))
+    assert [live.settled for live in lives] == [True]
+
+
+def test_weights_follow_bandwidths_that_are_dragged(fitted):
+    at_fit = at_bandwidths(fitted, fitted.model.log_h, fitted.model.w)
+    assert at_fit.nll == pytest.approx(fitted.trace[-1].nll / 160, rel=1e-6)
+    wide = fitted.model.log_h + np.array([2.0, 0.0])
+    found = at_bandwidths(fitted, wide, fitted.model.w)
+    assert found.nll > at_fit.nll + 0.01
+    assert found.model.log_h == pytest.approx(wide)
+    point = fitted.objective.value_grad(np.concatenate([found.model.w.ravel(), wide]))
+    assert abs(point.inner.gradient).max() / 160 < 1e-5  # nothing is left to gain from the weights
+
+
+def test_bandwidths_can_be_dragged_after_stop(gaussians):
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr"))
+    for _ in range(3):
+        run.advance()
+    run.stop()
+    assert np.isfinite(at_bandwidths(run, run.model.log_h + 0.1, run.model.w).nll)
+
+
+def test_what_is_stopped_is_not_answered(gaussians, fitted):
+    token = StopToken()
+    token.stop()
+    with pytest.raises(Stopped):
+        list(follow(gaussians.X, gaussians.y, fitted.recipe, stop=token))
