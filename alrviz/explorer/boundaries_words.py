@@ -33,11 +33,11 @@ or averaged, over all rows or over those near the place. The words under the map
 
 $$\phi_d(x) = \log S_{1d}(x) - \log S_{0d}(x) - b_d,   S_{kd}(x) = \sum_{i \in k} \exp(-(x_d - x_{id})^2 / 2 h_d^2)$$
 
-with $b_d$ a share of what the classes weigh, and fits logistic regression to them: the score is $w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it
-is naive Bayes with kernel densities. It is a sum of curves, so its boundary bends along each column but knows no
-products of columns. A narrow bandwidth follows every row, a wide one flattens the curve until nothing is left; rows may
-not vote for themselves ([[leave-one-out]]), or the narrowest would always win. An *inner* step moves the weights, an
-*outer* one the bandwidths."""
+with $b_d$ a share of what the classes weigh, and fits logistic regression to them: the score is
+$w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it is naive Bayes with kernel densities. It is a sum of
+curves, so its boundary bends along each column but knows no products of columns. A narrow bandwidth follows every row,
+a wide one flattens the curve until nothing is left; rows may not vote for themselves ([[leave-one-out]]), or the
+narrowest would always win. An *inner* step moves the weights, an *outer* one the bandwidths."""
 
 
 def at_head(racer: "Racer", head: int) -> dict[str, float]:
