@@ -28,6 +28,7 @@ _HOME = {
     "make_estimator": "alrviz.estimators",
     "BandwidthView": "alrviz.views",
     "DecisionMapView": "alrviz.views",
+    "DensityFilmView": "alrviz.views",
     "DensityRatioView": "alrviz.views",
     "GramMatrixView": "alrviz.views",
     "RaceView": "alrviz.views",

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.fit_player import FitPlayer
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.pricing import Pricing
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
+from alrviz.views.fit_player import FitPlayer
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset

@@ -85,9 +85,9 @@ def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: tuple[float, float]
     seen = seen[np.isfinite(seen)]
     low, high = min(0.0, float(seen.min(initial=0.0))), max(0.0, float(seen.max(initial=0.0)))
     span = max(high - low, 0.1)
-    if old is not None and old[0] <= low - 0.2 * span and high + 0.15 * span <= old[1] and old[1] - old[0] <= 4 * span:
+    if old is not None and old[0] <= low - 0.2 * span and high + 0.25 * span <= old[1] and old[1] - old[0] <= 4 * span:
         return old
-    return low - 0.28 * span, high + 0.22 * span
+    return low - 0.28 * span, high + 0.36 * span
 
 
 def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], beside: bool, dark: bool) -> Data:

@@ -116,16 +116,19 @@ def frame_of(X: Any) -> pd.DataFrame:
     return pd.DataFrame(matrix, columns=[str(j) for j in range(matrix.shape[1])]).infer_objects()
 
 
-def first_axes(frame: pd.DataFrame) -> tuple[Any, Any]:
-    """Return the two columns that a map begins with: scales before levels.
+def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None) -> tuple[Any, Any]:
+    """Return the two columns that a map begins with: those wished for if they are there, then scales before levels.
 
     Raises:
         TableError: if there are fewer than two columns, or no rows.
     """
     if frame.shape[1] < 2 or not len(frame):
         raise TableError(f"a map needs two columns and some rows, got {frame.shape[1]} and {len(frame):,}")
+    wished = [name if name in frame.columns else None for name in (across, up if up != across else None)]
     names = sorted(frame.columns, key=lambda name: not is_numeric(frame[name]))
-    return names[0], names[1]
+    free = iter([name for name in names if name not in wished])
+    first, second = (next(free) if name is None else name for name in wished)
+    return first, second
 
 
 def decision_map(

@@ -2,8 +2,9 @@
 
 from alrviz.views.bandwidths import BandwidthView
 from alrviz.views.decision_map import DecisionMapView
+from alrviz.views.density_film import DensityFilmView
 from alrviz.views.density_ratio import DensityRatioView
 from alrviz.views.gram_matrix import GramMatrixView
 from alrviz.views.race_view import RaceView
 
-__all__ = ["BandwidthView", "DecisionMapView", "DensityRatioView", "GramMatrixView", "RaceView"]
+__all__ = ["BandwidthView", "DecisionMapView", "DensityFilmView", "DensityRatioView", "GramMatrixView", "RaceView"]

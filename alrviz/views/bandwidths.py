@@ -68,7 +68,7 @@ class BandwidthView(NotebookViewer):
         self._boxes: tuple[Box, Box] | None = None
         self._name = f"alrviz-bandwidths-{uuid.uuid4().hex[:12]}"
         self._build(heights, numbers)
-        self.param.watch(lambda _: self._mark(), ["head", "outdated"])
+        self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
         self.param.watch(lambda _: self.show(self.path), "dark")
         self.show(path)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 import panel as pn
-import panel_material_ui as pmui
 import param
 from panel.io.notebook import push_notebook
 
@@ -27,6 +26,7 @@ from alrviz.views import map_words
 from alrviz.views.asking import Asking
 from alrviz.views.folded import Folded
 from alrviz.views.live_map import LiveMap
+from alrviz.views.map_menus import MapMenus
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.ready import page_ready
@@ -98,7 +98,6 @@ class DecisionMapView(NotebookViewer):
         self._X: Any = None
         self._y: Any = None
         self._frame: pd.DataFrame | None = None
-        self._offering = False  # whether the menus are being set, not chosen from
         self._asked: tuple[str, int, int] = ("typical", 0, 0)  # others, row, other columns of the newest question
         self.surface: Surface | None = None
         self._build(height, width, controls, numbers)
@@ -113,19 +112,13 @@ class DecisionMapView(NotebookViewer):
     def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
         name = f"alrviz-map-{uuid.uuid4().hex[:12]}"
         self.picture = LiveMap(name, self._pressed, self._dragged, width)
-        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self._menus = [pmui.Select(label=label, options={}, width=150, **small) for label in ("Across", "Up")]
-        self._others = pmui.Select(
-            label="Other columns", options={words: how for how, words in OTHERS.items()}, width=210, **small
-        )
-        self._row = pmui.IntInput(label="Row", start=0, value=0, width=110, **small)
+        self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
         self.caption = html(min_height=24, margin=(6, 0, 0, 0))
-        for widget, of in zip([*self._menus, self._others, self._row], ("across", "up", "others", "row"), strict=True):
-            widget.param.watch(self._chosen(of), "value")
-        menus = pn.Row(*self._menus, self._others, self._row, visible=controls, margin=0)
-        self.head = pn.Row(menus, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0))
+        self.head = pn.Row(
+            self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
+        )
         self._numbers = html()
         told = "the value of every class at every place of the map"
         buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
@@ -135,13 +128,6 @@ class DecisionMapView(NotebookViewer):
         # The number is what Panel's layout goes by; the style is what is seen.
         body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
         self.layout = pn.Column(self.heading, body, self.caption, self._folded, sizing_mode="stretch_width", margin=0)
-
-    def _chosen(self, name: str) -> Callable[[Any], None]:
-        def chosen(event: Any) -> None:
-            if not self._offering and event.new is not None:
-                self.param.update(**{name: event.new})
-
-        return chosen
 
     def __panel__(self) -> Any:
         """Return the layout; the view comes alive with it."""
@@ -182,33 +168,12 @@ class DecisionMapView(NotebookViewer):
         frame = self._frame
         if frame is None:
             return
-        names = list(frame.columns)
-        axes = [self.across, self.up]
-        if not all(axis in names for axis in axes) or axes[0] == axes[1]:
-            try:
-                first = first_axes(frame)
-            except AlrvizError:
-                return  # asked for, it says the same in words
-            kept = [axis for axis in axes if axis in names][:1]
-            axes = [*kept, *(name for name in first if name not in kept)][:2]
-            if self.up in kept and self.across not in kept:
-                axes.reverse()
-        with param.parameterized.discard_events(self):
-            self.param.update(across=axes[0], up=axes[1], row=min(self.row, len(frame) - 1))
-        self._offer(names, len(frame))
-
-    def _offer(self, names: list[Any], rows: int) -> None:
-        self._offering = True
         try:
-            options = {str(name): name for name in names}
-            for menu, value in zip(self._menus, (self.across, self.up), strict=True):
-                menu.param.update(options=options, value=value)
-            self._others.param.update(value=self.others, visible=len(names) > 2)
-            self._row.param.update(
-                value=self.row, end=max(rows - 1, 0), visible=len(names) > 2 and self.others == "row"
-            )
-        finally:
-            self._offering = False
+            across, up = first_axes(frame, self.across, self.up)
+        except AlrvizError:
+            return  # asked for, it says the same in words
+        with param.parameterized.discard_events(self):
+            self.param.update(across=across, up=up, row=min(self.row, len(frame) - 1))
 
     def _turn(self, *events: Any) -> None:
         """Turn to other axes; a column chosen for both changes places with the one it had."""
@@ -223,7 +188,7 @@ class DecisionMapView(NotebookViewer):
         """Have the map worked out; what is shown stays until there is another."""
         model, X, y, frame = self._model, self._X, self._y, self._frame
         if frame is not None:
-            self._offer(list(frame.columns), len(frame))
+            self.menus.offer(list(frame.columns), len(frame))
         if model is None or frame is None:
             self._asking.stop()
             self.surface = None

@@ -67,7 +67,7 @@ class DensityRatioView(NotebookViewer):
         self.cells: dict[str, RatioCell] = {}
         self._build(numbers)
         self.param.watch(lambda _: self._choose(), "chosen")
-        self.param.watch(lambda _: self._draw(), ["weighted", "dark"])
+        self.param.watch(lambda *_: self._draw(), ["weighted", "dark"])
         self.param.watch(lambda _: self._mark(), "outdated")
         self.show(scene)
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import panel as pn
 from bokeh.events import Tap
-from bokeh.models import PointDrawTool
+from bokeh.models import ColumnDataSource, PointDrawTool
 
 from alrviz.pictures.decision_map import Picture, contents, decision_map_picture
 from alrviz.pictures.labels import WIDTH
 from alrviz.studies.decision_map import Points, Surface
 
+_PREDICTED = ("fill", "predicted")  # columns of the points that a changed model changes
 NEAR = 0.04  # of the map's width or height: how near a press must be to a point to mean it
 
 
@@ -57,7 +58,7 @@ class LiveMap:
             self._picture.ground.data = what.ground
             self._picture.boundary.data = what.boundary
             if surface.points is not self._points:
-                self._picture.points.data = what.points
+                _feed_points(self._picture.points, what.points)
                 self._points = surface.points
         finally:
             self._feeding = False
@@ -96,6 +97,20 @@ class LiveMap:
             return
         for k in np.flatnonzero((x != points.x) | (y != points.y)):
             self._moved(int(points.rows[k]), float(x[k]), float(y[k]))
+
+
+def _feed_points(source: ColumnDataSource, points: dict[str, Any]) -> None:
+    """Bring the points up to date: where only predictions changed, only those that did are sent."""
+    old = {name: np.asarray(column) for name, column in source.data.items()}
+    new = {name: np.asarray(column) for name, column in points.items()}
+    if any(
+        len(old[name]) != len(new[name]) or (old[name] != new[name]).any() for name in new if name not in _PREDICTED
+    ):
+        source.data = points
+        return
+    changed = np.flatnonzero(old[_PREDICTED[0]] != new[_PREDICTED[0]]).tolist()
+    if changed:
+        source.patch({name: [(k, new[name][k]) for k in changed] for name in _PREDICTED})
 
 
 def _of_axes(surface: Surface) -> Any:

@@ -21,7 +21,9 @@ from alrviz.views.style import safe
 
 HEIGHT, MIN_WIDTH = 200, 240  # px of one picture
 HELD = 1.0  # seconds after which a slider that was moved is taken to rest
-RATIOS = np.round(10 ** np.linspace(-1.5, 1.5, 61), 4)  # of Silverman's bandwidth, 1/32 to 32, 20 to a power of ten
+RATIOS = np.round(
+    10 ** np.linspace(-3, 3, 121), 4
+)  # of Silverman's bandwidth: as far as a fit may go, in steps of 12 %
 
 
 class RatioCell:
@@ -37,7 +39,7 @@ class RatioCell:
         self._name = name
         self.pane = pn.pane.Bokeh(sizing_mode="stretch_width", height=HEIGHT, margin=0)
         self.words = html(margin=(4, 0, 0, 8))
-        options = {f"{ratio:.2g}": float(ratio) for ratio in RATIOS}
+        options = {plain(ratio, 2): float(ratio) for ratio in RATIOS}
         self.slider = pmui.DiscreteSlider(
             label=f"{column}: h / Silverman's", options=options, value=1.0, size="small", sizing_mode="stretch_width",
             visible=False, margin=(0, 20, 8, 20),
@@ -99,17 +101,25 @@ class RatioCell:
             finally:
                 self._placing = False
 
-    def _moved(self, event: Any) -> None:
-        if self._placing or self.ratio is None or self._slid is None or event.new is None:
+    def _moved(self, *events: Any) -> None:
+        # The throttled value is the slider's place, not its value; it says that the reader moved it.
+        value = self.slider.value
+        if self._placing or self.ratio is None or self._slid is None or value is None:
             return
-        if event.name == "value" and self._echo.repeats(event.new):
+        own = any(event.name == "value_throttled" for event in events)
+        if not own and self._echo.repeats(value):
             return
         self._touched = time.monotonic()
-        self._slid(self.column, float(event.new) * self.ratio.silverman)
+        self._slid(self.column, float(value) * self.ratio.silverman)
 
 
 def _ends(ratio: ColumnRatio) -> Any:
     return None if ratio.x is None else (float(ratio.x[0]), float(ratio.x[-1]))
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """A number in so many digits, written out where it is neither large nor tiny: 1000, not 1e+03."""
+    return f"{float(f'{value:.{digits}g}'):g}"
 
 
 def words_html(ratio: ColumnRatio) -> str:
@@ -118,7 +128,7 @@ def words_html(ratio: ColumnRatio) -> str:
     w = " / ".join(f"{value:.3g}" for value in weights[:4]) + (" …" if len(weights) > 4 else "")
     h = ""
     if np.isfinite(ratio.bandwidth):
-        h = f" · h = {ratio.bandwidth:.3g}"
+        h = f" · h = {plain(ratio.bandwidth)}"
         if np.isfinite(ratio.silverman):
-            h += f" = {ratio.bandwidth / ratio.silverman:.3g} &times; Silverman's"
+            h += f" = {plain(ratio.bandwidth / ratio.silverman)} &times; Silverman's"
     return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {w}{h}</span>"

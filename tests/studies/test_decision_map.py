@@ -269,6 +269,15 @@ def test_what_is_no_fitted_classifier_cannot_be_mapped(model):
         list(decision_map(model, [[0.0, 1.0], [1.0, 0.0]]))
 
 
+def test_a_map_begins_with_scales_unless_others_are_wished_for(mixed):
+    X, _ = mixed
+    assert numbers.first_axes(X[["colour", "length", "size", "weight"]]) == ("length", "weight")
+    assert numbers.first_axes(X, "colour", "length") == ("colour", "length")
+    assert numbers.first_axes(X, None, "length") == ("weight", "length")
+    assert numbers.first_axes(X, "colour", "gone") == ("colour", "length")
+    assert numbers.first_axes(X, "weight", "weight") == ("weight", "length")
+
+
 def test_one_column_makes_no_map():
     with pytest.raises(TableError, match="two columns and some rows, got 1"):
         list(decision_map(object(), [[0.0], [1.0]]))

@@ -78,6 +78,24 @@ def test_a_changed_model_replaces_data_and_not_the_figure(table, model):
     np.testing.assert_array_equal(view.picture._picture.ground.data["value"][0], view.surface.values[..., 1])
 
 
+def test_of_the_points_only_changed_predictions_are_sent(table, model):
+    X, y = table
+    view = settle(view_of(model, X, y))
+    source, sent = view.picture._picture.points, []
+    source.on_change("data", lambda attr, old, new: sent.append(attr))
+    before = view.picture._picture.points.data
+    view.set_model(LogisticRegressionLike(model))
+    settle(view)
+    assert sent == []
+    other = alrviz.LRClassifier(order=1, alpha=100.0).fit(X, np.roll(y, 7))
+    view.set_model(other)
+    settle(view)
+    assert source.data is before  # patched
+    colours = dict(zip(source.data["predicted"], source.data["fill"], strict=True))
+    assert list(source.data["predicted"]) == list(other.predict(X))
+    assert list(source.data["fill"]) == [colours[name] for name in other.predict(X)]
+
+
 def test_points_that_move_leave_the_axes_alone(table, model):
     X, y = table
     view = settle(view_of(model, X, y))
@@ -111,22 +129,22 @@ def test_a_column_chosen_for_both_axes_changes_places(table, model):
     view.across = "v"
     settle(view)
     assert (view.across, view.up) == ("v", "u")
-    assert [menu.value for menu in view._menus] == ["v", "u"]
+    assert [menu.value for menu in view.menus.axes] == ["v", "u"]
     assert (view.surface.across.name, view.surface.up.name) == ("v", "u")
 
 
 def test_the_menus_turn_the_map(table, model):
     view = settle(view_of(model, *table))
-    view._menus[1].value = "w"
-    view._others.value = "row"
-    view._row.value = 7
+    view.menus.axes[1].value = "w"
+    view.menus.others.value = "row"
+    view.menus.row.value = 7
     settle(view)
     assert (view.up, view.others, view.row) == ("w", "row", 7)
     assert "held at the values of row 7" in view.words
-    assert view._row.visible
-    view._others.value = "mean"
+    assert view.menus.row.visible
+    view.menus.others.value = "mean"
     settle(view)
-    assert not view._row.visible
+    assert not view.menus.row.visible
     assert "averaged over rows" in view.words
 
 
@@ -134,7 +152,7 @@ def test_what_has_no_effect_is_hidden(table):
     X, y = table
     model = LogisticRegression().fit(X[["u", "v"]], y)
     view = settle(view_of(model, X[["u", "v"]], y))
-    assert not view._others.visible
+    assert not view.menus.others.visible
     assert "other column" not in view.words
 
 

@@ -35,12 +35,13 @@ class FitPlayer:
     """The place of a reader in a run, and the row of buttons that moves it.
 
     Args:
-        again: makes the race (of one racer) that Run starts, or returns None where there is none, or none yet.
+        again: makes the race (of one racer) that Run starts, or returns None where there is none, or none yet; without
+            it the same recipe runs once more.
         draw: called when another place, or another run, is to be drawn.
         wake: called when something begins to move.
     """
 
-    def __init__(self, again: Callable[[], Any], draw: Callable[[], None], wake: Callable[[], None]):
+    def __init__(self, again: Callable[[], Any] | None, draw: Callable[[], None], wake: Callable[[], None]):
         self.player = Player(again)
         self._draw, self._wake = draw, wake
         self._ticks = 0

@@ -1,0 +1,61 @@
+"""DensityFilmView without a browser: what is seen at a step, and that all pictures stand at it together."""
+
+import pytest
+
+import alrviz
+from tests.conftest import wait_until
+
+
+@pytest.fixture(scope="module")
+def race():
+    race = alrviz.race(alrviz.load_demo("two-moons", rows=150), [alrviz.Recipe("dlr", max_iter=8)])
+    for run in race.runs:
+        for _ in run.steps():
+            pass
+    return race
+
+
+def settle(film):
+    wait_until(lambda: not film.pump(), 30, "the pictures", every=0.01)
+
+
+def test_all_pictures_stand_at_the_step_shown(race):
+    film = alrviz.DensityFilmView(race)
+    settle(film)
+    last = race.runs[0].state.index
+    assert film.player.head == film.path.head == film.ratios.scene.iteration == last
+    assert film.map.surface.fine
+    late = {ratio.column: ratio.bandwidth for ratio in film.ratios.scene.columns}
+    film.player.scrub(0)
+    settle(film)
+    assert film.player.head == film.path.head == film.ratios.scene.iteration == 0
+    early = {ratio.column: ratio for ratio in film.ratios.scene.columns}
+    assert all(ratio.bandwidth == pytest.approx(ratio.silverman, rel=1e-6) for ratio in early.values())
+    assert all(abs(late[name] / early[name].silverman - 1) > 0.01 for name in late)
+    assert len(film.path.path.iterations) == last + 1
+
+
+def test_a_press_on_the_losses_scrubs_everything(race):
+    film = alrviz.DensityFilmView(race)
+    settle(film)
+    film.path._pressed(2.2)
+    settle(film)
+    assert film.player.head == film.path.head == film.ratios.scene.iteration == 2
+
+
+def test_light_and_dark_reach_every_picture(race):
+    film = alrviz.DensityFilmView(race)
+    film.dark = True
+    assert film.map.dark
+    assert film.ratios.dark
+    assert film.path.dark
+    settle(film)
+
+
+def test_run_runs_a_fit_that_waits(race):
+    fresh = alrviz.race(race.dataset, [alrviz.Recipe("dlr", max_iter=3)])
+    film = alrviz.DensityFilmView(fresh)
+    assert film.ratios.scene is None
+    film.player.press_run()
+    wait_until(lambda: film.pump() is False, 60, "the end of the fit", every=0.02)
+    assert film.ratios.scene.iteration == fresh.runs[0].state.index > 0
