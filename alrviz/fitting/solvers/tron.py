@@ -31,12 +31,12 @@ from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.room import Floats, Pool
 from alrviz.passes.vectors import Short, dot
 
-# When the start ends. Passes until F is 1e-3 a row above its minimum, n = 2, alpha 1 and 1e-3 on phi, with 1e-2 and
-# with 1e-3: adult 40, 116 and 46, 100, connect-4 at alpha 1 244 and 311; but on Covertype at 1e-3, whose weights have
-# far to go, F was half as high again after as many passes with 1e-2 as with L-BFGS alone.
+# When the start ends. Passes until F is 1e-3 a row above its minimum, n = 2, with 1e-2 and with 1e-3: adult at alpha 1
+# 44 and 52, at 1e-3 88 and 112, connect-4 at alpha 1 250 and 350; but on Covertype at 1e-3, where weights have far to
+# go, F was half as high again after 20 s with 1e-2 as with L-BFGS alone.
 SLOW, PATIENCE = 1e-3, 3
-# Pairs kept of an inner loop, evenly spread over it, at most; and at least, for one or two of them mislead: on adult
-# inner loops then ended after a single turn.
+# Pairs kept of an inner loop, evenly spread over it, at most. Of a loop that shows fewer than the second those of the
+# one before stay.
 KEPT, FEWEST = 5, 3
 # Hessian-vector products in one step: a point of the trace must not wait for hundreds of passes.
 MOST_INNER = 300
