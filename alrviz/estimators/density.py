@@ -50,7 +50,7 @@ class DLRClassifier(RecipeClassifier):
     bandwidth: str = "loo"
     validation_fraction: float = 0.2
     alpha: float = 10.0
-    center: int = 1
+    center: int = 0
     start: str = "zero"
     class_weight: Any = None
     max_iter: int = 200

@@ -69,7 +69,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
             "bandwidth": Param("loo", ("loo", "silverman", "validation", "paper")),
             "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
             "alpha": Param(10.0, low=0.0, high=1e12),
-            "center": Param(1, (0, 1)),
+            "center": Param(0, (0, 1)),
             "start": Param("zero", ("zero", "one")),
             "smoothing": _TABLES["smoothing"],
             **{name: _FIT[name] for name in ("class_weight", "max_iter", "tol")},

@@ -184,12 +184,12 @@ def test_separated_rows_without_a_penalty_are_said_to_be():
 
 
 def test_names_and_paper_mode():
-    assert Recipe("dlr", alpha=0.5).name == "dlr loo from zero, alpha 0.5 to 1"
+    assert Recipe("dlr", alpha=0.5).name == "dlr loo from zero, alpha 0.5 to 0"
     assert Recipe("dlr", alpha=0, bandwidth="paper", start="one").name == "dlr paper from one"
     assert Recipe("dlr").label == "dlr"
     paper = paper_mode(Recipe("dlr", alpha=2, start="one"))
     assert dict(paper.params, max_iter=0, tol=0) == {
-        "bandwidth": "paper", "validation_fraction": 0.2, "alpha": 0.0, "center": 1, "start": "zero", "smoothing": 1.0,
+        "bandwidth": "paper", "validation_fraction": 0.2, "alpha": 0.0, "center": 0, "start": "zero", "smoothing": 1.0,
         "class_weight": None, "max_iter": 0, "tol": 0,
     }  # fmt: skip
     assert paper.paper
