@@ -49,8 +49,8 @@ class ColumnMenus:
     @property
     def chosen(self) -> tuple[Any, Any] | None:
         """The two columns; None where the table has fewer."""
-        found = tuple(menu.value for menu in self.menus)
-        return found if len(found) == 2 and None not in found and found[0] != found[1] else None  # type: ignore[return-value]
+        found = self.menus[0].value, self.menus[1].value
+        return found if None not in found and found[0] != found[1] else None
 
     @property
     def numeric(self) -> bool:
@@ -69,7 +69,7 @@ class ColumnMenus:
         names, table = list(dataset.X.columns), dataset.table.names
         asked = [table[k] for k in axes if k < len(table) and table[k] in names]
         try:
-            chosen = asked if len(set(asked)) == 2 else list(first_axes(dataset.X))
+            chosen: list[Any] = asked if len(set(asked)) == 2 else list(first_axes(dataset.X))
         except AlrvizError:
             chosen = [None, None]
         self._set([{str(name): name for name in names}] * 2, chosen)

@@ -212,8 +212,8 @@ class DlrTab:
             return
         if player.player.playing:
             player.scrub(player.head)
-        log_h = log_bandwidths(moment.scene, moment.model.model.log_h, column, h)
-        run, w, step, scene = moment.run, moment.model.model.w, player.head, moment.scene
+        log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
+        run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
         self.ask(lambda stop: moments.of_hand(run, log_h, w, step, scene, stop))
         self.hurry()
 

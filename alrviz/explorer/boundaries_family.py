@@ -28,7 +28,7 @@ from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 
 HEIGHT = "max(380px, calc(100vh - 340px))"
 _PEER = "peer "  # before a peer's slug in the menu of models
-_FIRST = {"order": 2, "alpha": 0.1}
+_FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 _LABELS = {"alr": "alr", "lr": "lr", "anje": "AnJE, naive Bayes", "dlr": "dlr"}
 
 
@@ -101,7 +101,7 @@ class FamilyTab:
             return
         self._table = dataset
         names = list(dataset.X.columns)
-        kept = {"classes": [str(label) for label in dataset.classes]}
+        kept: dict[str, Any] = {"classes": [str(label) for label in dataset.classes]}
         if len(session.axes) == 2:
             axes = [_name_at(dataset, k) for k in session.axes]
             if all(name in names for name in axes):

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.density_model import parts_of
+from alrviz.models.density_model import DensityModel, parts_of
 from alrviz.passes.rows import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.beside import fit_rows
@@ -38,6 +38,11 @@ class Moment:
     y: Any = None
 
     @property
+    def density(self) -> DensityModel:
+        """What the model scores codes and numbers with."""
+        return cast("DensityModel", self.model.model)
+
+    @property
     def by_hand(self) -> bool:
         """Whether bandwidths were dragged."""
         return self.live is not None and self.run is not None
@@ -48,7 +53,8 @@ def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iter
     model = model_at(run, step)
     stop.check()
     if isinstance(model, StepModel):
-        scene = scene_of(model.model, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
+        of = cast("DensityModel", model.model)
+        scene = scene_of(of, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
         stop.check()
         yield Moment(model, scene, bandwidth_path(run), run=run)
 
@@ -79,7 +85,7 @@ def peer_of_points(name: str, X: Any, y: Any, stop: StopToken) -> Iterator[Any]:
 def gram_of(moment: Moment, classes: Any) -> Any:
     """Return the kernel's Gram matrix of training rows at a moment."""
     encoded = (moment.live or moment.run).encoded
-    return gram(moment.model.model.phi(*parts_of(encoded)).phi, encoded.y, classes)
+    return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
 
 
 def _labels(encoder: Any) -> list[Any]:

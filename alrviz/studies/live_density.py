@@ -8,7 +8,7 @@ somebody has chosen. Both give the same value: a model, and what it is worth.
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -52,13 +52,13 @@ def follow(X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, sto
     encoder = Encoder(discretize=recipe.cuts).fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)
     fit = assemble_density(encoded, recipe.params, 1, recipe.seed, stop)
-    objective, solver = fit.objective, fit.solver
+    objective, solver = cast("DensityObjective", fit.objective), fit.solver
     w, log_h = objective.split(_start(objective, fit.w0, warm))
     first = objective.follow(log_h, w)
     yield _live(encoder, encoded, objective, first, not objective.moves)
     if not objective.moves:
         return
-    state = solver.init(objective, first.w)
+    state: Any = solver.init(objective, first.w)
     for _ in range(_STEPS):
         stop.check()
         moved = solver.advance(objective, state)
