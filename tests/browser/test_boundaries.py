@@ -50,6 +50,7 @@ def test_a_dragged_bandwidth_moves_phi_and_nll(explorer: Explorer):
     before, curves, ground = words(explorer), explorer.js("probe.curves()"), explorer.js("probe.maps()[0].ground")
     slider = explorer.page.get_by_role("slider", name="x1: h").first
     slider.focus()
+    time.sleep(3.5)  # what the film gave the slider of late is taken for an echo
     for _ in range(5):
         explorer.page.keyboard.press("ArrowRight")
     explorer.wait_says("^Bandwidths by hand")
