@@ -1,7 +1,7 @@
 """How long a pass will take, before one is made.
 
-    seconds = sum over parts of (how often) * (nanoseconds on the reference machine) * (this machine against it) /
-    threads
+    seconds = (this machine against the reference machine) * sum over parts of (how often) * (nanoseconds there)
+    of which several threads have their share, and what waking them takes
 
 The reference figures are medians of kernel timings on two cores of an AMD EPYC (AVX2); the factor of this machine is
 measured once in a process, by one small pass.
@@ -22,9 +22,11 @@ from alrviz.passes.warm import warm_passes
 # ns: looking up a joint value, and moving one lane of it, forward and scatter together; adding a cell to a joint value
 # and back, and one lane of it; a row and one class of it in a softmax; one number of phi and of its gradient.
 _LOOKUP, _LANE = 0.9, 0.27
-_LINK, _LINK_LANE = 0.9, 0.17
+_LINK, _LINK_LANE = 1.5, 0.28
 _ROW, _CLASS = 27.0, 6.0
 _CELL = 6.0
+# Seconds of waking other threads, once for each of the parts: expanding, forward, softmax, scatter, marginalising.
+_WAKING = 5 * 60e-6
 # Seconds of the small pass on the reference machine.
 _SMALL_PASS = 0.70e-3
 
@@ -66,8 +68,9 @@ def machine_factor() -> float:
 
 def seconds_per_pass(work: Work, n_jobs: int | None = None) -> float:
     """Return the seconds one NLL and gradient should take on this machine."""
-    threads = resolve_jobs(n_jobs)
-    return work.reference_seconds() * machine_factor() / (1.0 + 0.8 * (threads - 1))
+    threads, alone = resolve_jobs(n_jobs), work.reference_seconds()
+    shared = alone / (1.0 + 0.8 * (threads - 1)) + _WAKING
+    return machine_factor() * (alone if threads == 1 else min(alone, shared))
 
 
 def _measure() -> float:

@@ -20,7 +20,11 @@ def test_seconds_per_pass_grow_with_the_work_and_shrink_with_threads(monkeypatch
     work = Work(n_rows=10_000, n_classes=3, n_cells=900, n_blocks=12, n_joint=4000, n_links=30_000)
     one = seconds_per_pass(work, 1)
     assert one == 2 * work.reference_seconds() > 0
-    assert seconds_per_pass(work, 2) == pytest.approx(one / 1.8)
+    few = Work(n_rows=1000, n_classes=3, n_cells=90, n_blocks=12, n_joint=400, n_links=3000)
+    assert seconds_per_pass(few, 2) == seconds_per_pass(few, 1), "waking another thread takes longer than it saves"
+    large = Work(n_rows=1_000_000, n_classes=3, n_cells=900, n_blocks=12, n_joint=4000, n_links=30_000)
+    shared = seconds_per_pass(large, 1) / 1.8 + 2 * speed._WAKING
+    assert seconds_per_pass(large, 2) == pytest.approx(shared)
     double = Work(n_rows=20_000, n_classes=3, n_cells=1800, n_blocks=12, n_joint=8000, n_links=60_000)
     assert seconds_per_pass(double, 1) == pytest.approx(2 * one)
     for more in ({"n_blocks": 13}, {"n_joint": 5000}, {"n_links": 31_000}, {"n_classes": 4}):
