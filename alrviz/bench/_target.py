@@ -28,7 +28,7 @@ SHORT = 3.0  # seconds
 # line.
 _FURTHER = 2e-4
 # Ours are given up after so many times the seconds of "auto" to the target, or after as many seconds as the second.
-SLOWER, LEAST = 4.0, 3.0
+SLOWER, LEAST = 2.0, 3.0
 
 
 def our_racers(order: int, alpha: float) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def courses(encoded: Encoded, order: int, alpha: float, options: argparse.Namesp
     def patient(times: float, limit: float) -> float:
         return min(limit, max(LEAST, times * best_of(found, near(WITHIN))[1]))
 
-    racers = our_racers(order, alpha)
+    racers = {k: v for k, v in our_racers(order, alpha).items() if k == "auto" or k in (options.racers or [k])}
     for name, recipe in racers.items():
         if name == "auto":
             take(name, -np.inf, options.limit, our_course, recipe.replace(tol=1e-8))

@@ -17,7 +17,7 @@ import numpy as np
 
 from alrviz.bench._each import per_iteration
 from alrviz.bench._sets import encoder_of, load_set, made_rows, speed_rows, train_and_held
-from alrviz.bench._target import peers_of, to_target
+from alrviz.bench._target import our_racers, peers_of, to_target
 from alrviz.bench._tools import Row
 from alrviz.bench._vowpal import to_loss
 from alrviz.data.encoded import Encoded
@@ -50,6 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peer-limit", type=float, default=60.0, help="seconds that it may take there at most (default: 60)"
     )
+    parser.add_argument("--racers", nargs="+", choices=list(our_racers(2, 1.0)), metavar="RACER",
+                        help="which of ours there, beside auto (default: all)")  # fmt: skip
     parser.add_argument("--peers", nargs="+", choices=list(peers_of()), metavar="PEER",
                         help="which peers there (default: all; one of " + "; ".join(peers_of()) + ")")  # fmt: skip
     parser.add_argument(
