@@ -71,8 +71,8 @@ def toy(seeds: int) -> Iterator[Row]:
         yield {"model": "lr", "seed": seed, "accuracy": LogisticRegression().fit(X, y).score(X_new, y_new)}
         yield {"model": "Bayes", "seed": seed, "accuracy": float((bayes(X_new) == y_new).mean())}
         for mode in MODES:
-            for words, more in ((f"{mode}, alpha 0", {"alpha": 0.0}), (mode, {})):
-                model = DLRClassifier(bandwidth=mode, random_state=seed, max_iter=2000, n_jobs=1, **more).fit(X, y)
+            for words, alpha in ((f"{mode}, alpha 0", 0.0), (mode, 10.0)):
+                model = DLRClassifier(bandwidth=mode, alpha=alpha, random_state=seed, max_iter=2000, n_jobs=1).fit(X, y)
                 outer, settled = _outer(model)
                 accuracy = model.score(X_new, y_new)
                 yield {"model": words, "seed": seed, "accuracy": accuracy, "outer": outer, "settled": settled}
@@ -80,7 +80,9 @@ def toy(seeds: int) -> Iterator[Row]:
 
 def _outer(model: DLRClassifier) -> tuple[int, int]:
     """Outer steps, and those after which every bandwidth stays within a tenth of its last value."""
-    steps = [[h for name, h in s.extra.items() if name.startswith("h_")] for s in model.trace_ if s.kind == "outer"]
+    steps = [
+        [h for name, h in s.extra.items() if name.startswith("h_")] for s in model.trace_.since(0) if s.kind == "outer"
+    ]
     if not steps:
         return 0, 0
     away = np.abs(np.log(np.array(steps) / steps[-1])).max(axis=1) >= np.log(1.1)
@@ -142,8 +144,9 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
         assert isinstance(run.objective, DensityObjective)
         begin = time.process_time()
         values = _together(run.objective)
+        outer = sum(step.kind == "outer" for step in run.trace.since(0))
         yield {
-            "set": name, "F": last.objective, "outer": sum(step.kind == "outer" for step in run.trace), "seconds": ours,
+            "set": name, "F": last.objective, "outer": outer, "seconds": ours,
             "F_joint": min(values), "evaluations": len(values), "seconds_joint": time.process_time() - begin,
         }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """DLR: logistic regression on kernel density log-ratios, one feature a column."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,6 @@ from alrviz.fitting.density_fit import feature_columns
 from alrviz.fitting.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 INTERCEPT = "intercept"
 
@@ -82,7 +79,7 @@ class DLRClassifier(RecipeClassifier):
         parts = self._model.contributions(*self._encode(table))
         return parts, getattr(table, "index", range(parts.shape[1]))
 
-    def _encode(self, table: Any) -> "tuple[Floats, NDArray[np.unsignedinteger]]":
+    def _encode(self, table: Any) -> tuple[Any, Any]:
         codes, numbers = self.encoder_.transform(table), self.encoder_.numbers(table)
         return numbers, np.delete(codes, self.encoder_.numeric_, axis=0)
 

@@ -89,7 +89,7 @@ class Facts:
         """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; not of dlr."""
         kept, w = self._snapshots.at(index)
         assert self._fit is not None
-        return kept, self._fit.objective.parameterisation.phi(w)
+        return kept, self._fit.objective.parameterisation.phi(w)  # type: ignore[union-attr]
 
     def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel]":
         """Return the kept step at or before `index`, and the model there, its weights in single precision."""

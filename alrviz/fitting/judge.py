@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
+
+if TYPE_CHECKING:
+    from alrviz.fitting.density import DensityObjective
 
 # Over how many steps the decrease is judged: one lucky short step ends nothing.
 WINDOW = 5
@@ -26,7 +30,7 @@ class Judge:
     with an inner loop, such as tron's, counts as many steps as that has turns: one of 40 is no lucky short step.
     """
 
-    def __init__(self, objective: Objective, max_iter: int, tol: float):
+    def __init__(self, objective: "Objective | DensityObjective", max_iter: int, tol: float):
         self._objective = objective
         self._max_iter = max_iter
         self._tol = tol
@@ -35,7 +39,8 @@ class Judge:
 
     def verdict(self, state: State) -> Outcome | None:
         """Return why the fit ends at `state`, or None if it goes on."""
-        point, total = state.point, self._objective.total
+        point: Any = state.point  # the objective's own kind
+        total = self._objective.total
         if not math.isfinite(point.objective):
             return Outcome(DIVERGED, f"the objective is no longer a finite number at step {state.index}")
         if state.kind == "search":

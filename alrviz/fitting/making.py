@@ -11,6 +11,7 @@ import numpy as np
 
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit, assemble, class_weighted
+from alrviz.fitting.density import DensityObjective
 from alrviz.fitting.density_fit import assemble_density, rows_beside
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
@@ -91,6 +92,7 @@ def _make_density(
     tell("sorting")
     fit = assemble_density(encoded, params, jobs, recipe.seed, stop)
     heldout = None if prepared.holdout is None else rows_beside(prepared.holdout, jobs)
+    assert isinstance(fit.objective, DensityObjective)
     counts = fit.objective.features.class_counts
     log_pi = np.log(counts / counts.sum())
     baseline = {"class_shares": observers.shares_loss(log_pi, fit.objective.rows)}

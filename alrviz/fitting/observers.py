@@ -6,6 +6,7 @@ Scores on training rows come free from the pass; those on held-out rows cost a f
 import math
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from alrviz.fitting.penalised import Objective
 from alrviz.fitting.solvers import State
@@ -14,6 +15,9 @@ from alrviz.models.parameterisation import anje_phi
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.fitting.density import DensityObjective
 
 Observer = Callable[[State], dict[str, float]]
 
@@ -27,7 +31,7 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
     }
 
 
-def training(objective: Objective) -> Observer:
+def training(objective: "Objective | DensityObjective") -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
 
     def observe(state: State) -> dict[str, float]:
@@ -43,7 +47,7 @@ def training(objective: Objective) -> Observer:
     return observe
 
 
-def heldout(objective: Objective, rows: Rows) -> Observer:
+def heldout(objective: "Objective | DensityObjective", rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
     spent = 0.0
