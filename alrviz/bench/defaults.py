@@ -99,7 +99,7 @@ def fitted(half: Half, recipe: Recipe) -> dict[str, object]:
     seconds = time.perf_counter() - begin
     assert run.model is not None
     assert run.outcome is not None
-    log_p = log_softmax(run.model.scores(half.held.codes, 1))
+    log_p = log_softmax(run.model.scores_of(half.held))
     loss = -float(np.average(log_p[np.arange(half.held.n_rows), half.held.y], weights=half.held.weights))
     setting = {"family": recipe.family, **{name: recipe.params[name] for name in SETTING[1:]}}
     last = run.trace[-1]

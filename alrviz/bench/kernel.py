@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         found.append({
             "set": name, "rows": encoded.n_rows, "columns": encoded.n_columns, "classes": encoded.n_classes,
             "blocks": blocks.n_blocks, "joint": blocks.n_joint,
-            "cells": len(at_hand.fit.objective.parameterisation.tables.seen),
+            "cells": len(at_hand.covered.cover.index.seen),
             "threads": resolve_jobs(options.threads), **vars(measure(encoded, at_hand, options)),
         })  # fmt: skip
         yield found[-1]

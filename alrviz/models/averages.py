@@ -73,7 +73,7 @@ class AverageModel:
             z[strange] = naive.scores(codes[:, strange], n_jobs, stop)
         return z
 
-    def _prepared(self) -> tuple[CellIndex, CellIndex, NDArray[np.int64], Floats]:
+    def _prepared(self) -> tuple[CellIndex[CellSpace], CellIndex[CellSpace], NDArray[np.int64], Floats]:
         """Both indexes, which tuple a tuple and a column make, and log p(cell, class); kept until it is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:

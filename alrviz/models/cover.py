@@ -36,7 +36,7 @@ class Cover:
     """
 
     plan: Plan
-    index: CellIndex
+    index: CellIndex[CellSpace]
     blocks: Blocks
     levels_seen: NDArray[np.int64]
 

@@ -20,7 +20,7 @@ def class_information(tables: Tables) -> Floats:
     cells = tables.counts.sum(axis=1, keepdims=True)
     totals = tables.tuple_counts.sum(axis=1)
     terms = _ratio_terms(tables.counts, tables.counts * totals[t][:, None], cells * tables.tuple_counts[t])
-    return _share(np.bincount(t, terms, minlength=tables.space.n_tuples), totals)
+    return _share(t, terms, totals)
 
 
 def conditional_information(pairs: Tables) -> Floats:
@@ -33,7 +33,7 @@ def conditional_information(pairs: Tables) -> Floats:
     within = pairs.counts * pairs.tuple_counts[t]
     apart = _marginal(space, pairs.counts, codes, t, 0) * _marginal(space, pairs.counts, codes, t, 1)
     terms = _ratio_terms(pairs.counts, within, apart)
-    information = _share(np.bincount(t, terms, minlength=space.n_tuples), pairs.tuple_counts.sum(axis=1))
+    information = _share(t, terms, pairs.tuple_counts.sum(axis=1))
     matrix = np.zeros((len(space.levels), len(space.levels)))
     matrix[space.tuples[:, 0], space.tuples[:, 1]] = information
     return matrix + matrix.T
@@ -55,6 +55,7 @@ def _ratio_terms(counts: Floats, above: Floats, below: Floats) -> Floats:
     return terms.sum(axis=1)
 
 
-def _share(sums: Floats, totals: Floats) -> Floats:
-    """Sums per tuple divided by its rows; rounding below 0 is 0."""
+def _share(t: NDArray[np.int64], terms: Floats, totals: Floats) -> Floats:
+    """Sums of terms per tuple divided by its rows; rounding below 0 is 0."""
+    sums: Floats = np.bincount(t, terms, minlength=len(totals)).astype(np.float64, copy=False)
     return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).clip(0.0)

@@ -8,7 +8,7 @@ Only cells that occur are stored, so that 10^5 levels a column cost no more than
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,11 @@ _DENSE = 16
 _LOOKUPS = 1_000_000
 
 
+S = TypeVar("S", bound=Space)
+
+
 @dataclass(frozen=True, eq=False)
-class CellIndex:
+class CellIndex(Generic[S]):
     """Where a row's cells lie in the cell table: see kernels/cells.py.
 
     Attributes:
@@ -43,7 +46,7 @@ class CellIndex:
         local: (S,) int64, the seen cells, each counted within its tuple, ascending.
     """
 
-    space: Space
+    space: S
     begin: NDArray[np.int64]
     local: NDArray[np.int64]
     where: NDArray[np.int64]
@@ -53,7 +56,7 @@ class CellIndex:
     held: NDArray[np.int64]
 
     @classmethod
-    def of(cls, space: Space, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex":
+    def of(cls, space: S, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex[S]":
         """Index the seen cells `local`, those of tuple t from begin[t] to begin[t + 1]."""
         number = np.diff(begin)
         dense = space.cards <= _DENSE * number + 64
@@ -69,7 +72,7 @@ class CellIndex:
         return index
 
     @classmethod
-    def of_seen(cls, space: Space, seen: NDArray[np.int64]) -> "CellIndex":
+    def of_seen(cls, space: S, seen: NDArray[np.int64]) -> "CellIndex[S]":
         """Index the cells numbered `seen` in the cell space, ascending."""
         begin = np.searchsorted(seen, np.append(space.first, space.n_cells))
         return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
@@ -157,13 +160,13 @@ def _distinct(
 
 
 def index_cells(
-    space: Space,
+    space: S,
     blocks: Sequence[Block],
     codes: Codes,
     shown: Sequence[NDArray[np.int64]],
     n_jobs: int = 1,
     stop: StopToken = NEVER,
-) -> CellIndex:
+) -> CellIndex[S]:
     """Return the index of the cells that the rows `shown` (of each block, all its joint values) lie in."""
     found: list[Any] = [None] * len(blocks)
 

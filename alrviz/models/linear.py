@@ -82,7 +82,7 @@ class LinearModel:
         rows = Rows(np.zeros(n, np.int32), np.ones(n), self.n_classes, joined.keys, jobs)
         return rows.forward(tables, table, self.bias, stop=stop)[:, : self.n_classes]
 
-    def _lookup(self) -> tuple[CellIndex, Floats]:
+    def _lookup(self) -> tuple[CellIndex[CellSpace], Floats]:
         """The index of the seen cells and the cell table (2T + S, C), kept until the model is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:

@@ -101,7 +101,7 @@ class NetworkModel:
         share(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
 
-    def _indexes(self) -> tuple[CellIndex, CellIndex]:
+    def _indexes(self) -> tuple[CellIndex[TupleSpace], CellIndex[TupleSpace]]:
         """The indexes of both kinds of seen cells, kept until the model is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:
