@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.density_model import DensityModel, parts_of
 from alrviz.passes.rows import Floats
@@ -60,12 +62,18 @@ def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iter
 
 
 def of_hand(run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
-    """Yield the moment of bandwidths that were dragged, the weights at their optimum there."""
+    """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them."""
+    low, high = run.objective.features.bounds
+    held = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
+    labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
+    first = Live(run.encoder, run.encoded, held, nan, nan, False)
+    scene = scene_of(held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous)
+    yield Moment(_model(first, step), scene, path, first, run)
     live = at_bandwidths(run, log_h, w, stop)
     note = f"By hand: NLL {live.nll:.4f} per training row."
-    scene = scene_of(live.model, live.encoded, _labels(live.encoder), iteration=step, note=note, previous=previous)
+    settled = scene_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)
     stop.check()
-    yield Moment(_model(live, step), scene, bandwidth_path(run), live, run)
+    yield Moment(_model(live, step), settled, path, live, run)
 
 
 def of_points(X: Any, y: Any, recipe: Recipe, warm: Any, stop: StopToken) -> Iterator[Moment]:
