@@ -44,9 +44,12 @@ def test_dots_of_a_logarithmic_axis_are_evenly_apart():
 
 
 def test_dots_of_a_linear_axis_stand_where_the_numbers_are():
-    found, _, _ = marks(reproduced.dots(table(ours=[10.0, 20.0, 40.0, np.nan]), "title", {}))
+    found, _, root = marks(reproduced.dots(table(ours=[10.0, 20.0, 40.0, np.nan]), "title", {}))
     agrees, differs, alone = (found[c] for c in (reproduced.AGREES, reproduced.DIFFERS, reproduced.ALONE))
     assert (alone - differs) / (differs - agrees) == pytest.approx(2.0, rel=0.01)
+    ticks = {t.text: float(t.get("x")) for t in root.iter(f"{SPACE}text") if t.get("text-anchor") == "middle"}
+    assert (ticks["10"], ticks["20"], ticks["40"]) == (agrees, differs, alone)
+    assert reproduced.LABEL < agrees < alone < reproduced.WIDTH / 2 - reproduced.VALUES, "within their panel"
 
 
 def test_all_the_same_and_nothing_at_all():
