@@ -28,9 +28,11 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
     """
     names = []
     for recipe in recipes:
-        rivals = [_fields(other) for other in recipes if other.label == recipe.label]
-        fields = _fields(recipe)
+        alike = [other for other in recipes if other.label == recipe.label]
+        rivals, fields = [_fields(other) for other in alike], _fields(recipe)
         differing = [name for name in fields if len({rival[name] for rival in rivals if name in rival}) > 1]
+        if len({other.params.get("solver") for other in alike}) == 1:  # "auto" follows from what else differs
+            differing = [name for name in differing if name != "solver"]
         names.append(" ".join([recipe.label, *(_word(name, fields[name]) for name in differing)]))
     count = Counter(names)
     seen: Counter[str] = Counter()

@@ -39,18 +39,15 @@ SPLITS = {
     "one side, a row that is there twice may stand on both",
 }
 
-ALTERNATES = dict.fromkeys(
-    (
-        "check_sample_weights_pandas_series",
-        "check_sample_weights_not_an_array",
-    ),
-    "Algorithm 1 lowers no one loss and need not settle: on these few rows it tells that it has not",
-)
+DRIFTS = {
+    "check_sample_weight_equivalence_on_dense_data": "15 rows of 30 columns: F has no lowest point, and in 200 steps "
+    "rounding of 1e-15 grows to differences that are seen; the first 50 steps are the same to 1e-11",
+}
 
 
 def expected_failures(model):
     of = getattr(model, "bandwidth", None)
-    return {"paper": SPLITS | ALTERNATES, "validation": SPLITS}.get(of, {})
+    return {"paper": SPLITS, "validation": SPLITS, "loo": DRIFTS}.get(of, {})
 
 
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set:sklearn.exceptions.SkipTestWarning")
