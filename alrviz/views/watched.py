@@ -16,6 +16,8 @@ from alrviz.studies.verdict import objective_key
 
 # Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
 LEAST, SHARE = 2, 1 / 20
+# A race that has ended after no more iterations than these is shown at once: its film would be over in a second.
+SHORT = 30
 
 
 class Racer:
@@ -137,7 +139,8 @@ class Watched:
         behind = self.last - self.head
         if behind <= 0:
             return False
-        self.move(self.head + max(LEAST, int(behind * SHARE)))
+        at_once = self.race.ended and self.last <= SHORT
+        self.move(self.last if at_once else self.head + max(LEAST, int(behind * SHARE)))
         return True
 
     def move(self, head: int) -> None:

@@ -83,6 +83,17 @@ def test_a_race_over_in_a_blink_is_shown_little_by_little_and_racers_stay_level(
     assert view.player.playing
 
 
+def test_a_race_of_few_iterations_is_shown_whole_once_it_has_ended():
+    race, view = pressed()
+    race.take(18)
+    view.pump()
+    assert len(drawn(view)) < 18  # while it goes on it is followed
+    race.end()
+    view.pump()
+    assert len(drawn(view)) == 18
+    assert not view.player.playing
+
+
 def test_stop_shows_what_there_is_and_nothing_after():
     race, view = pressed()
     race.take(50)
