@@ -48,7 +48,7 @@ def choose(params: Mapping[str, Any], room: float) -> Choice:
         memory = next((m for m in range(wanted, 0, -1) if _of_tron(m) <= room), 0)
         if memory >= min(LEAST, wanted) or not auto:
             return Choice(solver, memory, _short(solver, memory, wanted, why), _of_tron(memory))
-        solver = "lbfgs"
+        solver, why = "lbfgs", "lbfgs instead of tron: max_memory leaves no room for its inner loop"
     if solver != "lbfgs":
         return Choice(solver, 0, why, _VECTORS.get(solver, 0))
     # What runs is not decided by max_iter, though a short fit fills less: its steps are the first of a long one.

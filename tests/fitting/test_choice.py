@@ -42,6 +42,7 @@ def test_corrections_are_as_many_as_there_is_room_for_and_three_at_least(solver,
     else:
         assert (name, memory) == ("lbfgs", kept)
         assert (f"with {kept} corrections instead of 10" in reason) == (kept < 10)
+    assert reason.startswith(name)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,8 @@ def test_corrections_are_as_many_as_there_is_room_for_and_three_at_least(solver,
 def test_tron_keeps_pairs_for_which_there_is_room_and_lbfgs_follows(room, kept):
     name, memory, reason = chosen(room)
     assert (name, memory) == (("tron", kept) if kept else ("lbfgs", min(room, 10)) if room >= 3 else ("cg", 0))
-    assert ("max_memory leaves" in reason) == (memory != 10)
+    assert reason.startswith(name)
+    assert ("max_memory leaves" in reason) == ((name, memory) != ("tron", 10))
     choice = choose(Recipe("lr").params, room)
     assert choice.vectors <= room
     asked = chosen(room, solver="tron")
