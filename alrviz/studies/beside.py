@@ -1,7 +1,7 @@
 """A classifier put beside a run: fitted on the same training rows, judged on the same held-out rows.
 
 It is one of `estimators.peers`, or the truth of a demo set whose generator is known. Fits here cannot be stopped
-inside: a table of more than MOST rows is thinned for them, evenly by a seed.
+inside: a table of more than MOST rows is thinned for them, class by class and by a seed.
 """
 
 from collections.abc import Callable
@@ -89,7 +89,7 @@ def fit_beside(
         rows = 0
     else:
         if len(train) > MOST:
-            train = np.sort(np.random.default_rng(seed).choice(train, MOST, replace=False))
+            train = train[split(y[train], 1 - MOST / len(train), seed)[0]]  # every class keeps a row
         model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
     stop.check()
     return Beside(name, model, rows, *_judged(model, X.iloc[held], y[held]))
@@ -103,13 +103,13 @@ def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:
 
 
 def _judged(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, float]:
-    """0-1 loss and log loss of rows; NaN where there are none, or no probabilities."""
+    """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0."""
     if not len(y):
         return float("nan"), float("nan")
     error = float((model.predict(X).astype(str) != y.astype(str)).mean())
     if not hasattr(model, "predict_proba"):
         return error, float("nan")
     known = {str(label): k for k, label in enumerate(model.classes_)}
-    codes = np.array([known[str(label)] for label in y])
-    p = model.predict_proba(X)[np.arange(len(y)), codes]
+    codes = np.array([known.get(str(label), -1) for label in y])
+    p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
     return error, float(-np.log(np.maximum(p, np.finfo(float).tiny)).mean())

@@ -7,7 +7,7 @@ import alrviz
 from alrviz.data.demos import demo_truth
 from alrviz.fitting.prepare import split
 from alrviz.studies import beside
-from alrviz.studies.beside import fit_beside
+from alrviz.studies.beside import Truth, fit_beside
 from alrviz.studies.mapped import model_at
 
 
@@ -29,6 +29,26 @@ def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
 def test_many_rows_are_thinned(gaussians, monkeypatch):
     monkeypatch.setattr(beside, "MOST", 50)
     assert fit_beside("lr", gaussians, holdout=0.3, seed=1).rows == 50
+
+
+def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
+    monkeypatch.setattr(beside, "MOST", 30)
+    frame = gaussians.X.assign(**{"class": gaussians.y})
+    frame.loc[frame.index[:4], "class"] = "rare"
+    dataset = alrviz.read_table(frame, target="class")
+    for seed in range(5):
+        found = fit_beside("lr", dataset, holdout=0.3, seed=seed)
+        assert list(found.model.classes_) == ["A", "B", "rare"]
+        assert 30 <= found.rows <= 33
+        assert np.isfinite(found.log_loss)
+
+
+def test_a_class_the_model_does_not_know_has_no_probability(gaussians):
+    known = np.flatnonzero(gaussians.y == "A")[:3]
+    model = Truth(np.array(["B", "C"]), lambda X: np.tile([0.25, 0.75], (len(X), 1)))
+    error, log_loss = beside._judged(model, gaussians.X.iloc[known], gaussians.y[known])
+    assert error == 1.0
+    assert log_loss == pytest.approx(-np.log(np.finfo(float).tiny))
 
 
 def test_the_truth_is_no_fit_and_its_loss_is_that_of_its_probabilities(gaussians):
