@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alrviz.studies.decision_map import MOST_POINTS
+
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-MOST = 2_000  # points: beyond them a drawn point's map takes longer than 300 ms
+MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
 CLASSES = ("a", "b", "c")
 _DIGITS = 4  # significant, of a coordinate: more than a pixel tells
 
