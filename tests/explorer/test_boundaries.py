@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 
-import alrviz
 from alrviz.explorer.boundaries import BoundariesPage
 from alrviz.explorer.boundaries_words import ABOUT, dlr_script
 from alrviz.explorer.convergence_words import rich
@@ -172,7 +171,7 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
     until(page, lambda: settled(page))
     tab = page.tab
     assert list(tab.table.X.columns) == ["temperature", "region"]
-    assert tab.pictures.map.surface.across.levels is not None
+    assert not tab.pictures.map.surface.across.numeric
     assert not tab.menus.draw.visible  # points are drawn between numbers
     tab.columns.menus[1].value = "stage"
     until(page, lambda: settled(page) and list(tab.table.X.columns) == ["region", "stage"])
@@ -227,7 +226,6 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     shown = dict(part.split("=") for part in page.session.link.removeprefix("?").split("&"))
     asked = dict(part.split("=") for part in link.removeprefix("&").split("&"))
     assert {key: shown[key] for key in asked} == asked
-    assert isinstance(tab.script(), str)
     compile(tab.script(), "script", "exec")
     page.close()
 
@@ -252,4 +250,3 @@ def test_a_stranger_does_not_find_the_run(page):
 def test_what_one_looks_at_can_be_read():
     assert "<math" in rich(ABOUT)
     assert "$" not in rich(ABOUT)
-    assert alrviz.__version__
