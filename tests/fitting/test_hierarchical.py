@@ -9,11 +9,12 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.run import Run
-from alrviz.fitting.solvers.hierarchical import LONGEST, STILL
+from alrviz.fitting.solvers.hierarchical import LONGEST, STILL, Hierarchical, Memory
+from alrviz.fitting.solvers.state import State
 from alrviz.models.linear import log_softmax
 from alrviz.studies.heldout import heldout_losses
 from alrviz.studies.race import race
-from tests.fitting.mixed import density_run, mixed
+from tests.fitting.mixed import density_objective, density_run, mixed
 from tests.fitting.tables import drain, same_steps
 
 MODES = ["loo", "silverman", "validation", "paper"]
@@ -172,6 +173,21 @@ def test_a_hand_moves_a_bandwidth_and_the_weights_follow():
     np.testing.assert_array_equal(moved.features.phi[1], point.features.phi[1])
     far = objective.follow(np.full(2, 1e9), point.inner.w)
     np.testing.assert_allclose(far.features.log_h, objective.features.bounds[1])
+
+
+@pytest.mark.parametrize("tol", [1e-6, 0.0])
+@pytest.mark.parametrize("learned", [None, np.eye(2)])
+def test_weights_of_0_leave_the_bandwidths_nothing_to_gain(learned, tol):
+    """Neither slopes nor curvature: the fit is at its end, and nothing overflows on the way there."""
+    objective, start = density_objective(mixed(60), start="zero")
+    point = objective.value_grad(start)
+    assert not point.slopes.any()
+    assert not objective.curvature(point).any()
+    end = Hierarchical(tol).advance(objective, State(3, point, 4, 5.0, carry=Memory(True, learned)))
+    assert end.stalled
+    assert "no step of the bandwidths would lower the loss" in end.note
+    assert (end.index, end.passes) == (4, 5.0)
+    assert end.point is point
 
 
 def test_separated_rows_without_a_penalty_are_said_to_be():

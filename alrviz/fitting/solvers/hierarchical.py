@@ -106,7 +106,7 @@ class Hierarchical(Solver):
             return _ended(state, _STILL)
         direction, inverse = _direction(objective, point, state.carry.inverse)
         gain = -float(point.slopes @ direction)
-        if gain < self.tol * max(abs(point.goal), FITTED * objective.judging):
+        if gain <= self.tol * max(abs(point.goal), FITTED * objective.judging):
             return _ended(state, _SETTLED)
         low, high = objective.features.bounds
         spacing = objective.features.spacing(point.features.log_h)
@@ -134,6 +134,8 @@ def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats
     if inverse is None or objective.mode == "paper":
         curvature = objective.curvature(point)
         inverse = np.diag(1.0 / np.maximum(curvature, 1e-3 * max(float(curvature.max(initial=0.0)), 1e-300)))
+    if not point.slopes.any():  # as where all weights are 0, which leaves no curvature either: nothing to scale
+        return np.zeros_like(point.slopes), inverse
     direction = -(inverse @ point.slopes)
     if float(direction @ point.slopes) >= 0.0:
         direction = -point.slopes
