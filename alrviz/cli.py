@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--data", type=Path, metavar="DIR", help="folder with the sets (default: that of --list)")
     reproduce.add_argument("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="folder to save to")
     reproduce.add_argument("--quick", action="store_true", help="fewer splits and smaller tables")
-    reproduce.add_argument("--jobs", type=int, default=1, help="processes, each with one thread (default: 1)")
+    reproduce.add_argument("--jobs", type=_jobs, default=1, help="processes, each with one thread (default: 1)")
     reproduce.set_defaults(command=_reproduce)
     return parser
 
@@ -101,6 +101,12 @@ def _parser() -> argparse.ArgumentParser:
 def _port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; expected a whole number from 1 to 65535")
+    return int(text)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected a whole number from 1")
     return int(text)
 
 
@@ -132,6 +138,8 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 def _measured(study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path) -> int:
     """Save what a study yields, and what its items make of it, as it comes; return how many rows are figures."""
+    from alrviz.pictures.reproduction import save
+
     rows: list[dict[str, Any]] = []
     saved = time.monotonic()
     try:
@@ -139,33 +147,16 @@ def _measured(study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], 
             rows += more
             print(done, *(row["missing"] for row in more if "missing" in row), sep="\n  ", flush=True)
             if time.monotonic() - saved > SAVE_EVERY:
-                _save(study, rows, items, out)
+                save(study, rows, items, out)
                 saved = time.monotonic()
     finally:
         if rows:
-            _save(study, rows, items, out, tell=True)
+            tables = save(study, rows, items, out)
+            for item in items:
+                seen = item.seen(tables[item.name])
+                print(f"\n{item.name}  {item.title}\n  paper said: {item.said}\n  we see: {seen}")
+                print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
     return sum("missing" not in row for row in rows)
-
-
-def _save(study: str, rows: list[dict[str, Any]], items: list[Item], out: Path, *, tell: bool = False) -> None:
-    import pandas as pd
-
-    from alrviz.pictures.reproduced import dots, lines
-    from alrviz.studies.export import to_csv
-    from alrviz.studies.reproduce.methods import METHODS
-
-    out.mkdir(parents=True, exist_ok=True)
-    figures, labels = pd.DataFrame(rows), {name: method.label for name, method in METHODS.items()}
-    about = {"alrviz": __version__}
-    (out / f"{study}.csv").write_text(to_csv(figures, about), encoding="utf-8")
-    for item in items:
-        table = item.table(figures)
-        picture = lines(table, item.title, labels) if item.lines else dots(table, item.title, labels, log=item.log)
-        (out / f"{item.name}.svg").write_text(picture, encoding="utf-8")
-        (out / f"{item.name}.csv").write_text(to_csv(table, about | {"item": item.title}), encoding="utf-8")
-        if tell:
-            print(f"\n{item.name}  {item.title}\n  paper said: {item.said}\n  we see: {item.seen(table)}")
-            print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
 
 
 def _explore(options: argparse.Namespace) -> int:

@@ -66,6 +66,8 @@ def test_version(capsys):
         (["explain"], "invalid choice"),
         (["explore", "--port", "80000"], "'80000' is not a port; expected a whole number from 1 to 65535"),
         (["explore", "--port", "x"], "'x' is not a port"),
+        (["reproduce", "--jobs", "0"], "'0' is no number of processes; expected a whole number from 1"),
+        (["reproduce", "--jobs", "-2"], "'-2' is no number of processes"),
     ],
 )
 def test_wrong_use_says_what_was_expected(arguments, complaint, capsys):
