@@ -47,7 +47,7 @@ _METHODS = (
         {},
     ),
     *(_peer(name) for name in PEERS if name != "lr"),
-    # The paper's two, without a penalty; then ours, whose rows have no vote for themselves.
+    # The paper's two, without a penalty.
     Method("dlr", "dlr (Silverman's h)", _silverman, {}),
     _dlr("dlr-h", "dlr-h (Algorithm 1)", bandwidth="paper", alpha=0.0),
     # What the paper's dlr looks like where columns are many and rows few: as if its weights were held back.
@@ -59,7 +59,8 @@ _METHODS = (
         lambda: Pipeline([("columns", numbers_of()), ("model", _silverman())]),
         {},
     ),
-    _dlr("dlr-validation", "dlr (h by validation)", bandwidth="validation"),
-    _dlr("dlr-loo", "dlr (leave-one-out, default)"),
+    # Ours, whose rows have no vote for themselves, with the default penalty.
+    _dlr("dlr-validation", "dlr (h by validation)", bandwidth="validation", alpha=10.0),
+    _dlr("dlr-loo", "dlr (leave-one-out, default)", bandwidth="loo", alpha=10.0),
 )
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
