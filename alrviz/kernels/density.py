@@ -78,7 +78,8 @@ def _exp(x):
     p4 = _fma(r2, _fma(r, 1.0 / 5040.0, 1.0 / 720.0), _fma(r, 1.0 / 120.0, 1.0 / 24.0))
     p8 = _fma(r2, _fma(r, 1.0 / 39916800.0, 1.0 / 3628800.0), _fma(r, 1.0 / 362880.0, 1.0 / 40320.0))
     p12 = _fma(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)
-    return _fma(r4 * r4, _fma(r4, p12, p8), _fma(r4, p4, p0)) * _from_bits(_bits(shifted) << 52)
+    p = _fma(r4 * r4, _fma(r4, p12, p8), _fma(r4, p4, p0))
+    return p * _from_bits(_bits(shifted) << 52)
 
 
 @kernel

@@ -1,11 +1,14 @@
 """Softmax kernels against their oracles: values, derivatives, ties, extremes, exp itself."""
 
+import ast
+import inspect
 from decimal import Decimal, localcontext
 from math import inf
 
 import numpy as np
 import pytest
 
+from alrviz.kernels import density, scores
 from alrviz.kernels.scores import CHUNK, FLOOR, FLUSH, _exp
 from alrviz.passes.rows import Rows
 from tests.oracles.scores import naive_curve, naive_settle, naive_trial
@@ -132,3 +135,19 @@ def test_nll_of_a_perfect_fit_is_zero_and_never_negative():
     z[:] = [[0, 50.0, 0]]
     sums, *_ = settle(rows, z)
     assert 0 <= sums.nll < 1e-18
+
+
+def code(module, name):
+    """The code of a module's function without its words, as text."""
+    tree = ast.parse(inspect.getsource(module))
+    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    assert ast.get_docstring(function)
+    return ast.unparse([*function.decorator_list, function.args, *function.body[1:]])
+
+
+def test_density_has_the_same_exp():
+    """Copied, because numba's cache would not see an edit in another file: an edit of one alone fails here."""
+    for name in ("_bits", "_from_bits", "_fma", "_exp"):
+        assert code(density, name) == code(scores, name), name
+    for name in ("FLOOR", "_LOG2E", "_LN2_HIGH", "_LN2_LOW", "_ROUND"):
+        assert getattr(scores, name) == getattr(density, name)
