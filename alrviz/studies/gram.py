@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.passes.room import Floats
+
 SHOWN = 400  # rows of a picture
 CHUNK = 2_000  # rows of a block of pairs
 MOST = 3_000  # rows whose pairs are all counted; of more, that many are drawn
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError, nearest
+from alrviz.passes.room import Floats
 
 MISSING = "missing"
 MOST_LEVELS = 30  # on one axis; more could not be read, and the model would be asked for each
 AIR = 0.06  # share of a scale's length beyond its first and last value
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-BINS = 15
+from alrviz.passes.room import Floats
 
-Floats = NDArray[np.float64]
+BINS = 15
 
 
 @dataclass(frozen=True)

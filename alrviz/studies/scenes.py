@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from alrviz.passes.room import Floats
 
 
 @dataclass(frozen=True, eq=False)
