@@ -1,5 +1,6 @@
-"""Everything a fit calls made ready: the kernels of covers and predictions, by the width of codes, and those of passes,
-by the width of keys; a column of more than 65,535 levels makes the one wide, a block of more joint values the other.
+"""Everything a fit calls made ready: the kernels of covers and predictions, by the width of codes, those of passes, by
+the width of keys, and those of densities; a column of more than 65,535 levels makes codes wide, a block of more joint
+values keys.
 
 Numba keeps what it compiled on disk: this takes seconds once on a machine, milliseconds ever after.
 """
@@ -21,6 +22,7 @@ from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.room import LANES, lanes_of
 from alrviz.passes.rows import Rows
+from alrviz.passes.sources import Sources
 from alrviz.passes.warm import warm_passes, warm_single
 
 _lock = threading.Lock()
@@ -46,6 +48,7 @@ def warm_density(n_classes: int) -> float:
         x = np.concatenate([np.linspace(0.0, 1.0, 3000), [50.0, np.nan]])
         y = (np.arange(len(x)) % n_classes).astype(np.int32)
         codes = (y[None] % 2).astype(np.uint16)
+        Sources(x, y, np.ones(len(x)), n_classes).bundles(1.0)  # so few rows never ask for them
         features = DensityFeatures(x[None], codes, np.array([2]), y, np.ones(len(x)), n_classes, n_jobs=1)
         log_h = np.log(features.silverman)
         found = features.training(log_h, leave_out=True)
@@ -67,6 +70,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_covers(wider)
         warm_passes(lanes, wider)
         warm_single(wider)
+        warm_density(lanes)  # once a number of lanes
     mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)  # numeric columns are cut before any pass
     return len(variants), time.perf_counter() - start
 

@@ -6,15 +6,17 @@ import pytest
 from alrviz.fitting import run as run_module
 from alrviz.fitting import warm as warm_module
 from alrviz.fitting.warm import warm
-from alrviz.kernels import cells, joint, plan, rows, scores
+from alrviz.kernels import bundles, cells, density, features, grids, joint, plan, ratios, rows, scores
 from alrviz.models import joint as joint_module
 from alrviz.models import linear
+from alrviz.passes import density as density_passes
 from alrviz.passes.room import LANES
+from tests.fitting.mixed import density_run, mixed
 from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
     f"{module.__name__}.{name}": value
-    for module in (rows, scores, joint, cells, plan)
+    for module in (rows, scores, joint, cells, plan, density, grids, bundles, ratios, features)
     for name, value in vars(module).items()
     if hasattr(value, "signatures") and not name.startswith("_")
 }
@@ -34,7 +36,7 @@ def ready():
 
 
 def test_every_kernel_is_made_ready(ready):
-    assert len(KERNELS) >= 17
+    assert len(KERNELS) >= 27
     assert [name for name, number in ready.items() if number == 0] == []
 
 
@@ -50,6 +52,21 @@ def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch
     assert run.compile_seconds == 0.0
     run.model.scores(encoded.codes)
     run.model.contributions(encoded.codes)
+    assert signatures() == ready
+
+
+@pytest.mark.parametrize("votes", [density_passes._VOTES, 10])
+@pytest.mark.parametrize("n_classes", [2, 3, 17])
+@pytest.mark.parametrize("mode", ["loo", "validation"])
+def test_after_warm_no_kernel_of_densities_is_compiled(mode, n_classes, votes, ready, monkeypatch):
+    """By grids, by exact sums and by bundles, which are made once many votes were taken."""
+    monkeypatch.setattr(density_passes, "_VOTES", votes)
+    encoded = mixed(340, n_classes, gaps=0.05, weights="fractions")
+    run = drain(density_run(encoded, encoded.take(np.arange(10)), bandwidth=mode, max_iter=3))
+    assert run.compile_seconds == 0.0
+    run.model.scores_of(encoded)
+    run.objective.features.curve(0, np.linspace(0.0, 1.0, 9), run.state.point.features.log_h[0])
+    run.objective.features.levels(0)
     assert signatures() == ready
 
 
