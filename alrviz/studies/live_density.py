@@ -8,7 +8,7 @@ somebody has chosen. Both give the same value: a model, and what it is worth.
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
 
+T = TypeVar("T")
 _STEPS = 60  # of a drawn table's fit, inner and outer: with warm starts a dozen are enough
 
 
@@ -71,12 +72,25 @@ def follow(X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, sto
 
 
 def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -> Live:
-    """Return the model of a run's rows at these bandwidths (D_num,), its weights brought to their optimum from `w`."""
+    """Return the model of a run's rows at these bandwidths (D_num,), its weights brought to their optimum from `w`.
+
+    It works on one thread: others are for the runs, which may go on meanwhile. The bits are the same for any number.
+    """
     objective: DensityObjective = copy.copy(run.objective)
     objective.stop = stop  # the run's own was pulled if the run was stopped
+    objective.features, objective.rows = _on_one_thread(objective.features), _on_one_thread(objective.rows)
+    if objective.validation is not None:
+        objective.validation = _on_one_thread(objective.validation)
     state = run.state
     previous = state.point.features if state is not None else None
     return _live(run.encoder, run.encoded, objective, objective.follow(log_h, w, previous), True)
+
+
+def _on_one_thread(shared: T) -> T:
+    """A copy of features or rows that takes one thread; the arrays are the same."""
+    alone: Any = copy.copy(shared)
+    alone.n_jobs = 1
+    return alone  # type: ignore[no-any-return]
 
 
 def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -> Floats:

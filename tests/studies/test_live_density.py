@@ -5,6 +5,9 @@ import pytest
 
 import alrviz
 from alrviz.errors import Stopped
+from alrviz.models import density as density_models
+from alrviz.passes import density as density_passes
+from alrviz.passes import rows as row_passes
 from alrviz.stop import StopToken
 from alrviz.studies.live_density import at_bandwidths, follow
 
@@ -61,6 +64,23 @@ def test_weights_follow_bandwidths_that_are_dragged(fitted):
     assert found.model.log_h == pytest.approx(wide)
     point = fitted.objective.value_grad(np.concatenate([found.model.w.ravel(), wide]))
     assert abs(point.inner.gradient).max() / 160 < 1e-5  # nothing is left to gain from the weights
+
+
+@pytest.mark.parametrize("mode", ["loo", "validation"])
+def test_a_dragged_bandwidth_takes_one_thread_and_leaves_the_runs_its_own(gaussians, monkeypatch, mode):
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth=mode), n_jobs=2)
+    for _ in range(3):
+        run.advance()
+    used = set()
+    for module in (density_models, density_passes, row_passes):
+        monkeypatch.setattr(
+            module, "share", lambda work, n, jobs, _own=module.share: used.add(jobs) or _own(work, n, jobs)
+        )
+    at_bandwidths(run, run.model.log_h + 0.3, run.model.w)
+    assert used == {1}
+    used.clear()
+    run.advance()
+    assert 2 in used
 
 
 def test_bandwidths_can_be_dragged_after_stop(gaussians):
