@@ -11,6 +11,7 @@ import panel as pn
 import param
 from panel.io.notebook import push_notebook
 
+from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
 from alrviz.studies.scenes import Scene
 from alrviz.views.asking import Asking
@@ -33,6 +34,9 @@ class DensityFilmView(NotebookViewer):
     Args:
         race: `alrviz.race(dataset, [recipe])` of one recipe of family dlr, started or not.
 
+    Raises:
+        RecipeError: if the race has another recipe, or several.
+
     >>> import alrviz
     >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [alrviz.Recipe("dlr")])
     >>> film = alrviz.DensityFilmView(race)
@@ -42,6 +46,9 @@ class DensityFilmView(NotebookViewer):
 
     def __init__(self, race: Any, **params: Any):
         super().__init__(**params)
+        if [recipe.family for recipe in race.recipes] != ["dlr"]:
+            got = ", ".join(recipe.label for recipe in race.recipes)
+            raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
         self._callback: Any = None
         self._asking = Asking("alrviz-film")
         self._scene: Scene | None = None

@@ -3,6 +3,7 @@
 import pytest
 
 import alrviz
+from alrviz.errors import RecipeError
 from tests.conftest import wait_until
 
 
@@ -59,3 +60,10 @@ def test_run_runs_a_fit_that_waits(race):
     film.player.press_run()
     wait_until(lambda: film.pump() is False, 60, "the end of the fit", every=0.02)
     assert film.ratios.scene.iteration == fresh.runs[0].state.index > 0
+
+
+def test_a_race_that_is_no_single_fit_of_dlr_is_refused(race):
+    several = [alrviz.Recipe("dlr"), alrviz.Recipe("dlr", bandwidth="silverman")]
+    for recipes in ([alrviz.Recipe("lr")], several):
+        with pytest.raises(RecipeError, match="one recipe of family dlr; got " + recipes[0].label):
+            alrviz.DensityFilmView(alrviz.race(race.dataset, recipes))
