@@ -142,6 +142,7 @@ class DlrTab:
         """The other tab comes to the front: what runs here is stopped."""
         self.drawing.end()
         self._asking.stop()
+        self.pictures.stop()
         self.part.forget()
         self.peer.forget()
         self._whole = None
@@ -309,4 +310,5 @@ class DlrTab:
         """End the threads' work."""
         self._asking.stop()
         self.drawing.end()
+        self.pictures.stop()
         self.jobs.close()

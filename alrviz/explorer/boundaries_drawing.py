@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer import boundaries_moment as moments
 from alrviz.explorer.boundaries_draw import DrawBar
-from alrviz.explorer.sketch import Sketch
+from alrviz.explorer.sketch import AS_WRITTEN, KINDS, Sketch
 from alrviz.studies.beside import TRUTH
 from alrviz.views.asking import Asking
 
@@ -60,7 +60,7 @@ class Drawing:
         if sketch is not None:
             self.end()
             self._tab.session.axes = (0, 1)
-            self._tab.session.load_bytes(FILE, sketch.csv())
+            self._tab.session.load_bytes(FILE, sketch.csv(), AS_WRITTEN, KINDS)
 
     def leave(self) -> None:
         """Go back to the table that was there."""

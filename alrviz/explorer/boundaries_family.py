@@ -139,6 +139,7 @@ class FamilyTab:
         """The other tab comes to the front: what runs here is stopped."""
         self.part.forget()
         self.peer.forget()
+        self.map.stop()
         self._table = None
 
     # ---- controls ----------------------------------------------------------------------------------------------------
@@ -252,6 +253,7 @@ class FamilyTab:
 
     def close(self) -> None:
         """End the threads' work."""
+        self.map.stop()
         self.jobs.close()
 
 

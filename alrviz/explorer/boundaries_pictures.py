@@ -101,6 +101,11 @@ class Pictures:
         self.other.param.update(outdated=False, title=label)
         self.other.set_model(model)
 
+    def stop(self) -> None:
+        """Give up what the maps' threads work out."""
+        for view in (self.map, self.other):
+            view.stop()
+
     def pump(self) -> bool:
         """Show what the maps' threads have found; returns whether there may be more."""
         busy = [view.pump() for view in (self.map, self.other)]  # both, whatever the first says

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from alrviz.data.options import ReadOptions
 
 _TARGETS = ("target", "quartiles")
+_NONE: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -148,9 +149,11 @@ class Opening(param.Parameterized):
         self.wake()
         return self.loading
 
-    def load_bytes(self, filename: str, data: bytes | str) -> None:
-        """Read a dropped file on a thread."""
-        upload = Upload.of(filename, data)
+    def load_bytes(
+        self, filename: str, data: bytes | str, options: "ReadOptions | None" = None, kinds: Mapping[int, str] = _NONE
+    ) -> None:
+        """Read a dropped file on a thread; `options` and `kinds` are what its maker says of it."""
+        upload = Upload.of(filename, data).replace(options=options)
         self.cancel()
         claim = self.tables.claim(self.owner)
         try:
@@ -158,7 +161,7 @@ class Opening(param.Parameterized):
         except TableError as error:
             self.refuse(error)
             return
-        self.read(upload, self.source.kinds if self.wanted is not None else {}, claim)
+        self.read(upload, self.source.kinds if self.wanted is not None else kinds, claim)
 
     def reread(self, options: "ReadOptions") -> None:
         """Read the dropped file again with other options."""

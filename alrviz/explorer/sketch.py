@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alrviz.data.options import ReadOptions
 from alrviz.studies.decision_map import MOST_POINTS
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
 CLASSES = ("a", "b", "c")
+# How `csv` is to be read: nothing is guessed, and a class may be called "NA" or "?". The kinds are by position.
+AS_WRITTEN = ReadOptions(delimiter=",", encoding="utf-8", decimal=".", thousands="", missing=("",), header=True)
+KINDS = {0: "numeric", 1: "numeric", 2: "target"}
 _DIGITS = 4  # significant, of a coordinate: more than a pixel tells
 
 
@@ -95,7 +99,7 @@ class Sketch:
         return replace(self, x=np.delete(self.x, row, axis=0), y=left) if len(set(left)) > 1 else self
 
     def csv(self) -> str:
-        """Return the points as a table that can be read again."""
+        """Return the points as a table that can be read again, as AS_WRITTEN and KINDS say."""
         return self.X.assign(**{self.target: self.y}).to_csv(index=False, lineterminator="\n")
 
 

@@ -157,6 +157,10 @@ class DecisionMapView(NotebookViewer):
         """Whether a finer map, or any, is still to come."""
         return self._asking.busy
 
+    def stop(self) -> None:
+        """Give up what is worked out: nobody looks any more. What is shown stays; `show` asks again."""
+        self._asking.stop()
+
     @property
     def words(self) -> str:
         """What is said under the map, as HTML."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import threading
 import time
 
 import numpy as np
@@ -13,6 +14,7 @@ from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
+from alrviz.explorer.sketch import AS_WRITTEN, KINDS
 from alrviz.explorer.state import read_link
 
 SMALL = "?page=boundaries&data=four-gaussians&rows=200"
@@ -153,6 +155,24 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     again.close()
 
 
+def test_a_drawn_class_may_have_any_name():
+    page = open_page()
+    rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{('NA', '?', '-')[k % 3]}\n" for k in range(60))
+    page.session.load_bytes("named.csv", "y,x2,species\n" + rows, AS_WRITTEN, KINDS)
+    until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "named" and settled(page))
+    page.tab.drawing.begin()
+    page.tab.drawing.keep()
+    until(page, lambda: page.session.dataset.name == "drawn" and settled(page))
+    dataset = page.session.dataset
+    assert (dataset.n_rows, dataset.target, sorted(dataset.classes)) == (60, "species", ["-", "?", "NA"])
+    assert dataset.kinds == {"y": "numeric", "x2": "numeric"}
+    again = open_page(page.session.link, registry=page.session.registry)
+    until(again, lambda: settled(again))
+    assert again.session.dataset.hash == dataset.hash
+    again.close()
+    page.close()
+
+
 def test_points_that_are_left_are_forgotten(page):
     tab = page.tab
     fit, table = tab.words.object, tab.table
@@ -239,6 +259,43 @@ def test_a_tab_stops_what_the_other_ran(page):
     page.session.tab = ""
     until(page, lambda: settled(page))
     assert "dlr" in page.tab.words.object
+
+
+class Endless:
+    """A classifier that is not asked in vain: it answers when it is let go."""
+
+    classes_ = np.array(["A", "B"])
+
+    def __init__(self):
+        self.go = threading.Event()
+
+    def predict_proba(self, X):
+        self.go.wait(60)
+        return np.full((len(X), 2), 0.5)
+
+
+@pytest.mark.parametrize("leave", ["other tab", "close"])
+@pytest.mark.parametrize("tab", ["", "&tab=any"])
+def test_maps_nobody_sees_are_not_worked_out(tab, leave):
+    page = open_page(SMALL + tab)
+    until(page, lambda: settled(page))
+    maps = [page.tab.map] if tab else [page.tab.pictures.map, page.tab.pictures.other]
+    model = Endless()
+    for view in maps:
+        view.set_model(model)
+    assert all(view.busy for view in maps)
+    if leave == "close":
+        page.close()
+        assert not any(view.busy for view in maps)
+        model.go.set()
+        return
+    page.session.tab = "" if tab else "any"
+    assert not any(view.busy for view in maps)
+    model.go.set()
+    until(page, lambda: settled(page))
+    page.session.tab = "any" if tab else ""
+    until(page, lambda: settled(page))  # what is seen again is worked out again
+    page.close()
 
 
 def test_a_stranger_does_not_find_the_run(page):
