@@ -10,10 +10,12 @@ SCRIPT = """
 import json
 from unittest import mock
 import numpy as np
-from alrviz.kernels import bundles, cells, density, grids, hinge, joint, plan, ratios, rows, scores, squares, stochastic
+from alrviz.kernels import bundles, cells, density, features as dense, grids, hinge, joint, plan, ratios, rows, scores
+from alrviz.kernels import squares, stochastic
 from alrviz.models import linear
 from alrviz.models.density import DensityFeatures
 from alrviz.passes import density as density_passes
+from tests.fitting.mixed import density_run, mixed
 from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
@@ -28,6 +30,7 @@ KERNELS = {
         density.log_sums, ratios.numbers, ratios.levels, bundles.bundle, grids.stretches, grids.spread, grids.convolve,
         grids.look_up,
     ],
+    "dense": [dense.forward, dense.scatter],
     "codes": [joint.join, joint.distinct_cells, cells.locate, cells.score, cells.link],
 }
 counts = {}
@@ -77,6 +80,11 @@ for n_classes in (2, 3, 17):
         features.training(h, leave_out), features.training(h - 6, leave_out, gradient=False)
     features.rows(x, level, h), features.curve(0, np.linspace(0, 1, 9), h[0]), features.levels(0)
 note("densities")
+for n_classes in (2, 3, 17):
+    for mode in ("loo", "silverman", "validation", "paper"):
+        of = mixed(340, n_classes)
+        assert drain(density_run(of, of.take(np.arange(9)), bandwidth=mode, max_iter=4)).model.scores_of(of).size
+note("fits of densities")
 print(json.dumps(counts))
 """
 
@@ -90,10 +98,11 @@ def test_kernels_are_compiled_once_a_width(tmp_path):
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
-    narrow = {"keys": [1], "once": [1], "codes": [1], "density": [0]}
+    narrow = {"keys": [1], "once": [1], "codes": [1], "density": [0], "dense": [0]}
     for name, widths in {"one width": 1, "same width": 1, "two widths": 2, "above 16": 3, "narrow codes": 3}.items():
         assert counts[name] == {"widths and keys": [widths], "widths": [widths], **narrow}, name
     assert counts["wide codes"] == {"widths and keys": [3], "widths": [3], **narrow, "codes": [2]}
     wide = {**narrow, "keys": [2], "codes": [2]}
     assert counts["wide keys"] == {"widths and keys": [4], "widths": [3], **wide}
-    assert counts["densities"]["density"] == [1]
+    assert counts["densities"]["density"] == counts["fits of densities"]["density"] == [1]
+    assert counts["fits of densities"]["dense"] == [1]
