@@ -95,6 +95,10 @@ class Objective(ABC):
     def criterion(self, point: Point) -> float:
         """Return what must be small at the optimum: the largest slope, per row."""
 
+    def release(self, point: Point | None) -> None:
+        """Keep no room any more: a fit has ended at `point`, or before it had any."""
+        self.room.close()
+
     def judged(self, point: Point) -> float:
         """Return the value whose fall over the last steps says whether there is more to gain."""
         return point.objective

@@ -193,6 +193,8 @@ class Run(Facts, Driven):
                 self.outcome = outcome
                 if self._state is not None:
                     self._state = self._state.released()
+                if self._fit is not None:
+                    self._fit.objective.release(self._state.point if self._state else None)
 
     def _next(self) -> tuple[State, Step, Outcome | None]:
         fit = self._fit or self._prepare()

@@ -1,6 +1,7 @@
 """Room for numbers as the kernels take them: class widths, and arrays that begin where a cache line does."""
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -54,26 +55,40 @@ class Pool:
 
     def __init__(self) -> None:
         self._free: dict[int, list[NDArray[np.uint8]]] = {}
+        self._closed = False
 
     def empty(self, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return room for an array of that shape, not initialised, in C order from the start of a cache line on."""
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
-        free = self._free.setdefault(size, [])
+        free = self._free.get(size)
         raw = free.pop() if free else np.empty(size + _LINE, np.uint8)
-        return np.asarray(_Lent(raw, shape, kind, free))
+        return np.asarray(_Lent(raw, shape, kind, self))
+
+    def close(self) -> None:
+        """Keep nothing any more: neither what is free nor what is given back later; what is asked for is new then."""
+        self._closed = True
+        self._free = {}
+
+    def take_back(self, raw: NDArray[np.uint8]) -> None:
+        """Keep memory that was lent for the next who asks for as much."""
+        self._free.setdefault(len(raw) - _LINE, []).append(raw)
+        if self._closed:  # asked last: another thread may close at any time
+            self._free = {}
 
 
 class _Lent:
-    """What a lent array and every view of it hold on to; with the last of them its memory goes back."""
+    """What a lent array and every view of it hold on to; with the last of them its memory goes back, if to a pool."""
 
-    def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], kind: np.dtype[Any], free: list[Any]):
+    def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], kind: np.dtype[Any], pool: Pool):
         start = raw.ctypes.data
         self.__array_interface__ = {
             "shape": shape, "typestr": kind.str, "data": (start + -start % _LINE, False), "version": 3
         }  # fmt: skip
         self._raw = raw
-        self._free = free
+        self._pool = weakref.ref(pool)
 
     def __del__(self) -> None:
-        self._free.append(self._raw)
+        pool = self._pool()
+        if pool is not None:
+            pool.take_back(self._raw)

@@ -1,5 +1,7 @@
 """Room that is lent: whole while anything looks at it, lent again afterwards."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,23 @@ def test_a_view_keeps_what_it_looks_at():
     second = pool.empty(10, 10)
     second[:] = 2.0
     assert (view == 1.0).all()
+
+
+def test_a_closed_pool_keeps_neither_what_is_free_nor_what_comes_back():
+    pool = Pool()
+    free, lent = pool.empty(100), pool.empty(50)
+    raw = [weakref.ref(array.base._raw) for array in (free, lent)]
+    del free
+    assert [of() is not None for of in raw] == [True, True]
+    pool.close()
+    assert [of() is not None for of in raw] == [False, True]
+    lent[:] = 4.0
+    again = pool.empty(50)
+    again[:] = 5.0
+    assert (lent == 4.0).all()
+    raw.append(weakref.ref(again.base._raw))
+    del lent, again
+    assert [of() for of in raw] == [None] * 3
 
 
 def test_what_is_lent_outlives_its_pool():
