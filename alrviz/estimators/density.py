@@ -33,6 +33,9 @@ class DLRClassifier(RecipeClassifier):
     its own for every column. All w = 1 and w_0 = 0 is naive Bayes with kernel densities: a large `alpha` with
     `center=1` gives it.
 
+    `bandwidth="loo"` needs a penalty: leaving a row out lowers phi of its own class, which a weight below 0 turns into
+    a gain on the training rows alone; on a few hundred rows "silverman" is often better on new ones (docs/dlr.md).
+
     {parameters}
 
     Examples
