@@ -16,16 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.models.space import CellSpace
+from alrviz.passes.room import Floats
 from alrviz.stop import Stopped
-
-Floats = NDArray[np.float64]
 
 
 @dataclass
