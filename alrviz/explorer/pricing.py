@@ -145,7 +145,8 @@ def priced(
         prepared = prepare(dataset, recipe, stop=stop)
         tell("preparing: compiling")
         compile_apart(dataset.n_classes, stop)
-        warm_covers(prepared.wide)
+        if recipe.family != "dlr":
+            warm_covers(prepared.wide)
         tell("preparing: planning, pricing")
         price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
         found.append((name, price))

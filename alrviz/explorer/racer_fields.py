@@ -12,7 +12,7 @@ from alrviz.fitting.param import Param
 from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
 
 HIGHEST: Mapping[str, float] = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000}
-_REMEMBER = ("lbfgs", "lbfgsb")  # solvers that keep the last steps
+_REMEMBER = ("lbfgs", "lbfgsb", "tron")  # solvers that keep the last steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ _FIELDS = (
     Field("center", "Pull toward", "center"),
     Field("start", "Start at", "start"),
     Field("solver", "Solver"),
-    Field("memory", "Steps that L-BFGS remembers"),
+    Field("memory", "Steps that the solver remembers"),
     Field("max_iter", "Most iterations", step=100),
     Field("tol", "Converged below (tol)", step=1e-6),
     Field("share", "A weight for"),

@@ -286,6 +286,15 @@ def test_an_order_is_offered_at_the_price_a_race_asks():
     assert offered.bytes < price_of(apart.encoded, Recipe("alr", order=2), apart.holdout).bytes  # repeats as if not
 
 
+@pytest.mark.parametrize(("family", "covers"), [("lr", 1), ("dlr", 0)])
+def test_a_price_waits_for_no_kernels_that_the_fit_never_calls(family, covers, monkeypatch):
+    asked = []
+    monkeypatch.setattr("alrviz.fitting.warm.warm_covers", lambda wide: asked.append(wide) or 0.0)
+    ((_, price),) = priced(load_demo("two-moons"), (Recipe(family),), StopToken())
+    assert not price.refused
+    assert len(asked) == covers
+
+
 @pytest.mark.parametrize(
     ("size", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (123_456, "123 kB"), (2.5e9, "2.5 GB"), (9.9e14, "990 TB")],

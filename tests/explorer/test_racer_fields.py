@@ -50,6 +50,8 @@ def test_what_has_no_effect_is_not_shown():
     assert not has_effect(free, "center")
     assert has_effect(pulled, "center")
     assert has_effect(free, "memory")
+    assert has_effect(Recipe("alr", alpha=1), "memory")
+    assert Recipe("alr", alpha=1).solver == "tron"
     assert not has_effect(pulled, "memory")
     assert not has_effect(Recipe("anje"), "solver")
     assert has_effect(Recipe("anje"), "smoothing")
