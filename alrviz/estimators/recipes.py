@@ -62,7 +62,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         return recipe if "seed" in changes else recipe.replace(seed=seed_of(self, recipe))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn levels, counts and weights.
+        """Learn the model.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         RecipeError
-            A ValueError: a parameter that is not known, or an order above the number of columns.
+            A ValueError: a parameter that is not known or does not go with the table.
         TableError
             A ValueError: a table that nothing can be learned from.
         MemoryLimitError

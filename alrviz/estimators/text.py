@@ -37,8 +37,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '"auto", "lbfgs", "cg", "gd", "tron", "lbfgsb", "sgd" or "adagrad"',
         "L-BFGS, conjugate gradients, gradient descent or trust region Newton, with the exact search along each line; "
         "SciPy's L-BFGS-B; or steps by single rows, whose length is searched first. "
-        '"auto" is "tron" with a penalty and "lbfgs" without ("cg" where `max_memory` leaves no room for 3 '
-        'corrections), or "lbfgsb" between bounds.',
+        '"auto" is "lbfgsb" between bounds, else "tron" with a penalty and "lbfgs" without one, or in units that are '
+        'anew at every step. Where `max_memory` leaves no room for 3 corrections of "tron", "lbfgs" is next, then '
+        '"cg", or "gd" in such units.',
     ),
     "bounds": ("None or (0, 1)", 'Between which every weight stays, class weights included; only "lbfgsb" keeps them.'),
     "max_iter": (
@@ -50,7 +51,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "The fit ends when the objective falls by less than this share of itself over 5 steps and its slopes are below "
         "sqrt(tol) per row.",
     ),
-    "memory": ("int from 1", "Corrections that L-BFGS keeps."),
+    "memory": ("int from 1", "Corrections that L-BFGS keeps, and tron in its start and inner loops."),
     "class_weight": (
         'None, "balanced" or dict',
         'Factors of the rows of each class in the objective, by class label (1 for a label left out); "balanced": '
@@ -64,7 +65,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "as h moves and h as w does, which lowers no one loss.",
     ),
     "validation_fraction": (
-        "float from 0 to 0.95",
+        "float above 0, to 0.95",
         'Share of the rows on which "validation" and "paper" judge h; they have no part in the sums and the weights.',
     ),
     "smoothing": (
