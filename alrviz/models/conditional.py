@@ -23,7 +23,7 @@ class ConditionalTables:
 
     Attributes:
         network: the counted network.
-        cells: (S,) int64 the cells of all groups, ascending, as the space of the network's families numbers them.
+        cells: (S,) int64 the cells of all groups, ascending, as the space of the network's space numbers them.
         groups: (G,) where each group begins.
         start: (S, C) log p of the counted network.
     """
@@ -36,7 +36,7 @@ class ConditionalTables:
     @classmethod
     def of(cls, counts: NetworkCounts) -> "ConditionalTables":
         """Return the groups of the parents' cells that were seen."""
-        network, space = counts.model(), counts.families
+        network, space = counts.model(), counts.space
         card = space.levels[np.array(counts.structure.order, np.int64)]
         t = space.tuple_of(counts.seen)
         first = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
@@ -57,12 +57,12 @@ class ConditionalTables:
         level: NDArray[np.int64],
     ) -> Floats:
         """log p of every cell: of a seen one its own, of another what is left under its parents, or the level's."""
-        levels = counts.families.levels
+        levels = counts.space.levels
         start = network.alone[(np.cumsum(levels) - levels)[child] + level]
-        t = counts.families.tuple_of(cells)
-        above = counts.parents.first[t] + (cells - counts.families.first[t]) // levels[child]
+        t = counts.space.tuple_of(cells)
+        above = counts.parents.first[t] + (cells - counts.space.first[t]) // levels[child]
         place = np.searchsorted(network.above, above).clip(max=max(0, len(network.above) - 1))
-        has_parents = np.array([len(own) > 1 for own in counts.families.chosen], bool)[t]
+        has_parents = np.array([len(own) > 1 for own in counts.space.chosen], bool)[t]
         if len(network.above):
             known = has_parents & (network.above[place] == above)
             rest = np.where(known[:, None], network.rest[place], np.nan)

@@ -37,9 +37,9 @@ class NetworkModel:
 
     Attributes:
         structure: parents of each column.
-        families: the tuples, one for each column of the structure's order: its parents and itself.
+        space: the tuples, one for each column of the structure's order: its parents and itself.
         parents: the same tuples without the child; a column without parents stands for itself, with no seen cell.
-        seen, phi: (S,) seen cells of `families`, and (S, C) log p of their last level given the others.
+        seen, phi: (S,) seen cells of `space`, and (S, C) log p of their last level given the others.
         above, rest: (P,) seen cells of `parents`, and (P, C) log p of a level that was never seen under them; NaN where
             the class has none of them.
         alone: (sum of levels, C) log p of each level of each column given the class only.
@@ -48,7 +48,7 @@ class NetworkModel:
     """
 
     structure: Structure
-    families: TupleSpace
+    space: TupleSpace
     parents: TupleSpace
     seen: NDArray[np.int64]
     phi: Floats
@@ -75,8 +75,8 @@ class NetworkModel:
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
         nothing = np.zeros_like(self.bias)
-        out = np.empty((codes.shape[1], self.families.n_tuples, self.n_classes))
-        for t in range(self.families.n_tuples):
+        out = np.empty((codes.shape[1], self.space.n_tuples, self.n_classes))
+        for t in range(self.space.n_tuples):
             out[:, t] = self._scores(codes, nothing, slice(t, t + 1), 1, NEVER)
         return out
 
@@ -85,10 +85,10 @@ class NetworkModel:
     ) -> Floats:
         codes = as_compiled(codes)
         below, above = self._indexes()
-        chosen = np.arange(self.families.n_tuples)[some]
-        n, chunk = codes.shape[1], max(16, LOOKUPS // max(1, self.families.n_tuples))
+        chosen = np.arange(self.space.n_tuples)[some]
+        n, chunk = codes.shape[1], max(16, LOOKUPS // max(1, self.space.n_tuples))
         z = np.empty((n, self.n_classes))
-        first = np.concatenate([[0], np.cumsum(self.families.levels)])
+        first = np.concatenate([[0], np.cumsum(self.space.levels)])
 
         def part(k: int) -> None:
             stop.check()
@@ -105,7 +105,7 @@ class NetworkModel:
         """The indexes of both kinds of seen cells, kept until the model is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:
-            both = CellIndex.of_seen(self.families, self.seen), CellIndex.of_seen(self.parents, self.above)
+            both = CellIndex.of_seen(self.space, self.seen), CellIndex.of_seen(self.parents, self.above)
             cached = self.__dict__["_cached"] = both
         return cached
 
@@ -115,11 +115,11 @@ class NetworkModel:
 
 @dataclass(frozen=True, eq=False)
 class NetworkCounts:
-    """How often the training rows have each family's cells, and their parents alone.
+    """How often the training rows have each tuple's cells, and their parents alone.
 
     Attributes:
         tables: those of order 1.
-        structure, families, parents, seen, above: as in `NetworkModel`.
+        structure, space, parents, seen, above: as in `NetworkModel`.
         counts: (S, C) sums of row weights.
         of: (S,) the place among `above` of each cell's parents, -1 for a column without.
         totals: (P, C) sums over the child's levels.
@@ -127,7 +127,7 @@ class NetworkCounts:
 
     tables: Tables
     structure: Structure
-    families: TupleSpace
+    space: TupleSpace
     parents: TupleSpace
     seen: NDArray[np.int64]
     counts: Floats
@@ -137,9 +137,9 @@ class NetworkCounts:
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
-        levels, t = self.families.levels, self.families.tuple_of(self.seen)
+        levels, t = self.space.levels, self.space.tuple_of(self.seen)
         child = np.array(self.structure.order, np.int64)[t]
-        return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.families.first[t]) % levels[child]
+        return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.space.first[t]) % levels[child]
 
     def model(self) -> NetworkModel:
         """Return the network."""
@@ -153,7 +153,7 @@ class NetworkCounts:
         share_above = share_of[np.array(self.structure.order, np.int64)[self.parents.tuple_of(self.above)]]
         rest = np.where(self.totals > 0, np.log(share_above[:, None] / (self.totals + m)), np.nan)
         return NetworkModel(
-            self.structure, self.families, self.parents, self.seen, phi, self.above, rest, alone, tables.cards,
+            self.structure, self.space, self.parents, self.seen, phi, self.above, rest, alone, tables.cards,
             tables.log_pi,
         )  # fmt: skip
 
@@ -174,16 +174,16 @@ def count_network(
     """
     levels = tables.space.levels
     chosen = [(*structure.parents[j], j) for j in structure.order]
-    families, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
-    seen, counts = _counted(families, as_compiled(codes), y, weights, tables.n_classes, n_jobs, stop)
-    t = families.tuple_of(seen)
+    space, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
+    seen, counts = _counted(space, as_compiled(codes), y, weights, tables.n_classes, n_jobs, stop)
+    t = space.tuple_of(seen)
     has_parents = np.array([len(own) > 1 for own in chosen], bool)[t]
-    number = parents.first[t] + (seen - families.first[t]) // levels[np.array(structure.order, np.int64)[t]]
+    number = parents.first[t] + (seen - space.first[t]) // levels[np.array(structure.order, np.int64)[t]]
     of = np.full(len(seen), -1)
     above, of[has_parents] = np.unique(number[has_parents], return_inverse=True)
     totals = np.zeros((len(above), tables.n_classes))
     np.add.at(totals, of[has_parents], counts[has_parents])
-    return NetworkCounts(tables, structure, families, parents, seen, counts, above, of, totals)
+    return NetworkCounts(tables, structure, space, parents, seen, counts, above, of, totals)
 
 
 def _counted(

@@ -64,7 +64,7 @@ def _errors(
 ) -> Floats:
     """(a + 1,) weighted sums of squared errors by the number of columns."""
     tables = counts.tables
-    index = CellIndex.of_seen(counts.families, counts.seen)
+    index = CellIndex.of_seen(counts.space, counts.seen)
     child = np.array(counts.structure.order, np.int64)
     alone = np.zeros((int(tables.space.levels.sum()), tables.n_classes))
     alone[tables.seen] = tables.counts
