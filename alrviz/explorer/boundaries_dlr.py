@@ -26,7 +26,7 @@ from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.asking import Asking
 from alrviz.views.panes import say
-from alrviz.views.ready import page_ready
+from alrviz.views.pump import Pump
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -53,7 +53,7 @@ class DlrTab:
         self._whole: Any = None
         self._stale = False
         self._settings: RacerSettings | None = None
-        self._callback: Any = None
+        self._hurrying = Pump(self._hurried, QUICK)
         self._build()
         if here and session.fitted is not None and session.fitted.recipes[0].family == "dlr":
             self.part.player.show(session.fitted)
@@ -295,16 +295,11 @@ class DlrTab:
         document = pn.state.curdoc
         if document is None or document.session_context is None:
             return
-        if self._callback is None:
-            self._callback = pn.state.add_periodic_callback(self._hurried, period=QUICK, start=False)
-        if not self._callback.running:
-            self._callback.start()
+        self._hurrying.wake()
 
-    def _hurried(self) -> None:
+    def _hurried(self) -> bool:
         with pn.io.hold():
-            more = page_ready() and self._advance()
-        if not more and self._callback is not None and self._callback.running:
-            self._callback.stop()
+            return self._advance()
 
     def close(self) -> None:
         """End the threads' work."""

@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 import panel as pn
 import param
-from panel.io.notebook import push_notebook
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
@@ -29,7 +28,7 @@ from alrviz.views.live_map import LiveMap
 from alrviz.views.map_menus import MapMenus
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
-from alrviz.views.ready import page_ready
+from alrviz.views.pump import Pump
 from alrviz.views.saving import save_buttons
 from alrviz.views.style import CSS, safe
 
@@ -90,8 +89,7 @@ class DecisionMapView(NotebookViewer):
         **params: Any,
     ):
         super().__init__(**params)
-        self._woken = wake
-        self._callback: Any = None
+        self._wake = wake or Pump(self.pump, TICK, lambda: [self.picture.pane], self.stop).wake
         self._on_add, self._on_move, self._on_remove = on_add, on_move, on_remove
         self._asking = Asking("alrviz-map")
         self._model: Any = None
@@ -215,23 +213,6 @@ class DecisionMapView(NotebookViewer):
         self._show_status()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
-
-    def _wake(self) -> None:
-        """Have the pump started, if it rests."""
-        if self._woken is not None:
-            self._woken()
-            return
-        if self._callback is None:
-            self._callback = pn.state.add_periodic_callback(self._tick, period=TICK, start=False)
-        if not self._callback.running:
-            self._callback.start()
-
-    def _tick(self) -> None:
-        if not page_ready():
-            return
-        if not self.pump() and self._callback is not None and self._callback.running:
-            self._callback.stop()
-        push_notebook(self.picture.pane)
 
     def pump(self) -> bool:
         """Show what has come; returns whether there may be more."""

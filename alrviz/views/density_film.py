@@ -9,7 +9,6 @@ from typing import Any
 
 import panel as pn
 import param
-from panel.io.notebook import push_notebook
 
 from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
@@ -21,7 +20,7 @@ from alrviz.views.density_ratio import DensityRatioView
 from alrviz.views.fit_player import FitPlayer
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
-from alrviz.views.ready import page_ready
+from alrviz.views.pump import Pump
 from alrviz.views.style import safe
 
 TICK = 100  # ms
@@ -49,7 +48,7 @@ class DensityFilmView(NotebookViewer):
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
             got = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
-        self._callback: Any = None
+        self._wake = Pump(self.pump, TICK, self._moving, self.stop).wake
         self._asking = Asking("alrviz-film")
         self._scene: Scene | None = None
         self._drawn: Any = None
@@ -100,19 +99,14 @@ class DensityFilmView(NotebookViewer):
 
         self._asking.ask(moments)
 
-    def _wake(self) -> None:
-        """Have the pump started, if it rests."""
-        if self._callback is None:
-            self._callback = pn.state.add_periodic_callback(self._tick, period=TICK, start=False)
-        if not self._callback.running:
-            self._callback.start()
+    def _moving(self) -> list[Any]:
+        return [self.map.picture.pane, *self.path.panes, *(cell.pane for cell in self.ratios.cells.values())]
 
-    def _tick(self) -> None:
-        if not page_ready():
-            return
-        if not self.pump() and self._callback.running:
-            self._callback.stop()
-        push_notebook(self.map.picture.pane, *self.path.panes, *(cell.pane for cell in self.ratios.cells.values()))
+    def stop(self) -> None:
+        """Give up what is worked out of the step shown: nobody looks any more. The fit itself goes on."""
+        self._drawn = None
+        self._asking.stop()
+        self.map.stop()
 
     def pump(self) -> bool:
         """Follow the fit and show what has come; returns whether there may be more."""

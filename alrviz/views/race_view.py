@@ -13,7 +13,6 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 import param
-from panel.io.notebook import push_notebook
 
 from alrviz import __version__
 from alrviz.pictures.measures import AXES, MEASURES
@@ -27,7 +26,7 @@ from alrviz.views.measure_menu import MeasureMenu
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.player import Player
-from alrviz.views.ready import page_ready
+from alrviz.views.pump import Pump
 from alrviz.views.saving import save_buttons
 from alrviz.views.style import CSS, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.transport import Transport
@@ -83,8 +82,7 @@ class RaceView(NotebookViewer):
     ):
         super().__init__(**params)
         self.player = Player(again)
-        self._woken = wake
-        self._callback: Any = None
+        self._wake = wake or Pump(self.pump, TICK, lambda: [self.picture.pane]).wake
         self._ticks = 0
         self._drawn: Watched | None = None
         self._judging: Judging | None = None
@@ -203,23 +201,6 @@ class RaceView(NotebookViewer):
         self._wake()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
-
-    def _wake(self) -> None:
-        """Have the pump started, if it rests."""
-        if self._woken is not None:
-            self._woken()
-            return
-        if self._callback is None:
-            self._callback = pn.state.add_periodic_callback(self._tick, period=TICK, start=False)
-        if not self._callback.running:
-            self._callback.start()
-
-    def _tick(self) -> None:
-        if not page_ready():
-            return
-        if not self.pump() and self._callback is not None and self._callback.running:
-            self._callback.stop()
-        push_notebook(self.picture.pane)
 
     def pump(self) -> bool:
         """Read what is new and show it in one batch; returns whether there may be more."""

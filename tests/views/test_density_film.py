@@ -67,3 +67,13 @@ def test_a_race_that_is_no_single_fit_of_dlr_is_refused(race):
     for recipes in ([alrviz.Recipe("lr")], several):
         with pytest.raises(RecipeError, match="one recipe of family dlr; got " + recipes[0].label):
             alrviz.DensityFilmView(alrviz.race(race.dataset, recipes))
+
+
+def test_a_film_nobody_sees_works_nothing_out_and_goes_on_when_seen(race):
+    film = alrviz.DensityFilmView(race)
+    assert film.pump()
+    film.stop()
+    assert not film.pump()
+    film.player.scrub(1)
+    settle(film)
+    assert film.ratios.scene.iteration == 1

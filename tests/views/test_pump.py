@@ -1,0 +1,75 @@
+"""The pump without a browser: it looks while there is something to come, rests at the end, and is woken again."""
+
+import panel as pn
+import pytest
+
+from alrviz.views import pump
+from alrviz.views.pump import Pump
+
+
+class Callback:
+    """What Panel returns for a periodic callback, ticked by hand."""
+
+    def __init__(self, look, period, start):
+        self.look, self.period, self.running = look, period, start
+
+    def start(self):
+        self.running = True
+
+    def stop(self):
+        self.running = False
+
+
+@pytest.fixture
+def made(monkeypatch):
+    made = []
+
+    def add(look, period, start):
+        made.append(Callback(look, period, start))
+        return made[-1]
+
+    monkeypatch.setattr(pn.state, "add_periodic_callback", add)
+    monkeypatch.setattr(pump, "page_ready", lambda: True)
+    return made
+
+
+def test_it_rests_when_nothing_is_to_come_and_is_woken_again(made, monkeypatch):
+    answers, sent = [True, False, False], []
+    monkeypatch.setattr(pump, "push_notebook", lambda *panes: sent.append(panes))
+    one = Pump(lambda: answers.pop(0), 50, lambda: ["a", "b"])
+    assert not made
+    one.wake()
+    one.wake()
+    assert [(callback.period, callback.running) for callback in made] == [(50, True)]
+    made[0].look()
+    assert made[0].running
+    made[0].look()
+    assert not made[0].running
+    assert sent == [("a", "b")] * 2
+    one.wake()
+    assert made[0].running
+    assert len(made) == 1
+
+
+def test_it_waits_for_the_page(made, monkeypatch):
+    looks = []
+    monkeypatch.setattr(pump, "page_ready", lambda: False)
+    one = Pump(lambda: looks.append(1), 50)
+    one.wake()
+    made[0].look()
+    assert not looks
+    assert made[0].running
+
+
+def test_a_visitor_who_leaves_a_served_page_is_told_once(made, monkeypatch):
+    left, told = [], []
+    monkeypatch.setattr(pn.state, "on_session_destroyed", told.append)
+    Pump(lambda: False, 50, gone=lambda: left.append(1)).wake()
+    assert not told  # a notebook has no session that ends
+    monkeypatch.setattr(pump, "server_session", lambda: "a session")
+    one = Pump(lambda: False, 50, gone=lambda: left.append(1))
+    one.wake()
+    one.wake()
+    assert len(told) == 1
+    told[0](None)
+    assert left == [1]
