@@ -232,9 +232,9 @@ class DensityObjective:
         sums = FeatureRows(rows, features.phi).sums(features.dphi, bent, squared=True, stop=self.stop)
         return (point.inner.w[:count] ** 2 * sums[:count]).sum(axis=1)
 
-    def release(self, point: DensityPoint | None) -> None:
+    def release(self, point: Point | None) -> None:
         """Keep no room any more: a fit has ended at `point`, or before it had any."""
-        if point is not None:
+        if isinstance(point, DensityPoint):
             point.of.release(point.inner)
 
     def judged(self, point: DensityPoint) -> float:
