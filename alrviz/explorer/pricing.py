@@ -134,7 +134,6 @@ def priced(
     tell: Callable[[str], None] = lambda doing: None,
 ) -> "list[tuple[str, Price]]":
     """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
-    from alrviz.fitting.apart import compile_apart
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
     from alrviz.fitting.warm import warm_covers, warm_density, warm_fit
@@ -144,7 +143,6 @@ def priced(
         tell("preparing: encoding")
         prepared = prepare(dataset, recipe, stop=stop)
         tell("preparing: compiling")
-        compile_apart(dataset.n_classes, stop)
         if recipe.family != "dlr":
             warm_covers(prepared.wide)
         tell("preparing: planning, pricing")
