@@ -13,7 +13,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.export import to_csv
 from alrviz.views.folded import Folded
 from alrviz.views.saving import save_buttons
-from alrviz.views.style import safe
+from alrviz.views.style import FADED, safe
 
 _NAME = "alrviz-why"
 
@@ -49,7 +49,7 @@ class Why:
         if asked == self._drawn_for:
             return
         self._drawn_for = asked
-        self.picture.styles = {"opacity": "0.45"}  # what is drawn belongs to other settings until the new one comes
+        self.picture.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
         self.about.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._jobs.start(

@@ -31,13 +31,12 @@ from alrviz.pictures.columns import class_colours
 from alrviz.pictures.frame import FONT_NAME, frame
 from alrviz.pictures.labels import LETTER, WIDTH
 from alrviz.pictures.level_axis import level_axis, short
-from alrviz.pictures.palette import MARKERS
+from alrviz.pictures.palette import INKS, MARKERS
 from alrviz.studies.decision_map import Surface
 from alrviz.studies.map_axes import Axis
 
 PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is certain; points are seen on both
 GROUNDS = {False: "#ffffff", True: "#1b1c22"}
-INKS = {False: "#1d1d24", True: "#eceaf3"}
 MOST_NAMED = 12  # classes in the legend
 CUT = 22  # letters of a class's name
 _SAMPLE = 38  # px of a legend's entry beside its words

@@ -17,13 +17,12 @@ from alrviz.passes.room import Floats
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.level_axis import level_axis
-from alrviz.pictures.palette import GREY, MARKERS, readable
+from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
 from alrviz.studies.scenes import ColumnRatio
 
 Data = dict[str, Any]
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
 ROOM = 30  # characters beside each other below one of several pictures
-INKS = {False: "#1d1d24", True: "#eceaf3"}
 
 
 @dataclass(frozen=True, slots=True)

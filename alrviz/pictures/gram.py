@@ -13,10 +13,10 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.frame import frame
 from alrviz.pictures.level_axis import short
+from alrviz.pictures.palette import INKS
 from alrviz.studies.gram import Gram
 
 ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's
-INKS = {False: "#1d1d24", True: "#eceaf3"}
 Data = dict[str, Any]
 
 

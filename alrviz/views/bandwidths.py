@@ -23,11 +23,10 @@ from alrviz.views.folded import Folded
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.saving import csv_button, figure_buttons
-from alrviz.views.style import safe
+from alrviz.views.style import FADED, safe
 from alrviz.views.words import ROWS_SHOWN, number
 
 HEIGHTS = (250, 200)  # px
-FADED = "0.45"
 
 
 class BandwidthView(NotebookViewer):

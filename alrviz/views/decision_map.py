@@ -30,12 +30,11 @@ from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.pump import Pump
 from alrviz.views.saving import save_buttons
-from alrviz.views.style import CSS, safe
+from alrviz.views.style import CSS, FADED, safe
 
 TICK = 50  # ms
 HEIGHT = 424  # px of menus and picture
 DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
-FADED = "0.45"
 
 
 class DecisionMapView(NotebookViewer):
@@ -135,7 +134,7 @@ class DecisionMapView(NotebookViewer):
     # -- what is mapped -----------------------------------------------------------------------------------------------
 
     def show(self, model: Any, X: Any, y: Any = None) -> None:
-        """Map this model over these rows."""
+        """Map this model over these rows; axes that still fit them stay as they are."""
         self._model, self._y = model, y
         if X is not self._X:
             self._take(X)
@@ -145,10 +144,6 @@ class DecisionMapView(NotebookViewer):
         """Map another model of the same rows; None empties the map."""
         self._model = model
         self._ask()
-
-    def set_points(self, X: Any, y: Any = None) -> None:
-        """Map the same model over other rows; axes that still fit them stay as they are."""
-        self.show(self._model, X, y)
 
     @property
     def busy(self) -> bool:

@@ -21,10 +21,9 @@ from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.ratio_cell import MIN_WIDTH, RatioCell
 from alrviz.views.saving import csv_button
-from alrviz.views.style import safe
+from alrviz.views.style import FADED, safe
 
 MOST = 6  # columns shown at first
-FADED = "0.45"
 
 
 class DensityRatioView(NotebookViewer):

@@ -17,10 +17,9 @@ from alrviz.views.folded import Folded
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.saving import save_buttons
-from alrviz.views.style import safe
+from alrviz.views.style import FADED, safe
 
 SIZE = 480  # px, with axes
-FADED = "0.45"
 
 
 class GramMatrixView(NotebookViewer):

@@ -28,7 +28,7 @@ from alrviz.views.panes import html, say
 from alrviz.views.player import Player
 from alrviz.views.pump import Pump
 from alrviz.views.saving import save_buttons
-from alrviz.views.style import CSS, HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
 
@@ -262,7 +262,7 @@ class RaceView(NotebookViewer):
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there."""
         self.player.outdated = self.outdated
-        faded = {"opacity": "0.45" if self.outdated else "1"}
+        faded = {"opacity": FADED if self.outdated else "1"}
         for part in (self.picture.pane, self.side, self.sentence):
             part.styles = faded
         self._show_status()

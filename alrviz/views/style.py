@@ -34,6 +34,8 @@ label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow:
 # Buttons of a group whose words are to be read from afar.
 WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
 
+FADED = "0.45"  # opacity of what belongs to settings that are no longer there
+
 
 def safe(text: object, longest: int = 300) -> str:
     """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""

@@ -102,7 +102,7 @@ def test_points_that_move_leave_the_axes_alone(table, model):
     figure, low = view.picture.pane.object, view.surface.across.low
     moved = X.copy()
     moved.loc[5, "u"] = float(X["u"].median())
-    view.set_points(moved, y)
+    view.show(model, moved, y)
     settle(view)
     assert view.picture.pane.object is figure
     assert view.surface.across.low == low
