@@ -20,8 +20,8 @@ from alrviz.explorer.boundaries_words import compared_html, dlr_script
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import Example
-from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.asking import Asking
@@ -39,7 +39,7 @@ class DlrTab:
     """See the module's text; the page says what a tab is."""
 
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
-        self.session, self._dialogs, self._open_drawer = session, dialogs, open_drawer
+        self.session, self._dialogs = session, dialogs
         self.jobs = Jobs(session)
         self.part = FittingPart(session, self.jobs, self._place_changed)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
@@ -52,7 +52,9 @@ class DlrTab:
         self.moment: Moment | None = None
         self._whole: Any = None
         self._stale = False
-        self._settings: RacerSettings | None = None
+        self._drawer = ModelDrawer(
+            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, ("dlr",), open_drawer
+        )
         self._hurrying = Pump(self._hurried, QUICK)
         self._build()
         if here and session.fitted is not None and session.fitted.recipes[0].family == "dlr":
@@ -162,10 +164,7 @@ class DlrTab:
             model=() if self.recipe == first else (self.recipe,), peer="" if self.name == FIRST_PEER else self.name
         )
         self.show_controls()
-        if self.drawing.on:
-            self.drawing.follow()
-        else:
-            self._want()
+        (self.drawing.follow if self.drawing.on else self._want)()
 
     def _columns_chosen(self) -> None:
         dataset = self.session.dataset
@@ -181,22 +180,11 @@ class DlrTab:
         elif what == "python":
             self._dialogs.show(dlr_script(self))
         else:
-            self._show_settings()
-
-    def _show_settings(self) -> None:
-        if self._settings is None:
-            self._settings = RacerSettings(
-                lambda _, recipe: self._recipe_changed(recipe), lambda _: None,
-                lambda changes: self._recipe_changed(self.recipe.replace(**changes)), families=("dlr",), what="Model",
-            )  # fmt: skip
-        self._settings.tell(self.part.pricing.solvers)
-        self._settings.show(0, self.recipe, self.recipe.label, alone=True)
-        self._open_drawer(self._settings.panel)
+            self._drawer.show()
 
     def _recipe_changed(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self._set()
-        self._show_settings()
 
     # ---- moments -----------------------------------------------------------------------------------------------------
 

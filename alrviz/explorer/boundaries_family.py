@@ -17,8 +17,8 @@ from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import ALPHAS
-from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import FAMILIES, Recipe
 from alrviz.studies.mapped import model_at
@@ -42,7 +42,7 @@ class FamilyTab:
     """
 
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
-        self.session, self._dialogs, self._open_drawer = session, dialogs, open_drawer
+        self.session, self._dialogs = session, dialogs
         self.jobs = Jobs(session)
         self.part = FittingPart(session, self.jobs, self._place_changed)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
@@ -51,7 +51,9 @@ class FamilyTab:
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
         self._table: Any = None
         self._stale = self._setting = False
-        self._settings: RacerSettings | None = None
+        self._drawer = ModelDrawer(
+            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, tuple(FAMILIES), open_drawer
+        )
         self._found = session.tab == "any" and session.fit is not None
         self._build()
         if self._found:
@@ -68,7 +70,7 @@ class FamilyTab:
         )  # fmt: skip
         self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
         settings = text_button("Settings", "tune", SETTINGS)
-        settings.on_click(lambda _: self._show_settings())
+        settings.on_click(lambda _: self._drawer.show())
         python = text_button("Python", "code", PYTHON)
         python.on_click(lambda _: self._dialogs.show(self.script()))
         self.settings_button = settings
@@ -190,22 +192,9 @@ class FamilyTab:
             row=view.row if view.others == "row" else None,
         )
 
-    def _show_settings(self) -> None:
-        if self._settings is None:
-            self._settings = RacerSettings(
-                lambda _, recipe: self._recipe_changed(recipe),
-                lambda _: None,
-                lambda changes: self._recipe_changed(self.recipe.replace(**changes)),
-                families=tuple(FAMILIES), what="Model",
-            )  # fmt: skip
-        self._settings.tell(self.part.pricing.solvers)
-        self._settings.show(0, self.recipe, self.recipe.label, alone=True)
-        self._open_drawer(self._settings.panel)
-
     def _recipe_changed(self, recipe: Recipe) -> None:
         self.recipe, self.name = recipe, ""
         self._set()
-        self._show_settings()
 
     # ---- what is there -----------------------------------------------------------------------------------------------
 

@@ -298,6 +298,22 @@ def test_maps_nobody_sees_are_not_worked_out(tab, leave):
     page.close()
 
 
+@pytest.mark.parametrize("tab", ["", "&tab=any"])
+def test_settings_are_shown_in_the_drawer_and_change_the_model(tab):
+    page = open_page(SMALL + tab)
+    until(page, lambda: settled(page))
+    page.tab._drawer.show()
+    fields = page.tab._drawer.settings
+    assert list(page.drawer().objects) == [fields.panel]
+    assert fields._recipe == page.tab.recipe
+    fields._fields["alpha"].value = 0.25
+    fields._common["holdout"].value = 0.5
+    assert (page.tab.recipe.params["alpha"], page.tab.recipe.holdout) == (0.25, 0.5)
+    assert fields._recipe == page.tab.recipe
+    assert "model=" in page.session.link
+    page.close()
+
+
 def test_a_stranger_does_not_find_the_run(page):
     other = open_page(page.session.link, owner="b" * 32, registry=page.session.registry)
     assert other.session.fitted is None
