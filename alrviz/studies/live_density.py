@@ -90,7 +90,7 @@ def _on_one_thread(shared: T) -> T:
     """A copy of features or rows that takes one thread; the arrays are the same."""
     alone: Any = copy.copy(shared)
     alone.n_jobs = 1
-    return alone  # type: ignore[no-any-return]
+    return alone
 
 
 def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -> Floats:
