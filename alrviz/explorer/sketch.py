@@ -52,7 +52,9 @@ class Sketch:
         frame = dataset.X[list(columns)]
         rows = np.flatnonzero(frame.notna().all(axis=1).to_numpy())
         if len(rows) > MOST:
-            rows = np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
+            drawn = np.random.default_rng(seed).permutation(rows)
+            first = np.unique(dataset.y[drawn].astype(str), return_index=True)[1]  # a row of each class is kept
+            rows = np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:MOST])
         y = dataset.y[rows]
         known = [str(label) for label in dataset.classes]
         more = [name for name in CLASSES if name not in known][: max(0, len(CLASSES) - len(known))]

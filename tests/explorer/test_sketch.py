@@ -55,6 +55,17 @@ def test_a_sketch_of_a_large_table_is_some_of_its_rows_and_full():
     assert not np.array_equal(sketch.x, Sketch.of(dataset, ("age", "pressure"), seed=4).x)
 
 
+def test_a_sketch_of_a_large_table_keeps_a_rare_class():
+    u, v = np.random.default_rng(0).normal(size=(2, 3 * MOST))
+    frame = pd.DataFrame({"u": u, "v": v, "class": "often"})
+    frame.loc[5, "class"] = "rare"
+    dataset = alrviz.read_table(frame, target="class")
+    for seed in range(6):
+        sketch = Sketch.of(dataset, ("u", "v"), seed)
+        assert len(sketch) == len(set(sketch.x[:, 0])) == MOST
+        assert sketch.drawn == ("often", "rare")
+
+
 @pytest.mark.parametrize("name", ["iris", "three-classes"])
 def test_tables_of_three_classes_get_no_more(name):
     dataset = alrviz.load_demo(name)
