@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import panel as pn
+from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.models import ColumnDataSource
+from bokeh.models import Model as BokehModel
 
 from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle
 from alrviz.pictures.labels import Box
@@ -96,7 +98,7 @@ def feed(source: ColumnDataSource, line: dict[str, np.ndarray]) -> str:
         same = int(differ[0]) if len(differ) else same
     if same == have == want:
         return "kept"
-    if not same or have > want or have - same > TAIL:
+    if not same or have > want or have - same > TAIL or waits_whole(source):
         source.data = line
         return "replaced"
     if same < have:
@@ -104,3 +106,24 @@ def feed(source: ColumnDataSource, line: dict[str, np.ndarray]) -> str:
     if want > have:
         source.stream({part: line[part][have:] for part in _PARTS})
     return "patched" if same < have else "streamed"
+
+
+def waits_whole(source: ColumnDataSource) -> bool:
+    """Whether a message that is still held back will carry the whole of a source: its columns, or a layout it is in.
+
+    It is written only when it is sent, with what has been streamed meanwhile in it, and the stream would then be added
+    once more: the line runs back to its beginning.
+    """
+    if source.document is None:
+        return False
+    return any(
+        event.model is source or _has_models(event.new)
+        if isinstance(event, ModelChangedEvent)
+        else isinstance(event, ColumnDataChangedEvent) and event.model is source
+        for event in source.document.callbacks._held_events  # no public name says what is held
+    )
+
+
+def _has_models(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(item, BokehModel | list | dict) for item in items)

@@ -5,7 +5,9 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from bokeh.models import Label
+from bokeh.document import Document
+from bokeh.models import Column, ColumnDataSource, Label
+from bokeh.plotting import figure
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.recorded import read_recorded, record
@@ -409,3 +411,23 @@ def test_watched_levels():
     assert levels["class_shares"] == 2.0
     orders = Watched(ByHand(Recipe("alr", order=1), Recipe("alr", order=2)))
     assert "anje" not in orders.levels()
+
+
+def test_what_waits_to_be_sent_whole_is_not_streamed_into():
+    """The message is written when it is sent: points streamed meanwhile would arrive twice."""
+    source = ColumnDataSource({part: np.arange(1.0) for part in ("x", "y", "step")})
+    lines = [{part: np.arange(float(n)) for part in source.data} for n in (5, 8, 9, 12)]
+    document, layout = Document(), Column(children=[])
+    document.add_root(layout)
+    plot = figure()
+    plot.line("x", "y", source=source)
+    document.add_root(plot)
+    document.hold("combine")
+    source.data = lines[0]
+    assert feed(source, lines[1]) == "replaced"
+    document.unhold()
+    document.hold("combine")
+    assert feed(source, lines[2]) == "streamed"
+    layout.children = [Column()]  # it might hold the source
+    assert feed(source, lines[3]) == "replaced"
+    document.unhold()
