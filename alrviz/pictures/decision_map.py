@@ -150,7 +150,7 @@ def value_words(surface: Surface) -> str:
     two = len(surface.classes) == 2
     if surface.probability:
         of = short(surface.classes[1], CUT) if two else "the class that wins"
-        return f"probability of {of}, paler where unsure"
+        return f"probability of {of}, fainter where unsure"
     if surface.single:
         return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
     return "highest score, not a probability; paler near a tie"

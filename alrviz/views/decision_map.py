@@ -258,8 +258,9 @@ class DecisionMapView(NotebookViewer):
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there, and say so."""
         said = f"<h3>{safe(self.title, 80)}</h3>" if self.title else ""
-        say(self.heading, said + ("<p class='bad'><b>outdated</b></p>" if self.outdated else ""))
-        faded = {"opacity": FADED if self.outdated else "1"}
+        stale = self.outdated and self.surface is not None  # what is not there yet is not outdated
+        say(self.heading, said + ("<p class='bad'><b>outdated</b></p>" if stale else ""))
+        faded = {"opacity": FADED if stale else "1"}
         for part in (self.picture.pane, self.caption):
             if part.styles != faded:
                 part.styles = faded
