@@ -37,10 +37,10 @@ class ConditionalTables:
     def of(cls, counts: NetworkCounts) -> "ConditionalTables":
         """Return the groups of the parents' cells that were seen."""
         network, space = counts.model(), counts.space
-        card = space.levels[np.array(counts.structure.order, np.int64)]
+        card = space.levels[counts.structure.children]
         t = space.tuple_of(counts.seen)
         first = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
-        child = np.array(counts.structure.order, np.int64)[space.tuple_of(first)]
+        child = counts.structure.children[space.tuple_of(first)]
         size = space.levels[child]
         groups = np.cumsum(size) - size
         level = np.arange(size.sum()) - np.repeat(groups, size)

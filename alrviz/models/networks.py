@@ -63,11 +63,6 @@ class NetworkModel:
         """C."""
         return len(self.bias)
 
-    @property
-    def child(self) -> NDArray[np.int64]:
-        """(T,) the column whose levels each tuple's table gives."""
-        return np.array(self.structure.order, np.int64)
-
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
         return self._scores(codes, self.bias, slice(None), n_jobs, stop)
@@ -94,8 +89,8 @@ class NetworkModel:
             stop.check()
             begin, end = k * chunk, min(n, (k + 1) * chunk)
             kernels.score(
-                below.locate(codes, begin, end), above.locate(codes, begin, end), codes, begin, chosen, self.child,
-                self.phi, self.rest, self.alone, first, bias, z[begin:end],
+                below.locate(codes, begin, end), above.locate(codes, begin, end), codes, begin, chosen,
+                self.structure.children, self.phi, self.rest, self.alone, first, bias, z[begin:end],
             )  # fmt: skip
 
         share(part, -(-n // chunk), resolve_jobs(n_jobs))
@@ -138,7 +133,7 @@ class NetworkCounts:
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
         levels, t = self.space.levels, self.space.tuple_of(self.seen)
-        child = np.array(self.structure.order, np.int64)[t]
+        child = self.structure.children[t]
         return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.space.first[t]) % levels[child]
 
     def model(self) -> NetworkModel:
@@ -150,7 +145,7 @@ class NetworkCounts:
         under = self.totals[self.of[has_parents]]
         given = np.log((self.counts[has_parents] + share_of[child[has_parents], None]) / (under + m))
         phi[has_parents] = np.where(under > 0, given, phi[has_parents])
-        share_above = share_of[np.array(self.structure.order, np.int64)[self.parents.tuple_of(self.above)]]
+        share_above = share_of[self.structure.children[self.parents.tuple_of(self.above)]]
         rest = np.where(self.totals > 0, np.log(share_above[:, None] / (self.totals + m)), np.nan)
         return NetworkModel(
             self.structure, self.space, self.parents, self.seen, phi, self.above, rest, alone, tables.cards,
@@ -178,7 +173,7 @@ def count_network(
     seen, counts = _counted(space, as_compiled(codes), y, weights, tables.n_classes, n_jobs, stop)
     t = space.tuple_of(seen)
     has_parents = np.array([len(own) > 1 for own in chosen], bool)[t]
-    number = parents.first[t] + (seen - space.first[t]) // levels[np.array(structure.order, np.int64)[t]]
+    number = parents.first[t] + (seen - space.first[t]) // levels[structure.children[t]]
     of = np.full(len(seen), -1)
     above, of[has_parents] = np.unique(number[has_parents], return_inverse=True)
     totals = np.zeros((len(above), tables.n_classes))

@@ -65,7 +65,7 @@ def _errors(
     """(a + 1,) weighted sums of squared errors by the number of columns."""
     tables = counts.tables
     index = CellIndex.of_seen(counts.space, counts.seen)
-    child = np.array(counts.structure.order, np.int64)
+    child = counts.structure.children
     alone = np.zeros((int(tables.space.levels.sum()), tables.n_classes))
     alone[tables.seen] = tables.counts
     _, level = counts.places()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError, nearest
 from alrviz.passes.room import Floats
@@ -28,6 +29,11 @@ class Structure:
 
     parents: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
+
+    @property
+    def children(self) -> NDArray[np.int64]:
+        """(T,) the columns of the order: those whose levels the tables give."""
+        return np.array(self.order, np.int64)
 
     def cut(self, k: int, columns: int) -> "Structure":
         """Return the structure with at most k parents each, of the first columns of the order only."""
