@@ -35,6 +35,10 @@ class MemoryLimitError(AlrvizError, MemoryError):
         return type(self), (str(self), self.needed, self.allowed)
 
 
+class StoreError(AlrvizError, OSError):
+    """The run store cannot be opened, read or written."""
+
+
 class Stopped(AlrvizError):
     """Raised inside chunked work when its stop token was pulled."""
 

@@ -1,0 +1,255 @@
+"""What outlives a process: runs and races with their traces, studies with their finished cells, each with an owner.
+
+    store = Store()                                         # ALRVIZ_HOME, or the user's data folder
+    run = store.begin(owner, "race", spec, data_hash)       # under way; found again by `runs` after a reload
+    store.save_steps(run, racer, steps)                     # as they come
+    store.save_cell(run, place, key, ...)                   # a cell of a study, as it finishes
+    store.end(run, "converged", "...")
+
+What is saved is on disk when the call returns. A run that says nothing for STALE seconds and has not ended was left by
+a process that is gone: it is "interrupted".
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from alrviz.fitting.home import home
+from alrviz.fitting.step import Step
+from alrviz.fitting.store.database import Database
+
+RUNNING, INTERRUPTED = "running", "interrupted"
+# Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
+BEAT, STALE = 5.0, 30.0
+# Bytes kept; beyond, the oldest runs that have ended go, until a tenth is free.
+LIMIT = 512 * 2**20
+_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+_ABOUT = "id, owner, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run, race or study as the store knows it.
+
+    Attributes:
+        id: 32 hex digits, nobody's to guess: whoever has it may read the run.
+        owner, kind, name: whose it is; "run", "race" or a study's name; a line for people.
+        spec: JSON that says what was asked for: recipes, folds, seeds.
+        data_hash, data_name, version: of the table and of alrviz.
+        state, sentence: "running", "interrupted", or an outcome's code; and why.
+        created, changed: seconds since 1970.
+    """
+
+    id: str
+    owner: str
+    kind: str
+    name: str
+    spec: str
+    data_hash: str
+    data_name: str
+    version: str
+    state: str
+    sentence: str
+    created: float
+    changed: float
+
+
+class Store:
+    """The runs of all owners on this machine.
+
+    Args:
+        folder: where the file lies; None for `home()`.
+        limit: bytes kept.
+
+    Raises:
+        StoreError: where it cannot be opened or written; every method may.
+    """
+
+    def __init__(self, folder: Path | str | None = None, limit: int = LIMIT):
+        self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite")
+        self.limit = limit
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        owner: str,
+        kind: str,
+        spec: str,
+        data_hash: str,
+        *,
+        name: str = "",
+        data_name: str = "",
+        version: str = "",
+    ) -> str:
+        """Note that a run has begun; return its id."""
+        run, now = token_hex(16), time.time()
+        values = (run, owner, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now)
+        with self.database.transaction() as execute:
+            execute(f"INSERT INTO runs ({_ABOUT}) VALUES ({', '.join('?' * len(values))})", values)
+        self.prune()
+        return run
+
+    def resume(self, run: str) -> None:
+        """Note that a run which had ended or was left is under way again."""
+        self._note(run, RUNNING, "")
+
+    def beat(self, run: str) -> None:
+        """Note that a run is still under way: at least every BEAT seconds."""
+        with self.database.transaction() as execute:
+            execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
+
+    def end(self, run: str, state: str, sentence: str = "") -> None:
+        """Note how a run has ended."""
+        self._note(run, state, sentence)
+        self.prune()
+
+    def run(self, run: str) -> Kept | None:
+        """Return the run of that id, whoever asks; None if there is none."""
+        found = self.database.read(f"SELECT {_ABOUT} FROM runs WHERE id = ?", (run,))
+        return _kept(found[0]) if found else None
+
+    def runs(self, owner: str, kind: str | None = None) -> list[Kept]:
+        """Return the runs of an owner, the latest first."""
+        rows = self.database.read(f"SELECT {_ABOUT} FROM runs WHERE owner = ? ORDER BY changed DESC, id", (owner,))
+        return [run for run in map(_kept, rows) if kind in (None, run.kind)]
+
+    def find(self, owner: str, kind: str, spec: str, data_hash: str) -> Kept | None:
+        """Return an owner's latest run of that description; None if there is none."""
+        alike = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
+        return next(alike, None)
+
+    def delete(self, owner: str, run: str) -> bool:
+        """Delete a run of that owner, its trace, and the cells that no other study of theirs has; tell if it was."""
+        with self.database.transaction() as execute:
+            deleted = execute("DELETE FROM runs WHERE id = ? AND owner = ?", (run, owner)).rowcount
+            _drop_orphans(execute)
+        return bool(deleted)
+
+    def _note(self, run: str, state: str, sentence: str) -> None:
+        values = (state, sentence, time.time(), run)
+        with self.database.transaction() as execute:
+            execute("UPDATE runs SET state = ?, sentence = ?, changed = ? WHERE id = ?", values)
+
+    # -- traces -------------------------------------------------------------------------------------------------------
+
+    def save_steps(self, run: str, racer: int, steps: Sequence[Step]) -> None:
+        """Add steps to the trace of a racer (0 for a run of one), in the order they were made."""
+        if not steps:
+            return
+        text = json.dumps([[*(getattr(step, name) for name in _FIELDS), dict(step.extra)] for step in steps])
+        with self.database.transaction() as execute:
+            (first,) = execute("SELECT COUNT(*) FROM steps WHERE run = ? AND racer = ?", (run, racer)).fetchone()
+            execute("INSERT INTO steps VALUES (?, ?, ?, ?)", (run, racer, first, text))
+            execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
+
+    def steps(self, run: str, racer: int = 0) -> list[Step]:
+        """Return the steps kept of a racer, in order."""
+        parts = self.database.read("SELECT steps FROM steps WHERE run = ? AND racer = ? ORDER BY first", (run, racer))
+        return [
+            Step(**dict(zip(_FIELDS, values, strict=True)), extra=extra)
+            for (text,) in parts
+            for *values, extra in json.loads(text)
+        ]
+
+    # -- cells of studies ---------------------------------------------------------------------------------------------
+
+    def save_cell(
+        self,
+        run: str,
+        place: int,
+        key: str,
+        recipe: str,
+        outcome: str,
+        rows: Sequence[dict[str, Any]],
+        predicted: bytes,
+    ) -> None:
+        """Keep a finished cell of a study at its place; the same key of the same owner again takes its place."""
+        with self.database.transaction() as execute:
+            found = execute("SELECT owner, data_hash FROM runs WHERE id = ?", (run,)).fetchone()
+            if found is None:
+                return  # deleted meanwhile: its owner wants none of it
+            owner, data_hash = found
+            values = (owner, key, recipe, data_hash, outcome, json.dumps(rows), predicted)
+            execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            _join(execute, run, place, owner, key)
+        self.prune()
+
+    def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
+        """Return (outcome, rows, predicted) of a finished cell of the run's owner, now at that place; None without."""
+        with self.database.transaction() as execute:
+            question = """SELECT cells.owner, outcome, rows, predicted FROM cells JOIN runs ON cells.owner = runs.owner
+                WHERE runs.id = ? AND key = ?"""
+            found = execute(question, (run, key)).fetchone()
+            if found is None:
+                return None
+            owner, outcome, rows, predicted = found
+            _join(execute, run, place, owner, key)
+        return outcome, json.loads(rows), predicted
+
+    def cells(self, run: str) -> list[tuple[str, list[dict[str, Any]], bytes]]:
+        """Return (outcome, rows, predicted) of the finished cells of a study, in order of their places."""
+        question = """SELECT outcome, rows, predicted FROM members JOIN cells USING (owner, key)
+            WHERE run = ? ORDER BY place"""
+        return [
+            (outcome, json.loads(rows), predicted) for outcome, rows, predicted in self.database.read(question, (run,))
+        ]
+
+    def forget_cells(self, owner: str, keys: Sequence[str]) -> None:
+        """Delete cells, to be computed again."""
+        with self.database.transaction() as execute:
+            for key in keys:
+                execute("DELETE FROM members WHERE owner = ? AND key = ?", (owner, key))
+                execute("DELETE FROM cells WHERE owner = ? AND key = ?", (owner, key))
+
+    # -- room ---------------------------------------------------------------------------------------------------------
+
+    def prune(self) -> int:
+        """Delete the oldest runs that are not under way until a tenth of the limit is free; return how many."""
+        if self.database.size <= self.limit:
+            return 0
+        pruned = 0
+        old = self.database.read("SELECT id, owner, state, changed FROM runs ORDER BY changed, id")
+        for run, owner, state, changed in old:
+            if self.database.size <= 0.9 * self.limit:
+                break
+            if _state(state, changed) != RUNNING:
+                pruned += self.delete(owner, run)
+        self.database.shrink()
+        return pruned
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+
+@cache
+def default_store(folder: Path) -> Store:
+    """Return the one store of this process in that folder."""
+    return Store(folder)
+
+
+def _kept(row: Sequence[Any]) -> Kept:
+    kept = Kept(*row)
+    return Kept(**{**kept.__dict__, "state": _state(kept.state, kept.changed)})
+
+
+def _state(state: str, changed: float) -> str:
+    return INTERRUPTED if state == RUNNING and time.time() - changed > STALE else state
+
+
+def _join(execute: Any, run: str, place: int, owner: str, key: str) -> None:
+    execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", (run, place, owner, key))
+    execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
+
+
+def _drop_orphans(execute: Any) -> None:
+    execute(
+        """DELETE FROM cells WHERE NOT EXISTS
+        (SELECT 1 FROM members WHERE members.owner = cells.owner AND members.key = cells.key)"""
+    )

@@ -1,0 +1,229 @@
+"""The run store: what is saved is there after a reload, whatever happened; and what it says when it cannot."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from alrviz.errors import StoreError
+from alrviz.fitting import home as home_module
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.step import Step
+from alrviz.fitting.store import Database, Store
+from alrviz.fitting.store import database as database_module
+from alrviz.fitting.store import store as store_module
+from tests.fitting.tables import drain, run_of, table
+
+RECIPE = Recipe("lr", order=1).to_json()
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path)
+    yield store
+    store.close()
+
+
+def begin(store, owner="me", kind="race", spec="{}", data_hash="d"):
+    return store.begin(owner, kind, spec, data_hash, name="a name", data_name="led", version="0")
+
+
+def save(store, run, place, key=None, rows=({"loss": 0.1},), predicted=b"", outcome="converged"):
+    store.save_cell(run, place, key or f"cell {place}", RECIPE, outcome, list(rows), predicted)
+
+
+def test_runs_are_found_after_a_reload_by_their_owner_alone(tmp_path, store):
+    first, second = begin(store), begin(store, kind="compare")
+    begin(store, owner="another")
+    store.end(first, "converged", "its slopes are small")
+    again = Store(tmp_path)
+    assert [run.id for run in again.runs("me")] == [first, second]
+    assert [run.state for run in again.runs("me")] == ["converged", "running"]
+    assert [run.id for run in again.runs("me", kind="compare")] == [second]
+    kept = again.run(first)
+    assert (kept.owner, kept.kind, kept.spec, kept.data_hash, kept.data_name) == ("me", "race", "{}", "d", "led")
+    assert kept.sentence == "its slopes are small"
+    assert again.run("of nobody") is None
+    again.close()
+
+
+def test_a_run_that_says_nothing_was_left_by_a_process_that_is_gone(store, monkeypatch):
+    run = begin(store)
+    monkeypatch.setattr(store_module, "STALE", -1.0)
+    assert store.run(run).state == "interrupted"
+    monkeypatch.setattr(store_module, "STALE", 30.0)
+    store.beat(run)
+    assert store.run(run).state == "running"
+
+
+def test_the_latest_of_equal_runs_is_found(store):
+    one = begin(store, spec='{"folds":2}')
+    two = begin(store, spec='{"folds":2}')
+    store.beat(two)
+    assert store.find("me", "race", '{"folds":2}', "d").id == two
+    store.beat(one)
+    assert store.find("me", "race", '{"folds":2}', "d").id == one
+    assert store.find("me", "race", '{"folds":2}', "other data") is None
+    assert store.find("another", "race", '{"folds":2}', "d") is None
+
+
+def test_a_trace_comes_back_step_by_step_to_the_last_bit(tmp_path, store):
+    steps = drain(run_of(table(), order=1, alpha=0.1, max_iter=6)).trace.since(0)
+    assert len(steps) > 3
+    steps = [*steps, Step(9, "search", 1, 0.5, 0.1, float("inf"), float("nan"), 0.0, 1e-300, 0.0, {"eta0": 1 / 3})]
+    run = begin(store)
+    store.save_steps(run, 0, steps[:2])
+    store.save_steps(run, 1, steps[:1])
+    store.save_steps(run, 0, steps[2:])
+    store.save_steps(run, 0, [])
+    again = Store(tmp_path)
+    assert repr(again.steps(run)) == repr(steps)  # a NaN equals nothing, and its word itself
+    assert len(again.steps(run, racer=1)) == 1
+    again.close()
+
+
+def test_cells_are_kept_by_owner_and_key_and_shared_by_an_owners_studies(tmp_path, store):
+    mine, other, later = begin(store), begin(store, owner="another"), begin(store)
+    save(store, mine, 1, "k", [{"loss": 0.1, "nan": float("nan")}], b"\x01\x02")
+    save(store, mine, 0, "first")
+    assert store.take_cell(other, 0, "k") is None
+    again = Store(tmp_path)
+    outcome, rows, predicted = again.take_cell(later, 5, "k")
+    assert (outcome, rows[0]["loss"], predicted) == ("converged", 0.1, b"\x01\x02")
+    assert rows[0]["nan"] != rows[0]["nan"]
+    assert len(again.cells(mine)) == 2
+    assert again.cells(mine)[1][2] == b"\x01\x02", "in order of their places"
+    assert len(again.cells(later)) == 1
+    again.close()
+
+
+def test_deleting_a_run_leaves_cells_that_another_study_has(store):
+    one, two = begin(store), begin(store)
+    for run in (one, two):
+        save(store, run, 0, "shared")
+    save(store, one, 1, "own")
+    assert not store.delete("another", one), "nobody deletes what is not theirs"
+    assert store.delete("me", one)
+    assert store.take_cell(two, 0, "shared") is not None
+    assert store.take_cell(two, 1, "own") is None
+    save(store, one, 2)  # of a worker that was still at it
+    assert store.cells(one) == []
+
+
+def test_forgotten_cells_are_to_be_computed_again(store):
+    run = begin(store)
+    save(store, run, 0, "a", outcome="failed")
+    save(store, run, 1, "b")
+    store.forget_cells("me", ["a"])
+    assert store.take_cell(run, 0, "a") is None
+    assert len(store.cells(run)) == 1
+
+
+def test_beyond_the_limit_the_oldest_that_have_ended_go(tmp_path):
+    store = Store(tmp_path, limit=400_000)
+    runs = []
+    for k in range(12):
+        runs.append(begin(store))
+        save(store, runs[-1], 0, f"cell {k}", predicted=bytes(60_000))
+        if k != 1:
+            store.end(runs[-1], "converged")
+    left = [run.id for run in store.runs("me")]
+    assert store.database.size <= 400_000
+    assert runs[-1] in left
+    assert runs[0] not in left
+    assert runs[1] in left, "what is under way stays"
+    assert left == sorted(left, key=runs.index, reverse=True)
+    assert len(store.cells(runs[-1])) == 1
+    store.close()
+    assert (tmp_path / "runs.sqlite").stat().st_size <= 440_000, "the disk has its room back"
+
+
+def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    run = begin(store)
+    store.close()
+    further = ("ALTER TABLE runs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",)
+    monkeypatch.setattr(database_module, "MIGRATIONS", (*database_module.MIGRATIONS, further))
+    again = Store(tmp_path)
+    assert again.database.read("SELECT id, pinned FROM runs") == [(run, 0)]
+    again.close()
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match="written by a later version of alrviz: its format is 2, and this version"):
+        Store(tmp_path)
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    Store(tmp_path).close()
+    broken = ("CREATE TABLE more (a)", "CREATE NONSENSE")
+    monkeypatch.setattr(database_module, "MIGRATIONS", (*database_module.MIGRATIONS, broken))
+    with pytest.raises(StoreError):
+        Store(tmp_path)
+    monkeypatch.undo()
+    store = Store(tmp_path)
+    assert store.database.read("SELECT name FROM sqlite_master WHERE name = 'more'") == []
+    store.close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"file.*cannot be written.*set ALRVIZ_HOME to a folder that can"):
+        Store(tmp_path / "file" / "below")
+
+
+def test_a_file_that_is_no_store_is_left_alone(tmp_path):
+    (tmp_path / "runs.sqlite").write_bytes(b"nothing of ours " * 100)
+    with pytest.raises(StoreError, match="is no run store, or is damaged"):
+        Store(tmp_path)
+    assert (tmp_path / "runs.sqlite").read_bytes().startswith(b"nothing of ours")
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path):
+    other = sqlite3.connect(tmp_path / "runs.sqlite")
+    other.execute("CREATE TABLE theirs (a)")
+    other.close()
+    with pytest.raises(StoreError, match="a database of another program"):
+        Store(tmp_path)
+
+
+def test_a_file_that_is_locked_says_by_whom(tmp_path):
+    store = Store(tmp_path)
+    other = sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.database.read("PRAGMA busy_timeout = 20")
+    with pytest.raises(StoreError, match="locked by another process"):
+        begin(store)
+    with pytest.raises(StoreError, match="locked by another process"):
+        Database(tmp_path / "runs.sqlite", patience=20)
+    assert store.runs("me") == [], "a reader need not wait"
+    other.execute("ROLLBACK")
+    begin(store)
+    other.close()
+    store.close()
+
+
+def test_threads_share_a_store(store):
+    run = begin(store)
+    threads = [threading.Thread(target=lambda k=k: [save(store, run, 10 * k + j) for j in range(10)]) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.cells(run)) == 40
+
+
+def test_two_processes_that_start_at_once_make_one_file(tmp_path):
+    code = f"from alrviz.fitting.store import Store\nStore({str(tmp_path)!r}).begin('me', 'race', '{{}}', 'd')"
+    started = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(3)]
+    assert [process.communicate()[1] for process in started] == [b"", b"", b""]
+    assert len(Store(tmp_path).runs("me")) == 3
+
+
+def test_home_is_where_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "mine"))
+    store = Store()
+    assert store.database.path == tmp_path / "mine" / "runs.sqlite"
+    store.close()
+    monkeypatch.delenv("ALRVIZ_HOME")
+    assert home_module.home().name == "alrviz"
