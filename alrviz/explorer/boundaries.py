@@ -61,7 +61,7 @@ class BoundariesPage:
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._show_tab()
         session.param.watch(lambda _: self._show_tab(), "tab")
-        session.param.watch(lambda *_: self._show(), ["dataset", "dark"])
+        session.param.watch(lambda *_: self._show(), ["dataset", "dark", "loading"])
         folded = Folded("What am I looking at?", about)
         return pn.Column(self._top, self._area, folded, self._dialog.place, sizing_mode="stretch_width", margin=0)
 
@@ -92,8 +92,11 @@ class BoundariesPage:
         self.session.open_drawer(False)
 
     def _show(self) -> None:
-        show_data(self.data, self.session)
-        self.tab.shown()
+        """Show the session's table; behind another page, or while another table is on its way, nothing is fitted."""
+        session = self.session
+        show_data(self.data, session)
+        if session.page == self.slug and session.loading is None:
+            self.tab.shown()
 
     @cached_property
     def _drawer(self) -> Any:
@@ -113,7 +116,8 @@ class BoundariesPage:
         return bool(self.tab.pump())
 
     def on_shown(self) -> None:
-        """Nothing to do: the page follows the session."""
+        """Turn to what came meanwhile."""
+        self._show()
 
     def on_hidden(self) -> None:
         """A run goes on while its page is behind another."""

@@ -49,6 +49,7 @@ class ConvergencePage:
         self.jobs = Jobs(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found
+        self._missed = False  # whether another table came while another page was shown
 
     # ---- building ----------------------------------------------------------------------------------------------
 
@@ -215,8 +216,8 @@ class ConvergencePage:
     # ---- table, price, race --------------------------------------------------------------------------------------
 
     def _table_changed(self) -> None:
-        dataset = self.session.dataset
-        if dataset is None:
+        dataset, self._missed = self.session.dataset, self.session.page != self.slug
+        if dataset is None or self._missed:
             return
         self.choice.reseed(self.session.seed)
         if self._found or self.choice.question == OWN:
@@ -278,7 +279,9 @@ class ConvergencePage:
         return self.race_view.pump() or waiting
 
     def on_shown(self) -> None:
-        """Race, where another page asked for it and this table's race is not there."""
+        """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
+        if self._missed and self.session.loading is None:
+            self._table_changed()
         wanted, self.session.race_wanted = self.session.race_wanted, False
         if wanted and not self.session.read_only and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()

@@ -61,6 +61,7 @@ class Opening(param.Parameterized):
         self.on_wake: Callable[[], None] = lambda: None
         self._held: list[Loading[Any]] | None = None  # work that waits until the page is drawn; None once it is
         self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
+        self.own_choice = True  # whether visitor or link chose the table; otherwise it is the page's own
 
     @property
     def upload(self) -> Upload | None:
@@ -144,6 +145,7 @@ class Opening(param.Parameterized):
     def receive(self) -> Arrival:
         """Return what takes the pieces of a file that the browser begins to send."""
         self.cancel()
+        self.own_choice = True
         self.param.update(problem=None, told="")
         self.loading = Arrival(self.tables.claim(self.owner), self.registry.limits.bytes, self.refuse)
         self.wake()
@@ -251,6 +253,7 @@ class Opening(param.Parameterized):
         self, work: Callable[[StopToken], Any], title: str, done: Callable[[Any], None], claim: Claim | None = None
     ) -> None:
         self.cancel()
+        self.own_choice = True
         self.param.update(problem=None, told="")
         self._claim = claim
         self.loading = Loading(work, title, done, self.refuse, at_once=False)

@@ -19,7 +19,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.governed import Governed
 from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.registry import Entry, Registry
-from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, State, write_link
+from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -56,6 +56,7 @@ class Session(Opening):
         self.read_only = False
         self.race_wanted = False  # whether another page asked for a race to begin
         self.open_drawer: Callable[[bool], None] = lambda open: None
+        self.param.watch(lambda _: self._page_turned(), "page")
 
     # ---- links -------------------------------------------------------------------------------------------------
 
@@ -73,14 +74,15 @@ class Session(Opening):
         elif state.run:
             self.entry = self.registry.find(state.run, self.owner)
         served = self.served
-        if served is not None and (state.file.fits(served.hash) if state.file else state.data == FIRST_DEMO):
+        if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self.open_served(served, self.source.kinds)
         elif self.read_only:
             pass  # the race is there; its table is its owner's
         elif state.file is not None:
             self._open_file(state.file)
         else:
-            self.load_demo(state.data or FIRST_DEMO, state.rows, dict(state.kinds))
+            self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds))
+            self.own_choice = bool(state.data or state.rows or state.kinds)
         if state.watch and self.entry is None:
             self.problem = AlrvizError(
                 "the run this link opens is no longer there: it ended with the server, or was deleted by its owner. "
@@ -103,7 +105,7 @@ class Session(Opening):
         asked = self.file or self.wanted
         return State(
             page=self.page,
-            data="" if asked else name or FIRST_DEMO,
+            data=name if not asked and self.own_choice else "",
             rows=None if asked else rows,
             file=asked,
             kinds=tuple(sorted(self.source.kinds.items())),
@@ -159,9 +161,17 @@ class Session(Opening):
 
     # ---- the pump ----------------------------------------------------------------------------------------------
 
+    def _page_turned(self) -> None:
+        """Turn to the page's own demo set, where it has one, for as long as the table was nobody's choice."""
+        name = FIRST_DEMOS.get(self.page)
+        if name is not None and self.asked is not None and self.asked[0] != name and not self.own_choice:
+            self.load_demo(name)
+            self.own_choice = False
+
     def go(self, page: str, *, race: bool = False) -> None:
         """Show another page; `race`: one that races begins at once, unless it shows this table's race."""
         self.race_wanted = race
+        self.own_choice |= race
         self.page = page
 
     @property

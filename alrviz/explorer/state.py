@@ -18,6 +18,7 @@ from alrviz.fitting.recipe import Recipe
 
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
 FIRST_DEMO, FIRST_ROWS = "led", 3_000
+FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians"}  # pages with a demo set of their own
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 
@@ -44,7 +45,7 @@ class State:
 
     Attributes:
         page: slug of the page.
-        data: name of a demo set; "" while `file` is set.
+        data: name of a demo set; "" for the page's own, and while `file` is set.
         rows: rows asked of the demo's generator, or None for its own number.
         file: the uploaded table, or None.
         kinds: changes to the guessed kinds by column position: "2c_14t" (the letters of `KIND_LETTERS`).
@@ -62,7 +63,7 @@ class State:
     """
 
     page: str = "convergence"
-    data: str = FIRST_DEMO
+    data: str = ""
     rows: int | None = None
     file: FileLink | None = None
     kinds: tuple[tuple[int, str], ...] = ()
@@ -169,6 +170,11 @@ PROPERTIES = (
     Property("watch", "watch", _id),
 )
 _DEFAULT = State()
+
+
+def first_demo(page: str) -> str:
+    """Return the demo set that a page opens on."""
+    return FIRST_DEMOS.get(page, FIRST_DEMO)
 
 
 def read_link(query: str) -> State:

@@ -72,6 +72,17 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(page):
     assert "fit=" in page.session.link
 
 
+def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen(page):
+    tab, table = page.tab, page.tab.table
+    page.session.page = "data"
+    page.session.load_demo("two-moons", rows=100)
+    until(page, lambda: page.session.dataset.name == "two-moons")
+    assert tab.table is table
+    page.session.page = "boundaries"
+    page.on_shown()
+    until(page, lambda: tab.table is not None and tab.table.name == "two-moons" and settled(page))
+
+
 def test_the_film_moves_all_pictures_together(page):
     tab = page.tab
     last = tab.part.player.head

@@ -318,6 +318,22 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
     until(page, lambda: page.race_view.race is not None)
 
 
+def test_another_pages_table_leaves_order_and_race_as_they_are():
+    page = open_page()
+    until(page, lambda: page.session.dataset is not None and ended(page))
+    page._chosen("order", 3)
+    until(page, lambda: page.pricing.known)
+    race = page.race_view.race
+    page.session.page = "boundaries"
+    until(page, lambda: page.session.dataset.name == "four-gaussians")
+    assert page.choice.order == 3
+    page.session.page = "convergence"
+    page.on_shown()
+    until(page, lambda: page.session.dataset.name == "led")
+    assert page.choice.order == 3
+    assert page.race_view.race == race
+
+
 def test_race_on_it_begins_one_unless_this_tables_is_there():
     page = open_page("?data=monks-1&page=data")
     page.on_shown()

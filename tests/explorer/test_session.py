@@ -42,6 +42,34 @@ def test_the_first_screen_is_led(registry):
     assert session.link == ""
 
 
+def test_every_page_opens_on_its_own_demo_until_a_table_is_chosen(registry):
+    session = opened(registry, page="boundaries")
+    assert session.dataset.name == "four-gaussians"
+    assert session.link == "?page=boundaries"
+    session.go("data")
+    assert settle(session).dataset.name == "four-gaussians"  # a page without one shows what is there
+    session.go("convergence")
+    assert (settle(session).dataset.name, session.dataset.n_rows, session.link) == ("led", 3000, "")
+    session.load_demo("led")
+    settle(session).go("boundaries")
+    assert settle(session).dataset.name == "led"
+    assert session.link == "?page=boundaries&data=led"
+    again = opened(registry, **vars(session.state))
+    again.go("convergence")
+    assert settle(again).dataset.name == "led"
+
+
+@pytest.mark.parametrize("choice", ["file", "link", "race"])
+def test_a_table_that_was_chosen_stays_on_every_page(registry, choice):
+    session = opened(registry, page="boundaries", data="two-moons" if choice == "link" else "")
+    if choice == "file":
+        session.load_bytes("mine.csv", CSV)
+        settle(session)
+    before = session.dataset
+    session.go("convergence", race=choice == "race")
+    assert settle(session).dataset is before
+
+
 def test_a_demo_comes_back_from_its_link(registry):
     session = opened(registry, data="monks-1", kinds=((1, "ignore"),))
     assert session.dataset.columns[1].kind == "ignore"
