@@ -20,7 +20,7 @@ from alrviz.bench._courses import Course, our_course, recipe_of, scipy_course, s
 from alrviz.bench._each import one_blas_thread
 from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.recipe import choices
+from alrviz.fitting.families import choices
 
 WITHIN, REACH, REACH_AUTO = 1e-3, 20.0, 1.3
 SHORT = 3.0  # seconds

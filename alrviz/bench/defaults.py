@@ -24,7 +24,8 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.errors import AlrvizError
-from alrviz.fitting.recipe import Recipe, choices
+from alrviz.fitting.families import choices
+from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.models.linear import log_softmax
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame
-from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.models.linear import LinearModel
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CellClassifier(RecipeClassifier):
+class CellClassifier(RunClassifier):
     """Base of the classifiers that score a row by the cells it lies in; a subclass names the recipe's family."""
 
     order: int = 2
+    smoothing: float = 1.0
     missing: str = "level"
     unseen: str = "neutral"
     discretize: str | None = "mdl"
@@ -54,7 +55,7 @@ class CellClassifier(RecipeClassifier):
         if self.weights_ is not None:
             owner = owners(self.tables_, self._share)
             quantities["w"] = self.weights_[:-1] if owner is None else self.weights_[:, 0][owner[:-1]]
-        return cell_frame(self.tables_, self.encoder_, {**quantities, "phi": self.phi_})
+        return cell_frame(self.cells_, self.tables_.seen, self.encoder_, {**quantities, "phi": self.phi_})
 
     @property
     def log_theta_(self) -> Floats:

@@ -17,7 +17,8 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from alrviz.data.encode import row_weights
 from alrviz.errors import RecipeError, TableError
-from alrviz.fitting.recipe import ENCODING, Recipe
+from alrviz.fitting.families import ENCODING
+from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_table
-from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.recipes import RunClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.density_fit import feature_columns
 from alrviz.fitting.run import Run
@@ -21,7 +21,7 @@ INTERCEPT = "intercept"
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DLRClassifier(RecipeClassifier):
+class DLRClassifier(RunClassifier):
     """DLR, density-based logistic regression: a weight for each column's log-ratio of class densities.
 
         log p(1|x) / p(0|x) = w_0 + sum over columns d of  w_d phi_d(x_d)                              [DLR] (6)
@@ -52,6 +52,7 @@ class DLRClassifier(RecipeClassifier):
     alpha: float = 10.0
     center: int = 0
     start: str = "zero"
+    smoothing: float = 1.0
     class_weight: Any = None
     max_iter: int = 200
     tol: float = 1e-6

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError
 from alrviz.models.linear import LinearModel
-from alrviz.models.tables import Tables
+from alrviz.models.networks import NetworkModel
+from alrviz.models.space import Space
 from alrviz.passes.memory import free_memory
 from alrviz.passes.rows import Floats
 
@@ -18,7 +19,11 @@ _JOIN = " & "
 
 
 def contribution_frame(
-    model: LinearModel, codes: NDArray[np.unsignedinteger], encoder: Encoder, rows: Any, max_memory: int | None
+    model: LinearModel | NetworkModel,
+    codes: NDArray[np.unsignedinteger],
+    encoder: Encoder,
+    rows: Any,
+    max_memory: int | None,
 ) -> pd.DataFrame:
     """Return contributions to the scores, a line per (row, tuple), a column per class; rows None: numbered.
 
@@ -38,27 +43,34 @@ def contribution_frame(
     values = np.empty((n, parts, classes))
     values[:, 0] = model.bias
     values[:, 1:] = model.contributions(codes)
-    names = [column.name for column in encoder.columns_]
-    tuples = [CLASS_WEIGHTS, *(_JOIN.join(names[j] for j in columns) for columns in model.space.tuples)]
+    tuples = [CLASS_WEIGHTS, *_tuple_names(model.space, encoder)]
     index = pd.MultiIndex.from_product([range(n) if rows is None else rows, tuples], names=["row", "tuple"])
     return pd.DataFrame(values.reshape(-1, classes), index, _class_index(encoder))
 
 
-def cell_frame(tables: Tables, encoder: Encoder, quantities: dict[str, Floats]) -> pd.DataFrame:
+def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantities: dict[str, Floats]) -> pd.DataFrame:
     """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name and class."""
-    space = tables.space
-    of = tables.tuple_of_seen
-    names = np.array([column.name for column in encoder.columns_], dtype=object)
+    of, codes = space.tuple_of(seen), space.codes_of(seen)
     labels = [np.array(column.labels, dtype=object) for column in encoder.columns_]
-    codes = space.codes_of(tables.seen)
-    where = [_JOIN.join(names[columns]) for columns in space.tuples]
+    where = np.array(_tuple_names(space, encoder), dtype=object)
+    columns_of = [_distinct(columns) for columns in space.tuples]
     levels = [
-        _JOIN.join(labels[j][code] for j, code in zip(space.tuples[t], row, strict=True))
+        _JOIN.join(labels[j][code] for j, code in zip(columns_of[t], row, strict=False))
         for t, row in zip(of, codes, strict=True)
     ]
-    index = pd.MultiIndex.from_arrays([np.array(where, dtype=object)[of], levels], names=["columns", "levels"])
+    index = pd.MultiIndex.from_arrays([where[of], levels], names=["columns", "levels"])
     columns = pd.MultiIndex.from_product([list(quantities), _class_index(encoder)], names=["quantity", "class"])
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
+
+
+def _tuple_names(space: Space, encoder: Encoder) -> list[str]:
+    names = [column.name for column in encoder.columns_]
+    return [_JOIN.join(names[j] for j in _distinct(columns)) for columns in space.tuples]
+
+
+def _distinct(columns: NDArray[np.int32]) -> list[int]:
+    """A tuple's columns: one of fewer than the largest repeats its last."""
+    return list(dict.fromkeys(columns.tolist()))
 
 
 def _class_index(encoder: Encoder) -> pd.Index:

@@ -7,11 +7,15 @@ from alrviz.errors import RecipeError
 from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.generative import AnJEClassifier
 from alrviz.estimators.linear import ALRClassifier, LRClassifier
+from alrviz.estimators.networks import AnDEClassifier, KDBClassifier, TANClassifier
+from alrviz.estimators.others import ForestClassifier, SVMClassifier
 from alrviz.estimators.recipes import RecipeClassifier
-from alrviz.fitting.recipe import ENCODING, Recipe
+from alrviz.fitting.families import ENCODING
+from alrviz.fitting.recipe import Recipe
 
 _CLASSES: dict[str, type[RecipeClassifier]] = {
-    "lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier, "dlr": DLRClassifier
+    "lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier, "dlr": DLRClassifier, "tan": TANClassifier,
+    "kdb": KDBClassifier, "ande": AnDEClassifier, "rf": ForestClassifier, "svm": SVMClassifier,
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""What all classifiers share: encode, run, keep the model; predictions from scores, and pickles.
+"""What all classifiers share: encode, learn, keep the model; predictions from scores, and pickles.
 
-A fit is `Run.of(Encoder.fit(X, y).encode(X, y), recipe)` drained to its end, the same stream of steps that is watched
-elsewhere. Of the run only the model, the counts and the trace are kept: no rows that the model does not need, no
-threads, no snapshots.
+Where a family iterates a fit is `Run.of(Encoder.fit(X, y).encode(X, y), recipe)` drained to its end, the same stream of
+steps that is watched elsewhere. Of the run only the model, the counts and the trace are kept: no rows that the model
+does not need, no threads, no snapshots.
 """
 
 import warnings
@@ -18,9 +18,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
-from alrviz.fitting.recipe import ENCODING, Recipe, family_params
+from alrviz.fitting.families import ENCODING, family_params
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT
 from alrviz.models.linear import log_softmax
@@ -41,7 +44,6 @@ def _has_probabilities(estimator: "RecipeClassifier") -> bool:
 class RecipeClassifier(ClassifierMixin, BaseEstimator):
     """Base of the classifiers that a recipe describes; a subclass names its family, and keeps and scores its model."""
 
-    smoothing: float = 1.0
     categorical_features: Any = "from_dtype"
     n_jobs: int | None = None
     max_memory: int | None = None
@@ -90,31 +92,45 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         encoder = Encoder(
             discretize=recipe.cuts,
             n_bins=recipe.n_bins,
-            missing=recipe.params.get("missing", "level"),
+            missing=recipe.missing,
             categorical_features=self.categorical_features,
         ).fit(X, y, weights)
-        encoded = encoder.encode(X, y, weights)
-        run = Run.of(encoded, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory)
-        for _ in run.steps():
-            pass
-        outcome, state = run.outcome, run.state
-        if run.model is None or state is None or outcome is None or outcome.code in (DIVERGED, FAILED):
-            raise AlrvizError(f"the fit has no result: {outcome}")
+        self._learn(encoder.encode(X, y, weights), recipe)
         self.encoder_ = encoder
         self.classes_ = encoder.classes_
-        self.n_iter_ = state.index
-        self.trace_ = run.trace
-        self.outcome_ = outcome
-        self._keep(run)
         self._tell()
+        return self
+
+    def fit_prepared(self, X: Any, prepared: Prepared) -> Self:
+        """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.
+
+        `prepared` holds the rows of `X` and its encoder, made as this estimator's parameters say: studies share it
+        between recipes. Nothing is said of a fit that did not end well: `outcome_` tells.
+        """
+        if prepared.encoder is None:
+            raise AlrvizError("rows to be learned from need the encoder they were made with, and these have none")
+        recipe = self.to_recipe()
+        check_max_memory(self.max_memory)
+        check_table(self, X, reset=True)
+        self._check(recipe)
+        self._learn_prepared(prepared, recipe)
+        self.encoder_ = prepared.encoder
+        self.classes_ = prepared.encoder.classes_
         return self
 
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the table that was just given cannot be fitted so."""
 
     @abstractmethod
-    def _keep(self, run: Run) -> None:
-        """Take from a run what the model is."""
+    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
+        """Learn the model of these rows and keep it."""
+
+    def _learn_prepared(self, prepared: Prepared, recipe: Recipe) -> None:
+        """Learn the model of rows whose covers and counts others may have asked for, and keep it."""
+        self._learn(prepared.encoded, recipe)
+
+    def _tell(self) -> None:
+        """Warn of a fit that did not end well."""
 
     @abstractmethod
     def _scores(self, X: Any) -> Floats:
@@ -140,16 +156,6 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _tell(self) -> None:
-        code, name = self.outcome_.code, type(self).__name__
-        if code == STEP_LIMIT:
-            advice = "raise max_iter, or alpha, which makes the optimum easier to reach"
-        elif code == SEPARATED:
-            advice = "set alpha above 0"
-        else:
-            return
-        warnings.warn(f"{name}: {self.outcome_.sentence}; {advice}", ConvergenceWarning, stacklevel=3)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -169,3 +175,39 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
                 f"{FORMAT}: read it with the version that wrote it, or fit again"
             )
         super().__setstate__(state)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunClassifier(RecipeClassifier):
+    """Base of the classifiers whose fit is a run."""
+
+    # What would help where a fit did not reach its end.
+    _advice: ClassVar[dict[str, str]] = {
+        STEP_LIMIT: "raise max_iter, or alpha, which makes the optimum easier to reach",
+        SEPARATED: "set alpha above 0",
+    }
+
+    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
+        self._learn_prepared(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe)
+
+    def _learn_prepared(self, prepared: Prepared, recipe: Recipe) -> None:
+        run = Run.on(prepared, recipe, max_memory=self.max_memory)
+        for _ in run.steps():
+            pass
+        outcome, state = run.outcome, run.state
+        if run.model is None or state is None or outcome is None or outcome.code in (DIVERGED, FAILED):
+            raise AlrvizError(f"the fit has no result: {outcome}")
+        self.n_iter_ = state.index
+        self.trace_ = run.trace
+        self.outcome_ = outcome
+        self._keep(run)
+
+    @abstractmethod
+    def _keep(self, run: Run) -> None:
+        """Take from a run what the model is."""
+
+    def _tell(self) -> None:
+        advice = self._advice.get(self.outcome_.code)
+        if advice is not None:
+            message = f"{type(self).__name__}: {self.outcome_.sentence}; {advice}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -9,7 +9,7 @@ from inspect import cleandoc
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
-from alrviz.fitting.recipe import choices
+from alrviz.fitting.families import choices
 
 # name: (what it may be, what it does)
 PARAMETERS: dict[str, tuple[str, str]] = {
@@ -68,6 +68,25 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "float above 0, to 0.95",
         'Share of the rows on which "validation" and "paper" judge h; they have no part in the sums and the weights.',
     ),
+    "structure": (
+        '"nb", "tan" or dict',
+        "Which columns a column depends on beside the class: none, one other (the tree that TAN finds), or those given "
+        "by name, {child: parent} or {child: [parents]}.",
+    ),
+    "cross_tuning": (
+        "bool",
+        "Whether the number of iterations is chosen on five folds, as the median of what is best on each held-out one; "
+        "else the fit goes on to its end.",
+    ),
+    "k": ("int from 0", "How many other columns a column depends on at most. 0 is naive Bayes."),
+    "selective": (
+        "bool",
+        "Whether fewer columns and parents are taken where the training rows are scored better so, each by the others.",
+    ),
+    "n": ("0, 1 or 2", "How many columns are the parents of all others. 0 is naive Bayes."),
+    "n_estimators": ("int from 1", "Number of trees."),
+    "C": ("float above 0", "Weight of the rows' losses against the width of the margin."),
+    "kernel": ('"rbf", "linear" or "poly"', "By nearness, none, or products of up to three columns."),
     "smoothing": (
         "float from 0",
         "m of the m-estimates: log theta = log((N_cell,y + m / card) / (N_y + m)). 0 only where no logarithm of 0 "
@@ -92,8 +111,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "random_state": (
         "int, RandomState or None",
-        'Seed of what the fit draws (start="random", the order of rows of "sgd" and "adagrad"); None draws another one '
-        "each time.",
+        "Seed of what the fit draws (see `Recipe`); None draws another one each time.",
     ),
     "n_jobs": (
         "int or None",
@@ -159,11 +177,65 @@ _DENSITY_ATTRIBUTES: dict[str, tuple[str, str]] = {
     **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_")},
 }
 
+_NETWORK_PARAMETERS: dict[str, tuple[str, str]] = {
+    "smoothing": (
+        "float above 0",
+        "m of the m-estimates: p(level | parents, class) = (N_level,parents,class + m / card) / (N_parents,class + m).",
+    ),
+}
+_COUNTED = {name: ATTRIBUTES[name] for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_")}
+_NETWORK_ATTRIBUTES: dict[str, tuple[str, str]] = {
+    **_COUNTED,
+    "structure_": ("dict", "The parents of each column by name, columns in an order in which parents come first."),
+    "cells_": (
+        "TupleSpace",
+        "A tuple for each column: its parents and itself. S of their cells were seen in training.",
+    ),
+    "counts_": ("ndarray (S, C)", "Sums of row weights of each seen cell."),
+    "phi_": ("ndarray (S, C)", "log p(level | parents' levels, class) of each seen cell."),
+    "intercept_": ("ndarray (C,)", "Logarithm of the smoothed class shares."),
+}
+# What a class has beside those of every classifier, or in their place.
+_OWN: dict[str, tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]] = {
+    "dlr": (_DENSITY_PARAMETERS, _DENSITY_ATTRIBUTES),
+    "tan": (_NETWORK_PARAMETERS, _NETWORK_ATTRIBUTES),
+    "kdb": (
+        _NETWORK_PARAMETERS,
+        {
+            **_NETWORK_ATTRIBUTES,
+            "rmse_": (
+                "ndarray (k + 1, a + 1) or None",
+                "With `selective`: leave-one-out RMSE of the training rows by parents and columns.",
+            ),
+        },
+    ),
+    "ande": (
+        _NETWORK_PARAMETERS,
+        {
+            **_COUNTED,
+            "cells_": ("CellSpace", "All tuples of n + 1 columns and their cells."),
+            "tables_": ("Tables", "Which of them were seen in training (`seen`), and their counts per class."),
+        },
+    ),
+    "rf": ({}, {**_COUNTED, "model_": ("RandomForestClassifier", "The forest, of numbers and codes.")}),
+    "svm": ({}, {**_COUNTED, "model_": ("Pipeline", "The machine, of numbers and codes.")}),
+}
+
 REFERENCES: dict[str, str] = {
+    "[AnDE]": "G. I. Webb, J. R. Boughton, F. Zheng, K. M. Ting and H. Salem, Learning by extrapolation from marginal "
+    "to full-multivariate probability distributions: decreasingly naive Bayesian classification, Machine Learning 86, "
+    "2012.",
     "[ALR]": "N. A. Zaidi, G. I. Webb, M. J. Carman, F. Petitjean and J. Cerquides, ALRn: accelerated higher-order "
     "logistic regression, Machine Learning 104, 2016.",
     "[DLR]": "W. Chen, Y. Chen, Y. Mao and B. Guo, Density-based logistic regression, ACM SIGKDD Conference on "
     "Knowledge Discovery and Data Mining, 2013.",
+    "[ELR]": "R. Greiner, X. Su, B. Shen and W. Zhou, Structural extension to logistic regression: discriminative "
+    "parameter learning of belief net classifiers, Machine Learning 59, 2005.",
+    "[KDB]": "M. Sahami, Learning limited dependence Bayesian classifiers, International Conference on Knowledge "
+    "Discovery and Data Mining, 1996.",
+    "[SKDB]": "A. M. Martinez, G. I. Webb, S. Chen and N. A. Zaidi, Scalable learning of Bayesian network classifiers, "
+    "Journal of Machine Learning Research 17, 2016.",
+    "[TAN]": "N. Friedman, D. Geiger and M. Goldszmidt, Bayesian network classifiers, Machine Learning 29, 1997.",
     "[WANBIA-C]": "N. A. Zaidi, M. J. Carman, J. Cerquides and G. I. Webb, Naive-Bayes inspired effective "
     "pre-conditioner for speeding-up logistic regression, IEEE International Conference on Data Mining, 2014.",
 }
@@ -196,7 +268,7 @@ def documented(cls: Class) -> Class:
     doc = cleandoc(cls.__doc__ or "")  # Python 3.13 has taken the indentation away, those before it have not
     own = {field.name: field.default for field in fields(cls) if field.init}
     parameters = [_parameter(family, name, own[name]) for name in PARAMETERS if name in own]
-    described = _DENSITY_ATTRIBUTES if family == "dlr" else ATTRIBUTES
+    described = _OWN.get(family, ({}, ATTRIBUTES))[1]
     attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in described.items()]
     cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in REFERENCES.items() if tag in doc]
     sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
@@ -206,7 +278,7 @@ def documented(cls: Class) -> Class:
 
 
 def _parameter(family: str, name: str, default: Any) -> str:
-    kind, text = (_DENSITY_PARAMETERS if family == "dlr" else {}).get(name) or PARAMETERS[name]
+    kind, text = _OWN.get(family, ({}, {}))[0].get(name) or PARAMETERS[name]
     if name in ("center", "start"):  # what they may be differs between families
         models = choices(family, name)
         kind = " or ".join(map(_literal, models))

@@ -6,13 +6,15 @@ known is left out, a number out of range is moved to the nearest end, and the se
 """
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 from alrviz.errors import RecipeError
 from alrviz.explorer.questions import MOST_RACERS
 from alrviz.explorer.racer_fields import HIGHEST
+from alrviz.fitting.families import ENCODING, FAMILIES
 from alrviz.fitting.param import Param
-from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
+from alrviz.fitting.recipe import Recipe
 
 LETTERS = {
     "o": "order",
@@ -37,6 +39,14 @@ LETTERS = {
     "e": "bounds",
     "q": "bandwidth",
     "r": "validation_fraction",
+    "z": "structure",
+    "g": "cross_tuning",
+    "n": "n",
+    "K": "k",
+    "S": "selective",
+    "T": "n_estimators",
+    "C": "C",
+    "F": "kernel",
 }
 # A link must not ask a server for what no page offers; these have no end there, but must stay numbers one can fit.
 _HIGHEST = {**HIGHEST, "alpha": 1e9, "smoothing": 1e3}
@@ -47,10 +57,10 @@ def write_recipes(recipes: tuple[Recipe, ...]) -> str:
     return "~".join(_write(recipe) for recipe in recipes[:MOST_RACERS])
 
 
-def read_recipes(text: str, seed: int = 0) -> tuple[Recipe, ...]:
-    """Return the recipes that `text` holds, leaving out what is not one."""
+def read_recipes(text: str, seed: int = 0, families: Collection[str] = tuple(FAMILIES)) -> tuple[Recipe, ...]:
+    """Return the recipes of `families` that `text` holds, leaving out what is not one."""
     racers = [_read(part, seed) for part in text.split("~")[:MOST_RACERS]]
-    return tuple(racer for racer in racers if racer is not None)
+    return tuple(racer for racer in racers if racer is not None and racer.family in families)
 
 
 def _param(family: str, name: str) -> Param | None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.param import Param
-from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
+from alrviz.fitting.recipe import Recipe
 
 HIGHEST: Mapping[str, float] = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000}
 _REMEMBER = ("lbfgs", "lbfgsb", "tron")  # solvers that keep the last steps
@@ -45,6 +46,8 @@ _FIELDS = (
     Field("class_weight", "Class weights"),
     Field("bandwidth", "Bandwidths"),
     Field("validation_fraction", "Share that validates bandwidths", step=0.05),
+    Field("structure", "Structure"),
+    Field("cross_tuning", "Number of iterations"),
 )
 _COMMON = (
     Field("discretize", "Cut numeric columns by", "MDL"),
@@ -56,15 +59,20 @@ _WORDS: Mapping[Any, str] = {
     "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "each cell and class", "cell": "each cell",
     "tuple": "each tuple", "loo": "by leaving rows out", "silverman": "Silverman's", "validation": "by validation",
     "paper": "as [DLR] has it", "all": "all cells together",
+    "nb": "naive Bayes", "tan": "TAN: a tree",
     "theta": "log theta (alr)", "theta-gamma": "gamma log theta (alrj)", "diagonal-adaptive": "diagonal, at every step",
 }  # fmt: skip
-_CUTS: Mapping[Any, str] = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"}
+# Where a value has other words than anywhere else.
+_OWN: Mapping[str, Mapping[Any, str]] = {
+    "discretize": {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"},
+    "cross_tuning": {True: "by cross-tuning", False: "to the end"},
+}
 
 
 def racer_fields() -> tuple[Field, ...]:
     """The settings of a racer, of whatever family, in the order in which they are shown."""
     known = {field.name for field in _FIELDS}
-    more = dict.fromkeys(name for params in FAMILIES.values() for name in params if name not in known)
+    more = dict.fromkeys(name for family in RUNS for name in FAMILIES[family] if name not in known)
     return (*_FIELDS, *(Field(name, name) for name in more))
 
 
@@ -81,8 +89,7 @@ def param_of(name: str) -> Param:
 
 def in_words(name: str, value: Any) -> str:
     """A value as a menu shows it."""
-    words = _CUTS if name == "discretize" else _WORDS
-    return words.get(value, str(value))
+    return _OWN.get(name, _WORDS).get(value, str(value))
 
 
 def offered(recipe: Recipe, name: str) -> list[Any]:

@@ -23,7 +23,8 @@ from alrviz.explorer.racer_fields import (
     param_of,
     racer_fields,
 )
-from alrviz.fitting.recipe import ENCODING, Recipe, paper_mode
+from alrviz.fitting.families import ENCODING
+from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.style import safe
 
 _NONE = "none"  # stands for None in menus, which show nothing for it

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.owners import is_id
+from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
@@ -189,7 +190,8 @@ def read_link(query: str) -> State:
     state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
     if state.file is not None:
         state = state.replace(data="", rows=None)
-    return state.replace(recipes=read_recipes(racers, state.seed), model=read_recipes(model, state.seed)[:1])
+    models = read_recipes(model, state.seed, RUNS)[:1]
+    return state.replace(recipes=read_recipes(racers, state.seed, RUNS), model=models)
 
 
 def write_link(state: State) -> str:

@@ -17,15 +17,15 @@ _WHY = "newton: a weight a column makes small systems"
 _MOVES = "; BFGS for the bandwidths around it"
 
 
-class DensityPrice(NamedTuple):
-    """Free numbers (weights and bandwidths), bytes at the peak, and what solves it."""
+class ShapePrice(NamedTuple):
+    """Free numbers (weights, bandwidths), bytes at the peak, and what solves it."""
 
     parameters: int
     bytes: int
     choice: Choice
 
 
-def density_price(encoded: "Encoded", recipe: Recipe, n_heldout: int) -> DensityPrice:
+def density_price(encoded: "Encoded", recipe: Recipe, n_heldout: int) -> ShapePrice:
     """Return what `recipe`, of the family dlr, takes on an encoded table: every column counts as a feature."""
     columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
     values = 1 if encoded.n_classes == 2 else encoded.n_classes
@@ -36,4 +36,4 @@ def density_price(encoded: "Encoded", recipe: Recipe, n_heldout: int) -> Density
     watched = 8 * n_heldout * values * columns
     table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns)
     size = (_SETS if moves else 1) * features + scores + watched + table
-    return DensityPrice(parameters, size, Choice("newton", 0, _WHY + (_MOVES if moves else ""), 4))
+    return ShapePrice(parameters, size, Choice("newton", 0, _WHY + (_MOVES if moves else ""), 4))

@@ -49,6 +49,8 @@ def chosen_solver(params: Mapping[str, Any]) -> str:
     """Return the solver of a recipe's parameters, "none" where nothing is fitted; choice.py tells why."""
     if "bandwidth" in params:  # dlr, whose weights have one solver
         return "newton"
+    if "cross_tuning" in params:  # elr, whose scores are no sums of its weights
+        return "cg"
     solver = str(params.get("solver", "none"))
     if solver != "auto":
         return solver

@@ -171,7 +171,7 @@ def prepare(dataset: "Dataset", recipe: Recipe, n_jobs: int | None = None, stop:
         Stopped: if the token was pulled meanwhile.
         TableError: if no model can be learned from the table.
     """
-    key = (recipe.cuts, recipe.n_bins, _missing(recipe), recipe.holdout, recipe.seed)
+    key = (recipe.cuts, recipe.n_bins, recipe.missing, recipe.holdout, recipe.seed)
     with _shelves_lock:
         shelf = _shelves.setdefault(dataset, _Shelf())
     with _turn(shelf.lock, stop):
@@ -182,16 +182,12 @@ def _encode(dataset: "Dataset", recipe: Recipe, n_jobs: int | None, stop: StopTo
     train, held = split(dataset.y, recipe.holdout, recipe.seed)
     frame, labels = dataset.X, dataset.y
     stop.check()
-    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=_missing(recipe))
+    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing)
     X, y = frame.iloc[train], labels[train]
     encoder.fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)
     holdout = encoder.encode(frame.iloc[held], labels[held], stop=stop) if len(held) else None
     return Prepared(encoded, holdout, encoder, n_jobs)
-
-
-def _missing(recipe: Recipe) -> str:
-    return str(recipe.params.get("missing", "level"))
 
 
 def require_learnable(encoded: Encoded) -> None:

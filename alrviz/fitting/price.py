@@ -17,6 +17,8 @@ from alrviz.errors import MemoryLimitError
 from alrviz.fitting.choice import Choice, choose
 from alrviz.fitting.density_price import density_price
 from alrviz.fitting.matrix import STOCHASTIC
+from alrviz.fitting.network_price import network_price, table_price
+from alrviz.fitting.networks import tables_order
 from alrviz.fitting.peak import MANY, VISIT, RowCounts, peak_bytes, tables_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.index import MOST_ROWS
@@ -123,8 +125,8 @@ def price_of(
     `prepared` is where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
     both to stay there.
     """
-    if recipe.family == "dlr":
-        return _price_density(encoded, recipe, holdout, max_memory)
+    if "order" not in recipe.params:
+        return _price_shape(encoded, recipe, holdout, max_memory, stop)
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
@@ -152,13 +154,26 @@ def price_of(
     )
 
 
-def _price_density(encoded: "Encoded", recipe: Recipe, holdout: "Encoded | None", max_memory: int | None) -> Price:
-    found = density_price(encoded, recipe, 0 if holdout is None else holdout.n_rows)
+def _price_shape(
+    encoded: "Encoded", recipe: Recipe, holdout: "Encoded | None", max_memory: int | None, stop: StopToken
+) -> Price:
+    """The price of a family that has no cells of order n: dlr, networks and what scikit-learn fits."""
+    n_heldout = 0 if holdout is None else holdout.n_rows
+    if recipe.family == "dlr":
+        what, found = "features", density_price(encoded, recipe, n_heldout)
+    elif recipe.family in ("rf", "svm"):
+        what, found = "numbers", table_price(encoded, recipe)
+    else:
+        order = tables_order(recipe, encoded.n_columns)
+        tables = price_of(encoded, Recipe("anje", order=order), holdout, max_memory, stop)
+        if tables.refused:
+            return tables
+        what, found = "tables", network_price(encoded, recipe, n_heldout, tables.bytes)
     allowed = free_memory() // 2 if max_memory is None else max_memory
     refused = ""
     if found.bytes > allowed:
         refused = (
-            f"the features of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
+            f"the {what} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
             f"{found.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )

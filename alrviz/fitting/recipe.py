@@ -3,79 +3,25 @@
 It is the key of the run store (with the data's hash), what the URL carries, a row of a study and what "copy as Python"
 writes. A recipe is complete: defaults are filled in when it is made, so that it means the same under a later version.
 
-Every parameter is checked here against one registry, `FAMILIES`; estimators and pages ask it too.
+Every parameter is checked against one registry, families.py; estimators and pages ask it too.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from alrviz.errors import RecipeError, nearest
-from alrviz.fitting.matrix import NEEDS, OFFERS, STOCHASTIC, chosen_solver
-from alrviz.fitting.param import Param
+from alrviz.errors import RecipeError
+from alrviz.fitting.families import ENCODING, UNCUT, check_param, family_params
+from alrviz.fitting.matrix import STOCHASTIC, chosen_solver
 from alrviz.fitting.rules import check_together
 
 # Format 1 had fewer parameters: what it left out takes its default, which is what it did.
 FORMAT = 2
 _READ = (1, FORMAT)
 
-
-_TABLES = {
-    "order": Param(2, low=1, high=12, integer=True),
-    "smoothing": Param(1.0, low=0.0, high=1e6),
-    "missing": Param("level", ("level", "skip")),
-    "unseen": Param("neutral", ("neutral", "m-estimate")),
-}
-_FIT = {
-    "solver": Param("auto", ("auto", *NEEDS)),
-    "objective": Param("nll", tuple(OFFERS)),
-    "bounds": Param(None, (None, (0, 1))),
-    "class_weight": Param(None, (None, "balanced")),
-    "share": Param("cell-class", ("cell-class", "cell", "tuple", "all")),
-    "max_iter": Param(200, low=0, high=10_000_000, integer=True),
-    "tol": Param(1e-6, low=0.0, high=1.0),
-    "memory": Param(10, low=1, high=1000, integer=True),
-}
-
-
-def _pull(alpha: float, penalty: str) -> dict[str, Param]:
-    """The penalty, with the defaults that docs/defaults.md measures."""
-    return {"alpha": Param(alpha, low=0.0, high=1e12), "penalty": Param(penalty, ("phi", "w"))}
-
-
-FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
-    {
-        "lr": {
-            **_TABLES,
-            **_FIT,
-            **_pull(0.3, "phi"),
-            "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
-            "center": Param(0, (0, "anje")),
-            "start": Param("zero", ("zero", "anje", "random")),
-        },
-        "alr": {
-            **_TABLES,
-            **_FIT,
-            **_pull(1.0, "w"),
-            "scale": Param("theta", ("theta", "theta-gamma")),
-            "center": Param(0, (0, 1, "anje")),
-            "start": Param("zero", ("zero", "one", "anje", "random")),
-        },
-        "anje": _TABLES,
-        "dlr": {
-            "bandwidth": Param("loo", ("loo", "silverman", "validation", "paper")),
-            "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
-            "alpha": Param(10.0, low=0.0, high=1e12),
-            "center": Param(0, (0, 1)),
-            "start": Param("zero", ("zero", "one")),
-            "smoothing": _TABLES["smoothing"],
-            **{name: _FIT[name] for name in ("class_weight", "max_iter", "tol")},
-        },
-    }
-)
 # What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
 # is 1e7; or at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
 _PAPER: Mapping[str, Any] = MappingProxyType(
@@ -98,49 +44,6 @@ _PAPER_DLR: Mapping[str, Any] = MappingProxyType(
     {"alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman")}
 )
 _LABELS = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta-gamma": "alrj"}
-ENCODING = {
-    "discretize": Param("mdl", ("mdl", "quantile", "uniform", None)),
-    "n_bins": Param(10, low=2, high=65_535, integer=True),
-    "holdout": Param(0.3, low=0.0, high=0.95),
-    "seed": Param(0, low=0, high=2**32 - 1, integer=True),
-}
-
-
-def family_params(family: str) -> Mapping[str, Param]:
-    """Return the parameters of `family` by name; raises `RecipeError` naming the families there are."""
-    if not isinstance(family, str) or family not in FAMILIES:
-        listed = ", ".join(map(repr, FAMILIES))
-        raise RecipeError(f"family {family!r} is not known; expected one of {listed}{nearest(family, FAMILIES)}")
-    return FAMILIES[family]
-
-
-def choices(family: str, name: str) -> tuple[Any, ...]:
-    """Return the values that parameter `name` of `family` may take (empty for a number)."""
-    return family_params(family)[name].choices
-
-
-def check_param(family: str, name: str, value: Any) -> Any:
-    """Return the value of one parameter in its plain form; raises `RecipeError` on a bad name or value."""
-    params = family_params(family)
-    if name not in params:
-        listed = ", ".join(sorted(params))
-        raise RecipeError(f"{family} has no parameter {name!r}; it has {listed}{nearest(name, params)}")
-    if name == "class_weight" and isinstance(value, Mapping):
-        return _class_weights(value)
-    return params[name].check(name, value)
-
-
-def _class_weights(weights: Mapping[Any, Any]) -> Mapping[Any, float]:
-    number = Param(1.0, low=0.0, high=1e12)
-    return MappingProxyType({_label(k): number.check(f"class_weight[{k!r}]", w) for k, w in weights.items()})
-
-
-def _label(label: Any) -> Any:
-    """A class label as JSON has it."""
-    plain = label.item() if hasattr(label, "item") else label
-    if not isinstance(plain, str | int | float):
-        raise RecipeError(f"class_weight names {label!r}; expected class labels, which are text, numbers or bools")
-    return str(plain) if isinstance(plain, str) else plain
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -148,12 +51,12 @@ class Recipe:
     """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
 
     Args:
-        family: "lr", "alr", "anje" or "dlr".
-        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr cuts nothing.
+        family: "lr", "alr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf" or "svm".
+        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr, rf and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
-            solvers sgd and adagrad.
+            solvers sgd and adagrad, dlr's validation rows, elr's folds, the trees of rf, the calibration of svm.
         params: The family's parameters, by the estimators' names; what is left out takes its default.
 
     Raises:
@@ -207,6 +110,8 @@ class Recipe:
     def name(self) -> str:
         """One line: what is fitted, from where, with which loss, penalty, bounds and solver."""
         p = self.params
+        if self.family in _NAMES:
+            return _NAMES[self.family](p)
         if self.family == "anje":
             return f"{self.label} n={p['order']}"
         if self.family == "dlr":
@@ -221,18 +126,26 @@ class Recipe:
     @property
     def cuts(self) -> str | None:
         """How numeric columns are cut: `discretize`, and "keep" where the family takes them as they are."""
-        return "keep" if self.family == "dlr" else self.discretize
+        return "keep" if self.family in UNCUT else self.discretize
+
+    @property
+    def missing(self) -> str:
+        """What a missing value is: a level, or none ("skip"). elr sums it out where no column is another's parent."""
+        alone = self.params.get("structure") == "nb"
+        return str(self.params.get("missing", "skip" if alone else "level"))
 
     @property
     def draws(self) -> bool:
         """Whether the fit itself, beside the split, depends on the seed."""
-        split = self.params.get("bandwidth") in ("validation", "paper")
-        return self.params.get("start") == "random" or self.solver in STOCHASTIC or split
+        p = self.params
+        split = p.get("bandwidth") in ("validation", "paper") or p.get("cross_tuning", False)
+        return split or p.get("start") == "random" or self.solver in STOCHASTIC or self.family in ("rf", "svm")
 
     @property
     def paper(self) -> bool:
         """Whether it is what `paper_mode` makes of it: the fit that the papers ran."""
-        return all(self.params[name] == value for name, value in _paper(self).items())
+        paper = _paper(self)
+        return bool(paper) and all(self.params[name] == value for name, value in paper.items())
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
@@ -256,8 +169,9 @@ class Recipe:
         try:
             content = json.loads(text)
             fmt, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
-            if isinstance(params.get("class_weight"), list):
-                params["class_weight"] = dict(params["class_weight"])
+            for name in ("class_weight", "structure"):
+                if isinstance(params.get(name), list):
+                    params[name] = dict(params[name])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
         if fmt not in _READ:
@@ -302,15 +216,35 @@ def paper_mode(recipe: Recipe) -> Recipe:
 
 def _paper(recipe: Recipe) -> dict[str, Any]:
     """The parameters that a recipe of this family has in paper mode."""
-    if recipe.family != "dlr":
+    if recipe.family in ("lr", "alr", "anje"):
         return {name: value for name, value in _PAPER.items() if name in recipe.params}
+    if recipe.family != "dlr":
+        return {}
     kept = recipe.params["bandwidth"]
     ran = _PAPER_DLR["bandwidth"]
     return {**_PAPER_DLR, "bandwidth": kept if kept in ran else ran[0]}
 
 
-def _pairs(weights: Mapping[Any, float]) -> list[tuple[Any, float]]:
-    """Labels and weights in an order that labels of different types have too."""
+def _elr(p: Mapping[str, Any]) -> str:
+    structure = p["structure"] if isinstance(p["structure"], str) else "given parents"
+    return f"elr {structure}" + ("" if p["cross_tuning"] else " to the end")
+
+
+# One line for each family that has no more to say than this.
+_NAMES: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
+    {
+        "elr": _elr,
+        "tan": lambda p: "tan",
+        "kdb": lambda p: f"kdb k={p['k']}" + (" selective" if p["selective"] else ""),
+        "ande": lambda p: f"a{p['n']}de",
+        "rf": lambda p: f"rf {p['n_estimators']} trees",
+        "svm": lambda p: f"svm {p['kernel']}, C {p['C']:g}",
+    }
+)
+
+
+def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """Labels and weights, or columns and parents, in an order that labels of different types have too."""
     return sorted(weights.items(), key=lambda pair: json.dumps(pair[0]))
 
 

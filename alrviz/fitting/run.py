@@ -13,10 +13,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from alrviz.errors import AlrvizError, Stopped
+from alrviz.errors import AlrvizError, RecipeError, Stopped
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit
 from alrviz.fitting.facts import Facts
+from alrviz.fitting.families import RUNS
 from alrviz.fitting.judge import Judge
 from alrviz.fitting.making import make
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
@@ -50,6 +51,9 @@ class Run(Facts, Driven):
         start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
             not from the recipe's start. For paths along alpha.
 
+    Raises:
+        RecipeError: for a family whose fit has no steps, such as tan.
+
     Attributes:
         trace: the steps so far; readable from any thread at any time.
         outcome: None until the run has ended, then why.
@@ -67,6 +71,11 @@ class Run(Facts, Driven):
         max_memory: int | None = None,
         start: LinearModel | None = None,
     ):
+        if recipe.family not in RUNS:
+            raise RecipeError(
+                f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
+                f"{', '.join(map(repr, RUNS))}, or make_estimator(recipe).fit(X, y)"
+            )
         self.dataset = dataset
         self.recipe = recipe
         self.trace = Trace()
@@ -100,8 +109,15 @@ class Run(Facts, Driven):
         start: LinearModel | None = None,
     ) -> "Run":
         """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
-        run = cls(None, recipe, n_jobs=n_jobs, max_memory=max_memory, start=start)
-        run._prepared = Prepared(encoded, holdout, None, n_jobs)
+        return cls.on(Prepared(encoded, holdout, None, n_jobs), recipe, max_memory=max_memory, start=start)
+
+    @classmethod
+    def on(
+        cls, prepared: Prepared, recipe: Recipe, *, max_memory: int | None = None, start: LinearModel | None = None
+    ) -> "Run":
+        """Return a run on rows that are prepared, covers and counts shared with whoever has them too."""
+        run = cls(None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start)
+        run._prepared = prepared
         return run
 
     # -- driving ------------------------------------------------------------------------------------------------------

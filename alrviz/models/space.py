@@ -97,6 +97,12 @@ class Space:
         """Return the tuple each cell belongs to."""
         return np.searchsorted(self.first, cells, side="right") - 1
 
+    def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (len(cells), n): the level of each of its tuple's columns."""
+        t = self.tuple_of(cells)
+        strides = np.maximum(self.strides[t], 1)  # a column that a tuple repeats is its last, whose stride is 1
+        return (cells - self.first[t])[:, None] // strides % self.levels[self.tuples[t]]
+
 
 @dataclass(frozen=True, eq=False)
 class CellSpace(Space):
@@ -148,11 +154,6 @@ class CellSpace(Space):
     def n_parameters(self, n_classes: int) -> int:
         """Number of parameters: one per cell and class, one per class."""
         return n_classes * (1 + self.n_cells)
-
-    def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (len(cells), n): the level of each of its tuple's columns."""
-        t = self.tuple_of(cells)
-        return (cells - self.first[t])[:, None] // self.strides[t] % self.levels[self.tuples[t]]
 
     def __reduce__(self) -> tuple[type, tuple[NDArray[np.int64], int]]:
         return CellSpace, (self.levels, self.order)

@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, RecipeError, TableError
 from alrviz.estimators import DLRClassifier, make_estimator
-from alrviz.fitting.recipe import FAMILIES, Recipe
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from tests.estimators.tables import mixed
 

@@ -16,7 +16,8 @@ from alrviz.estimators import (
     WANBIACClassifier,
     make_estimator,
 )
-from alrviz.fitting.recipe import FAMILIES, Recipe
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from tests.estimators.tables import drawn, mixed
 

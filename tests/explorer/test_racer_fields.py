@@ -5,7 +5,8 @@ import pytest
 from alrviz.errors import RecipeError
 from alrviz.explorer.racer_fields import common_fields, has_effect, in_words, offered, param_of, racer_fields
 from alrviz.explorer.racer_settings import RacerSettings
-from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe, paper_mode
+from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.recipe import Recipe, paper_mode
 
 
 def opened(recipe, changed=lambda *_: None):
@@ -16,7 +17,7 @@ def opened(recipe, changed=lambda *_: None):
 
 def test_every_parameter_of_the_registry_has_a_field():
     names = [field.name for field in (*racer_fields(), *common_fields())]
-    known = {name for params in FAMILIES.values() for name in params} | set(ENCODING) - {"seed"}
+    known = {name for family in RUNS for name in FAMILIES[family]} | set(ENCODING) - {"seed"}
     assert set(names) == known
     assert len(names) == len(set(names))
 

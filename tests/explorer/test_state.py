@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from alrviz.errors import RecipeError
 from alrviz.explorer.compact import LETTERS, read_recipes, write_recipes
 from alrviz.explorer.state import FileLink, State, read_link, safe_name, write_link
-from alrviz.fitting.recipe import ENCODING, FAMILIES, Recipe
+from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.recipe import Recipe
 
 KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
 MAPS = ("tab", "axes", "model", "peer", "others", "at", "fit")
@@ -18,8 +19,8 @@ IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
 
 @st.composite
-def recipes(draw):
-    family = draw(st.sampled_from(sorted(FAMILIES)))
+def recipes(draw, families=tuple(RUNS)):
+    family = draw(st.sampled_from(families))
     params = {}
     for name, param in FAMILIES[family].items():
         if name == "class_weight" or not draw(st.booleans()):
@@ -28,8 +29,8 @@ def recipes(draw):
             params[name] = draw(st.sampled_from(param.choices))
         elif name == "order":
             params[name] = draw(st.integers(1, 5))
-        elif name in ("max_iter", "memory"):
-            params[name] = draw(st.integers(1, 100))
+        elif param.integer:
+            params[name] = draw(st.integers(1, min(100, int(param.high))))
         else:
             params[name] = draw(st.sampled_from((0.0, 0.1, 1e-6, 0.1 + 0.2, 1.0)))
     try:
@@ -140,6 +141,14 @@ def test_every_parameter_of_a_recipe_has_a_letter_but_the_seed():
     bounded = Recipe("alr", alpha=0.0, bounds=(0, 1), objective="mse")
     assert write_recipes((bounded,)) == "alr_a0_jmse_e0-1"
     assert read_recipes("alr_a0_jmse_e0-1") == (bounded,)
+
+
+@given(recipes(tuple(FAMILIES)))
+def test_a_recipe_of_any_family_goes_into_text_and_back_and_a_link_races_those_that_run(recipe):
+    text = write_recipes((recipe,))
+    assert read_recipes(text) == (recipe,)
+    assert read_recipes(text, 0, RUNS) == ((recipe,) if recipe.family in RUNS else ())
+    assert read_link(f"?racers={text}").recipes == ((recipe,) if recipe.family in RUNS else ())
 
 
 def test_weights_by_class_stay_out_of_a_link():

@@ -1,0 +1,181 @@
+"""TAN, KDB and AnDE: Bayesian network classifiers on levels. Counting is all there is to fitting them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from alrviz.data.encoded import Encoded
+from alrviz.estimators.checks import check_table, threads
+from alrviz.estimators.frames import cell_frame, contribution_frame
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.text import documented
+from alrviz.fitting.networks import Learned, learn
+from alrviz.fitting.prepare import Prepared, require_learnable
+from alrviz.fitting.price import price_of, require_memory
+from alrviz.fitting.recipe import Recipe
+from alrviz.models.averages import AverageModel
+from alrviz.models.networks import NetworkModel
+from alrviz.models.structures import Structure
+from alrviz.passes.rows import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CountedClassifier(RecipeClassifier):
+    """Base of the classifiers of counted tables; missing values are levels."""
+
+    smoothing: float = 1.0
+    discretize: str | None = "mdl"
+    n_bins: int = 10
+
+    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
+        require_learnable(encoded)
+        require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
+        self._names = encoded.names
+        self._keep(learn(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe))
+
+    def _keep(self, learned: Learned) -> None:
+        self._model: NetworkModel | AverageModel = learned.model
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        codes = self.encoder_.transform(check_table(self, X, reset=False))
+        return self._model.scores(codes, threads(self.n_jobs))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkClassifier(CountedClassifier):
+    """Base of the classifiers of one network: for each column a table given its parents and the class."""
+
+    def explain(self, X: Any) -> "pd.DataFrame":
+        """Return what each column, given its parents, adds to each class score of each row.
+
+        One line per row and tuple (the parents and the column, which comes last), first the class weights; a column
+        per class. The sums over a row's lines are its scores. Meant for some rows, refused with a `MemoryLimitError`
+        for too many.
+        """
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        codes = self.encoder_.transform(table)
+        return contribution_frame(self._network, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one line per cell seen in training, indexed by its columns (the child last) and their levels.
+
+        The columns are pairs of a quantity ("count", "phi") and a class; phi is log p(level | parents' levels, class).
+        """
+        check_is_fitted(self)
+        of = self._network
+        return cell_frame(of.space, of.seen, self.encoder_, {"count": self.counts_, "phi": of.phi})
+
+    def _keep(self, learned: Learned) -> None:
+        super()._keep(learned)
+        self._network = learned.counts.model() if isinstance(learned.model, AverageModel) else learned.model
+        self.counts_ = learned.counts.counts
+        self.structure_ = named(self._network.structure, self._names)
+        self.cells_ = self._network.space
+        self.phi_, self.intercept_ = self._network.phi, self._network.bias
+
+
+def named(structure: Structure, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the parents of each column of a structure by name, in its order."""
+    return {names[j]: tuple(names[i] for i in structure.parents[j]) for j in structure.order}
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class TANClassifier(NetworkClassifier):
+    """TAN, tree-augmented naive Bayes: each column depends on the class and on one other column.
+
+        log p(k, x) = log pi_k + sum over columns j of  log p(x_j | x_parent(j), k)
+        tree        = the one of the largest sum of I(j; parent(j) | Y)                                      [TAN]
+
+    The first column is the root. Where no training row of a class has the parent's level, the column stands alone:
+    p(x_j | k).
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import TANClassifier, load_demo
+    >>> data = load_demo("tic-tac-toe")
+    >>> model = TANClassifier().fit(data.X, data.y)
+    >>> list(model.structure_.items())[:2], round(model.score(data.X, data.y), 3)
+    ([('top_left', ()), ('middle_right', ('top_left',))], 0.794)
+    """
+
+    _family: ClassVar[str] = "tan"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class KDBClassifier(NetworkClassifier):
+    """KDB, k-dependence Bayes: columns by what they say of the class, each with k parents among those before it.
+
+        log p(j's level) = log p(x_j | x_parents(j), k)        order: falling I(j; Y)
+        parents of j     = the k earlier columns of the largest I(i; j | Y)                                  [KDB]
+
+    k = 0 is naive Bayes. `selective=True` keeps the first columns of the order, and at most k parents, with which each
+    training row is scored best by the others (RMSE of the probabilities, every row left out in turn) [SKDB].
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import KDBClassifier, load_demo
+    >>> data = load_demo("tic-tac-toe")
+    >>> [round(KDBClassifier(k=k).fit(data.X, data.y).score(data.X, data.y), 3) for k in (0, 1, 2)]
+    [0.698, 0.79, 0.836]
+    """
+
+    k: int = 1
+    selective: bool = False
+
+    _family: ClassVar[str] = "kdb"
+
+    def _keep(self, learned: Learned) -> None:
+        super()._keep(learned)
+        self.rmse_ = learned.rmse
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class AnDEClassifier(CountedClassifier):
+    """AnDE, averaged n-dependence estimators: the mean over networks in which n columns are everybody's parents.
+
+        p(k, x) = mean over tuples t of n columns of  p(x_t, k) * product over other columns j of  p(x_j | x_t, k)
+
+    over the tuples whose cell some training row has [AnDE]. n = 0 is naive Bayes, n = 1 AODE. A row that shares no cell
+    with any training row is scored by naive Bayes.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import AnDEClassifier, load_demo
+    >>> data = load_demo("tic-tac-toe")
+    >>> [round(AnDEClassifier(n=n).fit(data.X, data.y).score(data.X, data.y), 3) for n in (0, 1, 2)]
+    [0.698, 0.753, 0.933]
+    """
+
+    n: int = 1
+
+    _family: ClassVar[str] = "ande"
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one line per cell of n + 1 columns seen in training, indexed by its columns and their levels.
+
+        The columns are pairs of the quantity "count" and a class.
+        """
+        check_is_fitted(self)
+        of = self.tables_
+        return cell_frame(of.space, of.seen, self.encoder_, {"count": of.counts})
+
+    def _keep(self, learned: Learned) -> None:
+        super()._keep(learned)
+        assert learned.tables is not None
+        self.tables_ = learned.tables
+        self.cells_ = learned.tables.space
