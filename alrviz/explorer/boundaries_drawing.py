@@ -73,13 +73,13 @@ class Drawing:
         """Add a point of the class chosen."""
         self._set(lambda sketch: sketch.add(float(x), float(y), str(self.bar.label.value)))
 
-    def move(self, row: int, x: Any, y: Any) -> None:
-        """Move a point."""
-        self._set(lambda sketch: sketch.move(row, float(x), float(y)))
+    def move(self, name: int, x: Any, y: Any) -> None:
+        """Move a point, called by its name in the sketch."""
+        self._set(lambda sketch: sketch.move(name, float(x), float(y)))
 
-    def remove(self, row: int) -> None:
+    def remove(self, name: int) -> None:
         """Remove a point."""
-        self._set(lambda sketch: sketch.remove(row))
+        self._set(lambda sketch: sketch.remove(name))
 
     def _cleared(self) -> None:
         self._set(lambda _: Sketch.blank())

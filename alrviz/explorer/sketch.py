@@ -29,6 +29,8 @@ class Sketch:
         columns: names of the two columns. target: that of the class.
         x: (N, 2). y: (N,) the class of each point.
         classes: all that may be drawn, whether they have points or not.
+        names: (N,) a number for each point that stays its own when others come and go: a hand may mean a point of an
+            older picture.
     """
 
     columns: tuple[str, str]
@@ -36,12 +38,14 @@ class Sketch:
     x: NDArray[np.float64]
     y: NDArray[np.object_]
     classes: tuple[str, ...]
+    names: NDArray[np.int64]
 
     @classmethod
     def blank(cls) -> "Sketch":
         """Return the emptiest sketch there is: two points of each of two classes, and room for a third."""
         points = np.array([[0.3, 0.5], [0.7, 0.5], [0.0, 0.0], [1.0, 1.0]])
-        return cls(("x1", "x2"), "class", points, np.array(["a", "b", "a", "b"], dtype=object), CLASSES)
+        y = np.array(["a", "b", "a", "b"], dtype=object)
+        return cls(("x1", "x2"), "class", points, y, CLASSES, np.arange(len(y)))
 
     @classmethod
     def of(cls, dataset: "Dataset", columns: tuple[str, str], seed: int = 0) -> "Sketch":
@@ -58,7 +62,7 @@ class Sketch:
         y = dataset.y[rows]
         known = [str(label) for label in dataset.classes]
         more = [name for name in CLASSES if name not in known][: max(0, len(CLASSES) - len(known))]
-        return cls(columns, dataset.target, frame.to_numpy()[rows], y, (*known, *more))
+        return cls(columns, dataset.target, frame.to_numpy()[rows], y, (*known, *more), np.arange(len(y)))
 
     def __len__(self) -> int:
         return len(self.y)
@@ -76,29 +80,32 @@ class Sketch:
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802 (scikit-learn's name)
-        """The two columns."""
-        return pd.DataFrame(self.x, columns=list(self.columns))
+        """The two columns; the index holds the points' names."""
+        return pd.DataFrame(self.x, columns=list(self.columns), index=self.names)
 
     def add(self, x: float, y: float, label: str) -> "Sketch":
         """Return the points and one more; the same where there is no room, or no such class."""
         if self.full or label not in self.classes:
             return self
-        return replace(self, x=np.vstack([self.x, [_short(x), _short(y)]]), y=np.append(self.y, label))
+        place = np.array([[_short(x), _short(y)]])
+        names = np.append(self.names, self.names.max(initial=-1) + 1)
+        return replace(self, x=np.concatenate([self.x, place]), y=np.append(self.y, label), names=names)
 
-    def move(self, row: int, x: float, y: float) -> "Sketch":
-        """Return the points, one of them elsewhere."""
-        if not 0 <= row < len(self):
+    def move(self, name: int, x: float, y: float) -> "Sketch":
+        """Return the points, one of them elsewhere; the same where it is not there (any more)."""
+        which = self.names == name
+        if not which.any():
             return self
         moved = self.x.copy()
-        moved[row] = _short(x), _short(y)
+        moved[which] = _short(x), _short(y)
         return replace(self, x=moved)
 
-    def remove(self, row: int) -> "Sketch":
-        """Return the points without one; the same where it is the last of the last two classes."""
-        if not 0 <= row < len(self):
+    def remove(self, name: int) -> "Sketch":
+        """Return the points without one; the same where it is not there, or the last of the last two classes."""
+        left = self.names != name
+        if left.all() or len(set(self.y[left])) < 2:
             return self
-        left = np.delete(self.y, row)
-        return replace(self, x=np.delete(self.x, row, axis=0), y=left) if len(set(left)) > 1 else self
+        return replace(self, x=self.x[left], y=self.y[left], names=self.names[left])
 
     def csv(self) -> str:
         """Return the points as a table that can be read again, as AS_WRITTEN and KINDS say."""

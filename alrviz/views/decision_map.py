@@ -53,6 +53,9 @@ class DecisionMapView(NotebookViewer):
         on_move: called with a row and its two new values after its point was dragged while `drawing` is "move".
         on_remove: called with a row when its point is pressed while `drawing` is "remove".
 
+    A hand's row is the label that the row of the map shown has in its frame's index: what is worked out meanwhile may
+    count its rows otherwise.
+
     >>> import alrviz
     >>> data = alrviz.load_demo("iris")
     >>> model = alrviz.LRClassifier(order=1, alpha=1.0).fit(data.X, data.y)
@@ -100,7 +103,8 @@ class DecisionMapView(NotebookViewer):
         self._build(height, width, controls, numbers)
         self.param.watch(self._turn, ["across", "up"])
         self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
-        self.param.watch(lambda *_: self._redraw(), ["dark", "drawing"])
+        self.param.watch(lambda _: self._redraw(), "dark")
+        self.param.watch(lambda _: self._let_drag(), "drawing")
         self.param.watch(lambda *_: self._mark(), ["outdated", "title"])
         self.show(model, X, y)
 
@@ -108,7 +112,7 @@ class DecisionMapView(NotebookViewer):
 
     def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
         name = f"alrviz-map-{uuid.uuid4().hex[:12]}"
-        self.picture = LiveMap(name, self._pressed, self._dragged, width)
+        self.picture = LiveMap(name, self._pressed, self._dragged if self._on_move is not None else None, width)
         self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
@@ -121,10 +125,15 @@ class DecisionMapView(NotebookViewer):
         buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
         self._folded = Folded(numbers, pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
-        body = pn.Column(self.head, self.picture.pane, sizing_mode="stretch_width", margin=0)
+        parts = [self.head, self.picture.pane] if controls else [self.picture.pane]
+        body = pn.Column(*parts, sizing_mode="stretch_width", margin=0)
         # The number is what Panel's layout goes by; the style is what is seen.
         body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
-        self.layout = pn.Column(self.heading, body, self.caption, self._folded, sizing_mode="stretch_width", margin=0)
+        above = self.heading if controls else pn.Row(self.heading, self.status, sizing_mode="stretch_width", margin=0)
+        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
+        self.top = pn.Column(above, body, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.caption, self._folded, sizing_mode="stretch_width", margin=0)
+        self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout; the view comes alive with it."""
@@ -232,9 +241,14 @@ class DecisionMapView(NotebookViewer):
 
     def _redraw(self) -> None:
         if self.surface is not None:
-            self.picture.show(self.surface, dark=self.dark, draggable=self.drawing == "move")
-            self._say()
-            self._show_numbers()
+            with pn.io.hold():
+                self.picture.show(self.surface, dark=self.dark, draggable=self.drawing == "move")
+                self._say()
+                self._show_numbers()
+
+    def _let_drag(self) -> None:
+        with pn.io.hold():
+            self.picture.drag(self.drawing == "move")
 
     # -- words --------------------------------------------------------------------------------------------------------
 
@@ -257,9 +271,10 @@ class DecisionMapView(NotebookViewer):
 
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there, and say so."""
-        said = f"<h3>{safe(self.title, 80)}</h3>" if self.title else ""
         stale = self.outdated and self.surface is not None  # what is not there yet is not outdated
-        say(self.heading, said + ("<p class='bad'><b>outdated</b></p>" if stale else ""))
+        said = [safe(self.title, 80)] if self.title else []
+        said += ["<span class='bad'>outdated</span>"] if stale else []
+        say(self.heading, f"<h3>{' '.join(said)}</h3>" if said else "")
         faded = {"opacity": FADED if stale else "1"}
         for part in (self.picture.pane, self.caption):
             if part.styles != faded:
@@ -283,8 +298,9 @@ class DecisionMapView(NotebookViewer):
         elif self.drawing == "remove" and self._on_remove is not None:
             row = self.picture.nearest(x, y)
             if row is not None:
-                self._on_remove(row)
+                self._on_remove(surface.across.column.index[row])
 
     def _dragged(self, row: int, x: float, y: float) -> None:
         if self.surface is not None and self._on_move is not None:
-            self._on_move(row, self.surface.across.value(x), self.surface.up.value(y))
+            across, up = self.surface.across, self.surface.up
+            self._on_move(across.column.index[row], across.value(x), up.value(y))

@@ -1,7 +1,10 @@
 """The decision map while it lives: one pane, one figure, sources that are fed; and what a press on it means.
 
 A new figure is made only where Bokeh cannot change the old one: other axes, other classes, scores after probabilities,
-another ground, points that can be dragged. Points are sent only when they changed.
+another ground. Points are sent only when they changed.
+
+Every press counts. Bokeh calls the second of two within 300 ms a double tap, one that is held longer (or that a busy
+page hears of later) a press, and one that slips by more than 5 px a pan.
 """
 
 from collections.abc import Callable
@@ -9,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.events import Tap
+from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
 from bokeh.models import ColumnDataSource, PointDrawTool
 
 from alrviz.pictures.decision_map import Picture, contents, decision_map_picture
@@ -18,6 +21,7 @@ from alrviz.studies.decision_map import Points, Surface
 
 _PREDICTED = ("fill", "predicted")  # columns of the points that a changed model changes
 NEAR = 0.04  # of the map's width or height: how near a press must be to a point to mean it
+SLIP = 12  # px: a hand that moves no further while it presses means one place
 
 
 class LiveMap:
@@ -26,7 +30,7 @@ class LiveMap:
     Args:
         name: of the figure, by which buttons find it to save it.
         pressed: called with a place (x, y) of the map, as positions on its axes.
-        moved: called with a row and its new place after a point was dragged.
+        moved: called with a row and its new place after a point was dragged; None where no point may be.
         width: how many pixels the legend may count on.
     """
 
@@ -34,7 +38,7 @@ class LiveMap:
         self,
         name: str,
         pressed: Callable[[float, float], None],
-        moved: Callable[[int, float, float], None],
+        moved: Callable[[int, float, float], None] | None,
         width: int = WIDTH,
     ):
         self.name = name
@@ -43,15 +47,20 @@ class LiveMap:
         self._picture: Picture | None = None
         self._made_of: Any = None
         self._points: Points | None = None
+        self._tool: PointDrawTool | None = None
         self._feeding = False
+        self._begun: PanStart | None = None
 
     def show(self, surface: Surface, *, dark: bool = False, draggable: bool = False) -> None:
         """Draw a surface."""
-        made_of = (_of_axes(surface), surface.classes, surface.probability, surface.single, dark, draggable)
+        made_of = (_of_axes(surface), surface.classes, surface.probability, surface.single, dark)
         if self._picture is None or made_of != self._made_of:
-            self._make(surface, dark, draggable)
+            self._make(surface, dark)
             self._made_of = made_of
+            self.drag(draggable)
+            self.pane.object = self._picture.figure
             return
+        self.drag(draggable)
         self._feeding = True
         try:
             what = contents(surface)
@@ -65,7 +74,19 @@ class LiveMap:
 
     def clear(self) -> None:
         """Show nothing."""
-        self._picture = self._points = self.pane.object = None
+        self._picture = self._points = self._tool = self.pane.object = None
+
+    def drag(self, on: bool) -> None:
+        """Let a hand drag points, or the whole map."""
+        if self._picture is None or self._tool is None:
+            return
+        bar, tool = self._picture.figure.toolbar, self._tool
+        if on and tool not in bar.tools:
+            bar.tools = [*bar.tools, tool]
+            bar.active_drag = tool
+        elif not on and tool in bar.tools:
+            bar.active_drag = "auto"
+            bar.tools = [other for other in bar.tools if other is not tool]
 
     def nearest(self, x: float, y: float) -> int | None:
         """The row whose point is pressed at this place, None where there is none near."""
@@ -77,20 +98,37 @@ class LiveMap:
         k = int(distance.argmin())
         return int(self._points.rows[k]) if distance[k] <= NEAR else None
 
-    def _make(self, surface: Surface, dark: bool, draggable: bool) -> None:
+    def _make(self, surface: Surface, dark: bool) -> None:
         picture = decision_map_picture(surface, name=self.name, dark=dark, width=self._width)
-        picture.figure.on_event(Tap, lambda event: self._pressed(event.x, event.y))
-        if draggable:
-            tool = PointDrawTool(renderers=[picture.dots], add=False)
-            picture.figure.add_tools(tool)
-            picture.figure.toolbar.active_drag = tool
+        for kind in (Tap, DoubleTap, PressUp):
+            picture.figure.on_event(kind, self._press)
+        for kind in (PanStart, PanEnd):
+            picture.figure.on_event(kind, self._slipped)
+        if self._moved is not None:
+            self._tool = PointDrawTool(renderers=[picture.dots], add=False)
             picture.points.on_change("data", lambda attr, old, new: self._dragged())
-        self._picture, self._points = picture, surface.points
-        self.pane.object = picture.figure
+        self._picture, self._points, self._begun = picture, surface.points, None
+
+    def _press(self, event: Any) -> None:
+        """A press within the frame."""
+        box = None if self._picture is None else self._picture.figure
+        if box is not None and all(
+            span.start <= at <= span.end for span, at in ((box.x_range, event.x), (box.y_range, event.y))
+        ):
+            self._pressed(event.x, event.y)
+
+    def _slipped(self, event: Any) -> None:
+        """A short slip is a press where it began."""
+        if isinstance(event, PanStart):
+            self._begun = event
+            return
+        begun, self._begun = self._begun, None
+        if begun is not None and np.hypot(event.sx - begun.sx, event.sy - begun.sy) <= SLIP:
+            self._press(begun)
 
     def _dragged(self) -> None:
         points, picture = self._points, self._picture
-        if self._feeding or points is None or picture is None:
+        if self._feeding or points is None or picture is None or self._moved is None:
             return
         x, y = (np.asarray(picture.points.data[key], dtype=np.float64) for key in ("x", "y"))
         if len(x) != len(points.x):

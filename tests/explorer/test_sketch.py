@@ -21,6 +21,10 @@ def test_points_are_added_moved_and_removed_in_new_values():
     assert more.x[0].tolist() == [0.3, 0.5]
     assert moved.y is more.y
     assert moved.remove(4).drawn == ("a", "b")
+    fewer = more.remove(1)
+    assert fewer.remove(1) is fewer  # a point's name is its own
+    assert fewer.move(4, 7.0, 7.0).x[3].tolist() == [7.0, 7.0]
+    assert fewer.add(0.0, 0.0, "a").X.index.tolist() == [0, 2, 3, 4, 5]
     assert more.add(0, 0, "none of them") is more
     assert more.move(99, 0, 0) is more
     assert more.remove(-1) is more
@@ -29,7 +33,7 @@ def test_points_are_added_moved_and_removed_in_new_values():
 def test_two_classes_are_always_left():
     sketch = Sketch.blank().remove(0)
     assert len(sketch) == 3
-    assert sketch.remove(list(sketch.y).index("a")) is sketch
+    assert sketch.remove(int(sketch.names[list(sketch.y).index("a")])) is sketch
 
 
 def test_a_sketch_of_a_table_keeps_its_rows_without_gaps():

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bokeh.events import Tap
+from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
+from bokeh.models import PointDrawTool
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -49,9 +50,9 @@ def settle(view):
     return view
 
 
-def press(view, x, y):
+def press(view, x, y, kind=Tap, sx=0):
     figure = view.picture.pane.object
-    figure._trigger_event(Tap(figure, x=x, y=y, sx=0, sy=0))
+    figure._trigger_event(kind(figure, x=x, y=y, sx=sx, sy=0))
 
 
 def test_the_map_comes_and_becomes_fine(table, model):
@@ -227,6 +228,53 @@ def test_a_press_adds_or_removes(table, model):
     assert removed == [17]
     press(view, 1e3, 1e3)
     assert removed == [17]
+
+
+def test_quick_long_and_slipping_presses_count_and_those_beside_the_map_do_not(table, model):
+    added = []
+    view = settle(view_of(model, *table, on_add=lambda *at: added.append(at), drawing="add"))
+    for kind in (Tap, DoubleTap, PressUp):
+        press(view, 0.25, 0.5, kind)
+    assert added == [(0.25, 0.5)] * 3
+    press(view, 0.75, 0.5, PanStart, sx=100)
+    press(view, 0.80, 0.5, PanEnd, sx=108)
+    assert added[3:] == [(0.75, 0.5)]
+    press(view, 0.75, 0.5, PanStart, sx=100)
+    press(view, 0.99, 0.5, PanEnd, sx=140)  # drags the map
+    press(view, view.surface.across.low - 0.1, 0.5)
+    assert len(added) == 4
+
+
+def test_a_hand_means_the_row_of_the_map_it_sees(table, model):
+    X, y = table
+    removed, moved = [], []
+    hands = {"on_remove": removed.append, "on_move": lambda row, *_: moved.append(row)}
+    view = settle(view_of(model, X.set_index(X.index + 500), y, **hands, drawing="remove"))
+    points = view.surface.points
+    view.show(model, X.iloc[40:], y[40:])  # asked for, not there yet
+    press(view, points.x[17], points.y[17])
+    assert removed == [517]
+    source = view.picture._picture.points
+    source.data = {**source.data, "x": np.where(np.arange(120) == 3, 0.0, source.data["x"])}
+    assert moved == [503]
+
+
+def test_dragging_points_begins_and_ends_in_the_same_figure(table, model):
+    view = settle(view_of(model, *table, on_move=print))
+    figure = view.picture.pane.object
+    bar, before = figure.toolbar, list(figure.toolbar.tools)
+    view.drawing = "move"
+    assert bar.active_drag in bar.tools
+    assert bar.active_drag not in before
+    view.drawing = "add"
+    assert (bar.tools, bar.active_drag) == (before, "auto")
+    assert view.picture.pane.object is figure
+    settle(view)
+    view.drawing = "move"
+    view.dark = True  # another figure, in which they are dragged too
+    assert view.picture.pane.object is not figure
+    assert view.picture.pane.object.toolbar.active_drag is not None
+    assert isinstance(view.picture.pane.object.toolbar.active_drag, PointDrawTool)
 
 
 def test_a_point_that_is_dragged_says_where_to(table, model):
