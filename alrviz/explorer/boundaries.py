@@ -51,7 +51,7 @@ class BoundariesPage:
         session = self.session
         self.choice = pmui.RadioButtonGroup(
             options=TABS, value=self._slug(session.tab), size="small", label="Tab", stylesheets=[HEARD],
-            sx=_NO_WRAP, margin=(0, 12, 0, 0),
+            sx=_NO_WRAP, margin=(0, 8, 0, 0),
         )  # fmt: skip
         self.choice.param.watch(lambda event: session.param.update(tab="" if event.new == DLR else event.new), "value")
         self.data = data_menu(session)

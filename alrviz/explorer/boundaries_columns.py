@@ -40,7 +40,7 @@ class ColumnMenus:
         self._changed, self._setting = changed, False
         self._dataset: Dataset | None = None
         self.menus = [
-            pmui.Select(label=label, options={}, width=128, size="small", margin=(0, 12, 0, 0))
+            pmui.Select(label=label, options={}, width=108, size="small", margin=(0, 8, 0, 0))
             for label in ("Across", "Up")
         ]
         for menu in self.menus:
@@ -66,6 +66,8 @@ class ColumnMenus:
     def offer(self, dataset: "Dataset", axes: tuple[int, ...] = ()) -> None:
         """Offer the columns of a table; `axes` are places of those that a link asks for."""
         self._dataset = dataset
+        for menu in self.menus:
+            menu.visible = dataset.X.shape[1] > 2  # of two columns there is nothing to choose
         names, table = list(dataset.X.columns), dataset.table.names
         asked = [table[k] for k in axes if k < len(table) and table[k] in names]
         try:

@@ -12,7 +12,7 @@ from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.questions import Example
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import FIRST_DEMO
+from alrviz.explorer.state import first_demo
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BANDWIDTHS = {
     "on validation rows": "validation",
     "as the paper": "paper",
 }
-_SMALL: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+_SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}  # a table of many columns has one row of menus
 
 
 def data_menu(session: Session) -> Any:
@@ -55,7 +55,7 @@ def _shown(session: Session) -> str:
     """The entry of the table that is there: loading what is shown would load it again."""
     if FILE in tables_menu(session).values():
         return FILE
-    return str((session.demo or session.asked or (FIRST_DEMO,))[0])
+    return str((session.demo or session.asked or (first_demo(session.page),))[0])
 
 
 class DlrControls:
@@ -69,21 +69,25 @@ class DlrControls:
     def __init__(self, chosen: Callable[[str, Any], None], pressed: Callable[[Any], None]):
         self._chosen, self._setting = chosen, False
         why = explain("bandwidth")
-        self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=160, description=why, **_SMALL)
+        self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=152, description=why, **_SMALL)
         self._peer = pmui.Select(label="Beside it", options={}, width=184, **_SMALL)
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         self.draw = pmui.Button(
-            label="Draw", icon="draw", variant="outlined", size="small", margin=(0, 12, 0, 0),
+            label="Draw", icon="draw", variant="outlined", size="small", margin=0,
             description="Draw: add, move and remove points; the models follow",
         )  # fmt: skip
         self.draw.on_click(lambda _: pressed("draw"))
         asked = pn.pane.HTML("<span class='quiet'>What does it gain?</span>", stylesheets=[PANE_CSS], align="center")
-        self.tries = pn.Row(asked, *(pill(example, pressed) for example in EXAMPLES), margin=0)
-        self.buttons = [text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)]
-        for name, button in zip(("settings", "python"), self.buttons, strict=True):
+        self.settings, python = text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)
+        for name, button in (("settings", self.settings), ("python", python)):
             button.on_click(lambda _, name=name: pressed(name))
+        tries = [pill(example, pressed) for example in EXAMPLES]
+        self.more = pn.FlexBox(
+            asked, *tries, pn.HSpacer(), python, align_items="center", gap="4px 0", sizing_mode="stretch_width",
+            margin=(12, 0, 0, 0),
+        )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:
         if not self._setting and value is not None:

@@ -69,7 +69,7 @@ class DlrTab:
         self.columns = ColumnMenus(self._columns_chosen)
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
-        self.told = [self.menus.draw, self.menus.tries, self.part.pricing.pane, *self.menus.buttons]
+        self.told = [self.menus.draw, self.menus.settings]
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         self.back = pmui.Button(
             label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
@@ -78,11 +78,13 @@ class DlrTab:
         self.back.on_click(lambda _: self.redraw())
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         player = self.part.player
-        self.buttons = pn.Row(player.transport.panel, player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        transport = (player.transport.panel, player.status, self.part.pricing.pane)
+        self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         said = pn.Row(self.words, self.back, sizing_mode="stretch_width", margin=0)
-        inside = (self.buttons, self.drawing.bar.panel, self.bar, said, self.pictures.maps)
+        inside = (self.buttons, self.drawing.bar.panel, self.bar, said, self.pictures.seen)
         card = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
-        self.panel = pn.Column(card, self.pictures.curves, self.pictures.folded, sizing_mode="stretch_width", margin=0)
+        below = (self.pictures.read, self.pictures.folded, self.menus.more)
+        self.panel = pn.Column(card, *below, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
@@ -105,7 +107,7 @@ class DlrTab:
         self.menus.show(self.session, self.table or self.session.dataset, self.recipe, self.name)
         self.columns.lock(drawn)
         self.menus.draw.visible = not drawn and self.columns.numeric
-        for part in (self.buttons, self.part.pricing.pane, self.menus.tries, *self.menus.buttons):
+        for part in (self.buttons, self.menus.settings, self.menus.more):
             part.visible = not drawn
 
     def _take_table(self) -> None:

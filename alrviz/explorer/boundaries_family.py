@@ -9,6 +9,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.errors import AlrvizError
 from alrviz.explorer.boundaries_controls import PYTHON, SETTINGS
 from alrviz.explorer.boundaries_peers import PeerPart, peer_menu
 from alrviz.explorer.boundaries_words import family_script, judged_html, peer_html
@@ -20,8 +21,11 @@ from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import ALPHAS
 from alrviz.explorer.session import Session
-from alrviz.fitting.recipe import FAMILIES, Recipe
+from alrviz.fitting.families import RUNS
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.decision_map import first_axes
 from alrviz.studies.mapped import model_at
+from alrviz.studies.others import first_others
 from alrviz.views.decision_map import DecisionMapView
 from alrviz.views.panes import say
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
@@ -29,7 +33,7 @@ from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 HEIGHT = "max(380px, calc(100vh - 340px))"
 _PEER = "peer "  # before a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
-_LABELS = {"alr": "alr", "lr": "lr", "anje": "AnJE, naive Bayes", "dlr": "dlr"}
+_LABELS = {"alr": "alr", "lr": "lr", "anje": "AnJE, naive Bayes", "dlr": "dlr", "elr": "elr"}
 
 
 class FamilyTab:
@@ -50,9 +54,10 @@ class FamilyTab:
         self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
         self._table: Any = None
+        self._others = "typical"  # what this table's maps begin with
         self._stale = self._setting = False
         self._drawer = ModelDrawer(
-            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, tuple(FAMILIES), open_drawer
+            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, RUNS, open_drawer
         )
         self._found = session.tab == "any" and session.fit is not None
         self._build()
@@ -108,6 +113,8 @@ class FamilyTab:
             axes = [_name_at(dataset, k) for k in session.axes]
             if all(name in names for name in axes):
                 kept |= dict(zip(("across", "up"), axes, strict=True))
+        self._others = first_others(dataset.X, *_axes_of(dataset.X, kept))
+        kept |= {"others": self._others, "row": 0}
         if session.others in self.map.param.others.objects:
             kept |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
         self.map.param.update(**kept)
@@ -123,7 +130,7 @@ class FamilyTab:
         recipe, ours = self.recipe, not self.name
         self._setting = True
         try:
-            families = {_LABELS.get(name, name): name for name in FAMILIES}
+            families = {_LABELS.get(name, name): name for name in RUNS}
             self.model.options = {**families, **{label: _PEER + slug for label, slug in peers.items()}}
             self.model.value = recipe.family if ours or dataset is None else _PEER + self.name
             self.order.visible = ours and "order" in recipe.params
@@ -188,7 +195,7 @@ class FamilyTab:
         axes = tuple(names.index(name) for name in (view.across, view.up) if name in names)
         self.session.param.update(
             axes=axes if len(axes) == 2 else (),
-            others="" if view.others == "typical" else view.others,
+            others="" if view.others == self._others else view.others,
             row=view.row if view.others == "row" else None,
         )
 
@@ -244,6 +251,14 @@ class FamilyTab:
         """End the threads' work."""
         self.map.stop()
         self.jobs.close()
+
+
+def _axes_of(frame: Any, kept: dict[str, Any]) -> tuple[Any, Any]:
+    """The axes that the map will have, (None, None) of a table without two columns."""
+    try:
+        return first_axes(frame, kept.get("across"), kept.get("up"))
+    except AlrvizError:
+        return None, None
 
 
 def _name_at(dataset: Any, position: int) -> Any:

@@ -19,9 +19,12 @@ from alrviz.views.gram_matrix import GramMatrixView
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-# Of a map with its axes: at 1280x720 both are seen with buttons and sentence, on larger screens the curves below too.
-HEIGHT = "max(300px, 36vh)"
-_PATHS = (216, 176)  # px: beside the ratios, which are as high
+# What a window has for pictures: below are header, menus, buttons and sentence, and the words and sliders between the
+# pictures. At 1280x720 both maps, both ratios and both pictures of the path are seen at once.
+_ROOM = "max(400px, 100vh - 322px)"
+HEIGHT, _RATIO = f"calc(.66 * {_ROOM})", f"calc(.34 * {_ROOM})"
+_BETWEEN = 78  # px: a map's heading, a ratio's words and slider
+_PATHS = (f"calc(.5 * ({_ROOM} + {_BETWEEN}px))",) * 2
 
 
 class Pictures:
@@ -42,15 +45,19 @@ class Pictures:
         scrub: Callable[[int], None],
         unfolded: Callable[[], None],
     ):
-        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 420, "controls": False}
+        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 264, "controls": False}
         self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
         self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
-        self.ratios = DensityRatioView(on_bandwidth=drag, beside=2, numbers="Numbers of the density ratios")
+        self.ratios = DensityRatioView(
+            on_bandwidth=drag, beside=2, height=_RATIO, numbers="Numbers of the density ratios"
+        )
         self.path = BandwidthView(on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths")
         self.gram = GramMatrixView(numbers="Numbers of the Gram matrix")
-        self.maps = pn.Row(_half(self.map, 0), _half(self.other, 12), sizing_mode="stretch_width", margin=0)
-        below = pn.Row(_half(self.ratios, 0, 3), _half(self.path, 12, 2), sizing_mode="stretch_width", margin=0)
-        self.curves = pn.Column(below, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+        maps = _row((self.map.top, 1), (self.other.top, 1))
+        left = pn.Column(maps, self.ratios.top, sizing_mode="stretch_width", margin=0)
+        self.seen = _row((left, 2), (self.path.top, 1))
+        read = (_row((self.map.rest, 1), (self.other.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
+        self.read = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
         self.folded = Folded("The kernel's Gram matrix", self.gram)
         self.folded.param.watch(lambda _: unfolded(), "open")
 
@@ -112,7 +119,13 @@ class Pictures:
         return any(busy)
 
 
-def _half(view: Any, left: int, share: int = 1) -> Any:
-    """A view that takes its share of a row's width."""
-    styles = {"flex": f"{share} 1 0", "min-width": "0"}
-    return pn.Column(view, styles=styles, sizing_mode="stretch_width", margin=(0, 0, 0, left))
+def _row(*parts: tuple[Any, int]) -> Any:
+    """A row of parts that each take their share of its width."""
+    columns = [
+        pn.Column(
+            part, styles={"flex": f"{share} 1 0", "min-width": "0"}, sizing_mode="stretch_width",
+            margin=(0, 0, 0, 12 if k else 0),
+        )
+        for k, (part, share) in enumerate(parts)
+    ]  # fmt: skip
+    return pn.Row(*columns, sizing_mode="stretch_width", margin=0)

@@ -1,8 +1,9 @@
 """Bandwidths and losses along a DLR fit, one above the other: what the film's cursor moves over.
 
-Above: h over Silverman's h of every numeric column, on a log axis; those that moved most in colours with their names
-at the ends of their lines, the others grey. Below: NLL per row of training rows (full), validation rows (dotted) and
-held-out rows (dashed). Dots stand where a step moved bandwidths. A line marks the step that is shown.
+Above: h over Silverman's h of every numeric column, on a log axis; those that moved most in colours, which are none of
+the classes', with their names before the ends of their lines, the others grey. Below: NLL per row of training rows
+(full), validation rows (dotted) and held-out rows (dashed). Dots stand where a step moved bandwidths. A line marks the
+step that is shown.
 """
 
 from collections.abc import Sequence
@@ -10,18 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool, Span
+from bokeh.models import BasicTickFormatter, ColumnDataSource, FixedTicker, HoverTool, Span
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
-from alrviz.pictures.columns import class_colours
 from alrviz.pictures.frame import FONT, frame
-from alrviz.pictures.labels import Box, box, place
-from alrviz.pictures.palette import GREY, family_colour, readable
+from alrviz.pictures.labels import LINE, Box, box, place
+from alrviz.pictures.level_axis import short
+from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
 from alrviz.studies.scenes import BandwidthPath
 
 Data = dict[str, Any]
-NAMED = 7  # columns with a colour and a name: as many as there are hues
+NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
+_CUT = 20  # letters of a name
+_GAP = 6  # px between a line and the name on it
+# The first of these sets that gives ticks enough, but no crowd, is shown; all of them hold 1.
+_MANTISSAS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+_MOST_TICKS = 7
 STYLES = {"training": "solid", "validation": "dotted", "held-out": "dashed"}
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
@@ -53,10 +59,10 @@ def contents(path: BandwidthPath, *, dark: bool = False) -> Contents:
     x = path.iterations.astype(np.float64)
     count = len(path.columns)
     order, colours = _colours(path)
-    view = _ratio_box(path, x, [path.columns[d] for d in order[:NAMED]])
+    colours = [colour if colour == GREY else readable(colour, dark) for colour in colours]
+    view = _ratio_box(path, x)
     ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:NAMED]] if len(x) else []
-    names = [path.columns[d] for d in order[:NAMED]][: len(ends)]
-    shifts = place(view, [e[0] for e in ends], [e[1] for e in ends], names, [False] * len(ends))
+    names = [short(path.columns[d], _CUT) for d in order[:NAMED]][: len(ends)]
     moved = np.flatnonzero(path.outer)
     at, column = np.repeat(moved, count), np.tile(np.arange(count), len(moved))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
@@ -73,8 +79,8 @@ def contents(path: BandwidthPath, *, dark: bool = False) -> Contents:
             "x": [e[0] for e in ends],
             "y": [e[1] for e in ends],
             "words": names,
-            "colour": [readable(colours[d], dark) for d in order[:NAMED]][: len(ends)],
-            "dy": [shift + 6 for shift in shifts],
+            "colour": [colours[d] for d in order[:NAMED]][: len(ends)],
+            "dy": _beside_lines(view, ends, names),
         },
         losses={
             "xs": [x] * len(tops),
@@ -83,8 +89,20 @@ def contents(path: BandwidthPath, *, dark: bool = False) -> Contents:
             "dash": [STYLES.get(part, "solid") for part in path.losses],
         },
         ratio_box=view,
-        loss_box=box([x], tops, words=[path.columns[d] for d in order[:NAMED]], height=HEIGHTS[1]),
+        loss_box=box([x], tops, height=HEIGHTS[1]),
     )
+
+
+def _beside_lines(view: Box, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
+    """Shifts of names from the ends of their lines: of the upper half of the lines above them, of the others below."""
+    middle = float(np.median([y for _, y in ends])) if len(ends) > 1 else 0.0
+    own = [-_GAP if y >= middle else LINE - _GAP / 2 for _, y in ends]
+    unit = np.log(view.top / view.bottom) / view.height
+    shifts = place(
+        view, [x for x, _ in ends], [y * np.exp(-dy * unit) for (_, y), dy in zip(ends, own, strict=True)], names,
+        [True] * len(ends),
+    )  # fmt: skip
+    return [shift + dy for shift, dy in zip(shifts, own, strict=True)]
 
 
 def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
@@ -96,26 +114,44 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
         known = np.isfinite(logs).all(axis=0)
         far[known] = np.ptp(logs[:, known], axis=0)
     order = [int(d) for d in np.argsort(-far, kind="stable")]
-    hues = class_colours(NAMED)
+    hues = list(COLUMN_COLOURS)
     if count <= NAMED:  # few columns keep their colours while the fit goes on
         return order, hues[:count]
     rank = {d: k for k, d in enumerate(order)}
     return order, [hues[rank[d]] if rank[d] < NAMED else GREY for d in range(count)]
 
 
-def _ratio_box(path: BandwidthPath, x: Any, names: Sequence[str]) -> Box:
-    """The box of the ratios: Silverman's (1) is always in it."""
-    return box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, words=names, height=HEIGHTS[0])
+def _ratio_box(path: BandwidthPath, x: Any) -> Box:
+    """The box of the ratios: Silverman's (1) is always in it, and above the lines there is room for a name."""
+    return box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
+
+
+def ratio_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers between two ratios, few enough to be read: 1, 2 and 5 of every decade, or 1 and 3, or 1.
+
+    Bokeh's own ticker of log axes turns to equal steps below two decades: 1, 1.5, 2, 2.5, and none below 0.5.
+    """
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for mantissas in _MANTISSAS:
+        ticks = [float(f"{m}e{p}") for p in powers for m in mantissas]
+        shown = [tick for tick in ticks if low <= tick <= high]
+        if len(shown) <= _MOST_TICKS:
+            break
+    return shown
 
 
 def bandwidth_picture(path: BandwidthPath, *, name: str = "bandwidths", dark: bool = False) -> Picture:
     """Draw a path; `name` is the upper figure's, the lower one's ends with -nll."""
     what = contents(path, dark=dark)
     above, below = what.ratio_box, what.loss_box
-    words = ("", "h / Silverman's, log scale")
+    words = ("", "h / Silverman's (log)")
     upper = frame((above.left, above.right), (above.bottom, above.top), words, name, y_axis_type="log")
     lower = frame((below.left, below.right), (below.bottom, below.top), ("step", "NLL per row (nats)"), f"{name}-nll")
     lower.x_range = upper.x_range
+    upper.yaxis[0].update(
+        ticker=FixedTicker(ticks=ratio_ticks(above.bottom, above.top)),
+        formatter=BasicTickFormatter(use_scientific=False),
+    )
     for fig in (upper, lower):
         fig.min_height = 120
     sources = tuple(ColumnDataSource(part) for part in (what.ratios, what.moved, what.names, what.losses))
@@ -124,7 +160,7 @@ def bandwidth_picture(path: BandwidthPath, *, name: str = "bandwidths", dark: bo
     lines = upper.multi_line("xs", "ys", source=ratios, line_color="colour", line_width="width")
     upper.scatter("x", "y", source=moved, size=5, color="colour")
     upper.text(
-        "x", "y", text="words", source=names, text_color="colour", x_offset=7, y_offset="dy", text_font=FONT,
+        "x", "y", text="words", source=names, text_color="colour", y_offset="dy", text_align="right", text_font=FONT,
         text_font_size="15px", text_font_style="bold",
     )  # fmt: skip
     nll = lower.multi_line("xs", "ys", source=losses, line_color=family_colour("dlr"), line_width=2.4, line_dash="dash")

@@ -1,7 +1,9 @@
 """Where the winning class changes on a map: smooth lines between two scales, edges of cells where there are levels.
 
 Between two scales the line of class k is the zero level of (its value - the highest other value), found by linear
-interpolation between the places asked. Of C classes C - 1 such fields hold every boundary.
+interpolation between the places asked. Of C classes C - 1 such fields hold every boundary. A model that cuts numbers
+into levels has values in steps, between which nothing can be interpolated: its lines are edges of cells too, where the
+colours change.
 """
 
 from typing import Any
@@ -17,9 +19,22 @@ Lines = dict[str, list[NDArray[np.float64]]]
 
 def boundary(surface: Surface) -> Lines:
     """Return the boundaries as the columns of a source of lines: xs and ys, an array of positions per line."""
-    if surface.across.numeric and surface.up.numeric:
+    if surface.across.numeric and surface.up.numeric and not _in_steps(surface):
         return _contours(surface)
     return _edges(surface)
+
+
+def _in_steps(surface: Surface) -> bool:
+    """Whether most boundaries are jumps from one run of equal values to another."""
+    crossings = jumps = 0
+    for values, winner in (
+        (surface.values, surface.winner), (surface.values.swapaxes(0, 1), surface.winner.T)
+    ):  # fmt: skip
+        same = (values[1:] == values[:-1]).all(axis=2)
+        differ = (winner[1:] != winner[:-1])[1:-1]
+        crossings += int(differ.sum())
+        jumps += int((differ & same[:-2] & same[2:]).sum())
+    return 2 * jumps > crossings
 
 
 def _contours(surface: Surface) -> Lines:

@@ -7,7 +7,6 @@ relative to its 95th percentile on the map. A point's outline is its true class,
 will be drawn is data (`contents`); `decision_map_picture` makes the figure once and sources are fed after that.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -134,14 +133,15 @@ def decision_map_picture(
     _dress(fig.yaxis[0], up, tilts=False)
     ground, lines, points = (ColumnDataSource(part) for part in (what.ground, what.boundary, what.points))
     image = fig.image_rgba("image", x="x", y="y", dw="width", dh="height", source=ground, level="image")
-    edge = fig.multi_line("xs", "ys", source=lines, line_color=INKS[dark], line_width=2.2)
+    edges: Any = {"line_color": INKS[dark], "line_width": 2.2}
+    fig.multi_line("xs", "ys", source=lines, **edges)
     fig.scatter("x", "y", source=points, size=11, marker="marker", fill_color=GROUNDS[dark], line_color=None)
     dots: Any = fig.scatter(
         "x", "y", source=points, size=7, marker="marker", fill_color="fill", line_color="outline", line_width=2
     )
     dots.nonselection_glyph = dots.selection_glyph = None  # a press selects nothing
     fig.add_tools(_hover_ground(surface, image), _hover_points(dots))
-    _legend(fig, surface, edge, width)
+    _legend(fig, surface, fig.line([np.nan], [np.nan], **edges), width)  # a map may have no boundary to take it from
     return Picture(fig, ground, lines, points, dots)
 
 
@@ -150,10 +150,10 @@ def value_words(surface: Surface) -> str:
     two = len(surface.classes) == 2
     if surface.probability:
         of = short(surface.classes[1], CUT) if two else "the class that wins"
-        return f"probability of {of}, fainter where unsure"
+        return f"probability of {of}"
     if surface.single:
         return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
-    return "highest score, not a probability; paler near a tie"
+    return "highest score, not a probability"
 
 
 def _dress(axis: Any, shown: Axis, *, tilts: bool) -> None:
@@ -198,7 +198,7 @@ def _legend(fig: figure, surface: Surface, edge: Any, width: int) -> None:
     items.append(LegendItem(label="boundary", renderers=[edge]))
     legend = Legend(
         items=items,
-        title=f"Ground: {value_words(surface)}",
+        title=_wrapped(f"Ground: {value_words(surface)}", width),
         orientation="horizontal",
         ncols=_columns([str(item.label.value) for item in items], width),
         margin=0,
@@ -214,6 +214,13 @@ def _legend(fig: figure, surface: Surface, edge: Any, width: int) -> None:
     fig.add_layout(legend, "above")
 
 
+def _wrapped(words: str, width: int) -> str:
+    """Break words that are too long into lines, where a comma stands."""
+    return words if LETTER * len(words) <= width else words.replace(", ", ",\n")
+
+
 def _columns(words: Sequence[str], width: int) -> int:
-    """How many entries stand beside each other."""
-    return max(1, min(len(words), math.floor(width / max(_SAMPLE + LETTER * len(text) for text in words))))
+    """How many entries stand beside each other: a column is as wide as its longest."""
+    widths = [_SAMPLE + LETTER * len(text) for text in words]
+    fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
+    return next(fits, 1)

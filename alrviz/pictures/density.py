@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from bokeh.models import BasicTicker, ColumnDataSource, HoverTool, PlainText
+from bokeh.models import BasicTicker, ColumnDataSource, HoverTool, Label, Node, PlainText
 from bokeh.plotting import figure
 
 from alrviz.passes.room import Floats
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.frame import FONT, frame
-from alrviz.pictures.level_axis import level_axis
+from alrviz.pictures.frame import FONT, FONT_NAME, frame
+from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
 from alrviz.studies.scenes import ColumnRatio
 
@@ -175,10 +175,9 @@ def density_picture(
     x = (float(ratio.x[0]), float(ratio.x[-1])) if ratio.x is not None else (0.0, float(len(ratio.levels)))
     fig = frame(x, (what.low, what.high), ("", ""), name)
     fig.toolbar_location = None
-    fig.min_height = 150
+    fig.min_height = 110  # what six pictures in a window of 1280x720 leave for one
     fig.min_border_right = 12
-    # In names from data Bokeh looks for no TeX.
-    fig.xaxis[0].axis_label = PlainText(text=ratio.column)
+    _name_inside(fig, ratio.column, dark)
     fig.yaxis[0].axis_label = "nats"
     fig.yaxis[0].ticker = BasicTicker(desired_num_ticks=5)
     if numeric:
@@ -205,6 +204,17 @@ def density_picture(
         HoverTool(renderers=[bars, dots], tooltips=[("level", "@level"), ("speaks for", "@what"), ("nats", "@y")]),
     )
     return Picture(fig, lines, fills, marks, rug, bar)
+
+
+def _name_inside(fig: figure, column: str, dark: bool) -> None:
+    """Write the column's name into the picture: under the axis it would take a line from a picture that is small."""
+    # In names from data Bokeh looks for no TeX.
+    corner = {side: Node(target="frame", symbol=side, offset=4) for side in ("left", "top")}
+    name = Label(
+        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, ROOM)), text_baseline="top",
+        text_font=FONT_NAME, text_font_size="15px", text_color=INKS[dark],
+    )  # fmt: skip
+    fig.add_layout(name)
 
 
 def _bar_marks(fig: figure, bar: ColumnDataSource) -> None:

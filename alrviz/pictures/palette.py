@@ -19,6 +19,8 @@ FAMILY_COLOURS = {
     "anje": GREY,
     "nb": GREY,
 }
+# Of columns, where classes have colours of their own beside them: hues that no class and no family has.
+COLUMN_COLOURS = ("#6F42C1", "#7D8200", "#8A1C4A", "#7A4B2A", "#4A6A7A", "#A3299A", "#4E6B1F")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
 # Toward white where positive, toward black where negative; on a dark ground what is darker still cannot be seen.
 _TINTS = (0.0, 0.45, -0.35, 0.65, -0.55, 0.25)

@@ -11,6 +11,7 @@ counts 1), over the NEAREST rows.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,6 +66,16 @@ class Others:
         near = np.take_along_axis(squares, rows, axis=1)
         weights = np.exp((near.min(axis=1, keepdims=True) - near) / (2 * WIDTH**2))
         return rows, weights / weights.sum(axis=1, keepdims=True)
+
+
+def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
+    """Return the reading that a page begins with: averaged where most of the other columns are levels.
+
+    The most frequent levels of many columns together are a row that may occur nowhere, whose map is often of one class.
+    """
+    rest = [frame[name] for name in frame.columns if name not in (across, up)]
+    levels = sum(not is_numeric(column) for column in rest)
+    return "mean" if 2 * levels > len(rest) else "typical"
 
 
 def others_of(frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical", row: int = 0, seed: int = 0) -> Others:

@@ -15,18 +15,19 @@ from bokeh.events import Tap
 from panel.io.notebook import push_notebook
 
 from alrviz import __version__
-from alrviz.pictures.bandwidths import Picture, bandwidth_picture, contents
+from alrviz.pictures.bandwidths import Picture, bandwidth_picture, contents, ratio_ticks
 from alrviz.pictures.labels import Box
 from alrviz.studies.export import to_csv
 from alrviz.studies.scenes import BandwidthPath, path_frame
 from alrviz.views.folded import Folded
 from alrviz.views.notebook import NotebookViewer
-from alrviz.views.panes import html, say
+from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.style import FADED, safe
 from alrviz.views.words import ROWS_SHOWN, number
 
-HEIGHTS = (250, 200)  # px
+HEIGHTS = ("250px", "200px")
+_PX = 200  # what Panel's layout goes by
 
 
 class BandwidthView(NotebookViewer):
@@ -35,7 +36,7 @@ class BandwidthView(NotebookViewer):
     Args:
         path: what is shown first, None for nothing yet.
         on_scrub: called with a step when one of the pictures is pressed.
-        heights: of the two pictures, in pixels.
+        heights: of the two pictures, as CSS has it.
         numbers: title of the folded table; a page that shows several views gives each its own.
 
     >>> import alrviz, numpy as np
@@ -55,7 +56,7 @@ class BandwidthView(NotebookViewer):
         path: BandwidthPath | None = None,
         *,
         on_scrub: Callable[[int], None] | None = None,
-        heights: tuple[int, int] = HEIGHTS,
+        heights: tuple[str, str] = HEIGHTS,
         numbers: str = "Numbers",
         **params: Any,
     ):
@@ -71,8 +72,9 @@ class BandwidthView(NotebookViewer):
         self.param.watch(lambda _: self.show(self.path), "dark")
         self.show(path)
 
-    def _build(self, heights: tuple[int, int], numbers: str) -> None:
-        self.panes = [pn.pane.Bokeh(sizing_mode="stretch_width", height=height, margin=0) for height in heights]
+    def _build(self, heights: tuple[str, str], numbers: str) -> None:
+        self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
+        self._places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
         self.sentence = html()
         self._numbers = html()
         parts = (("", "the bandwidths"), ("-nll", "the losses"))
@@ -80,7 +82,10 @@ class BandwidthView(NotebookViewer):
         save = csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step")
         self._folded = Folded(numbers, pn.Row(*figures, save, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
-        self.layout = pn.Column(self.sentence, *self.panes, self._folded, sizing_mode="stretch_width", margin=0)
+        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
+        self.top = pn.Column(*self._places, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.sentence, self._folded, sizing_mode="stretch_width", margin=0)
+        self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout."""
@@ -106,10 +111,10 @@ class BandwidthView(NotebookViewer):
         picture = bandwidth_picture(path, name=self._name, dark=self.dark)
         what = contents(path, dark=self.dark)
         self._picture, self._boxes = picture, (what.ratio_box, what.loss_box)
-        for pane, figure in zip(self.panes, (picture.ratios, picture.losses), strict=True):
+        for pane, place, figure in zip(self.panes, self._places, (picture.ratios, picture.losses), strict=True):
             figure.on_event(Tap, lambda event: self._pressed(event.x))
             pane.object = figure
-            pane.visible = figure is picture.losses or bool(path.columns)
+            place.visible = figure is picture.losses or bool(path.columns)
 
     def _feed(self, picture: Picture, path: BandwidthPath) -> None:
         what = contents(path, dark=self.dark)
@@ -120,6 +125,8 @@ class BandwidthView(NotebookViewer):
             if box != old:
                 figure.y_range.update(start=box.bottom, end=box.top, reset_start=box.bottom, reset_end=box.top)
                 figure.x_range.update(start=box.left, end=box.right, reset_start=box.left, reset_end=box.right)
+        if self._boxes is None or boxes[0] != self._boxes[0]:
+            picture.ratios.yaxis[0].ticker.ticks = ratio_ticks(boxes[0].bottom, boxes[0].top)
         self._boxes = boxes
 
     def _pressed(self, x: float) -> None:

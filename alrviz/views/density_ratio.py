@@ -19,7 +19,7 @@ from alrviz.studies.scenes import Scene, scene_frame
 from alrviz.views.folded import Folded
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
-from alrviz.views.ratio_cell import MIN_WIDTH, RatioCell
+from alrviz.views.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
 from alrviz.views.saving import csv_button
 from alrviz.views.style import FADED, safe
 
@@ -34,7 +34,7 @@ class DensityRatioView(NotebookViewer):
         on_bandwidth: called with a column's name and a bandwidth, in units of the column, while its slider is dragged;
             without it there are no sliders.
         most: columns shown until others are chosen: those that can move scores most.
-        beside: pictures beside each other.
+        beside: pictures beside each other. height: of one picture, as CSS has it.
         numbers: title of the folded table; a page that shows several views gives each its own.
 
     >>> import alrviz, numpy as np
@@ -56,11 +56,12 @@ class DensityRatioView(NotebookViewer):
         on_bandwidth: Callable[[str, float], None] | None = None,
         most: int = MOST,
         beside: int = 3,
+        height: str = f"{HEIGHT}px",
         numbers: str = "Numbers",
         **params: Any,
     ):
         super().__init__(**params)
-        self._on_bandwidth, self._most, self._beside = on_bandwidth, most, beside
+        self._on_bandwidth, self._most, self._beside, self._height = on_bandwidth, most, beside, height
         self.scene: Scene | None = None
         self._known: tuple[str, ...] = ()
         self.cells: dict[str, RatioCell] = {}
@@ -81,10 +82,12 @@ class DensityRatioView(NotebookViewer):
         told = "phi, weight and w phi of every column"
         save = csv_button("alrviz-density-ratios.csv", self._csv, told)
         self._saving = pn.Column(sizing_mode="stretch_width", margin=(0, 0, 8, 0))
-        self._folded = Folded(numbers, pn.Row(save, margin=0), self._saving, self._numbers)
+        self._folded = Folded(numbers, pn.Row(self._weighted, save, margin=0), self._saving, self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
-        head = pn.Row(self._weighted, self._columns, sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(head, self.sentence, self._area, self._folded, sizing_mode="stretch_width", margin=0)
+        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
+        self.top = pn.Column(self._columns, self._area, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.sentence, self._folded, sizing_mode="stretch_width", margin=0)
+        self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout."""
@@ -114,7 +117,7 @@ class DensityRatioView(NotebookViewer):
         names = self._wanted()
         if names != list(self.cells):
             old = self.cells
-            self.cells = {name: old.get(name) or RatioCell(name, self._on_bandwidth) for name in names}
+            self.cells = {name: old.get(name) or RatioCell(name, self._on_bandwidth, self._height) for name in names}
             cells = [cell.panel for cell in self.cells.values()]
             beside = min(self._beside, max(len(cells), 1))
             while len(cells) % beside:  # all pictures are equally wide

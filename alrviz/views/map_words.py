@@ -15,6 +15,7 @@ MOST_ABSENT = 5  # classes named that win nowhere
 def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
     """Say what the map shows; `n_others` is how many columns are on neither axis."""
     parts = [_absent(surface), others_words(others, row, n_others), _points(surface.points), _left_out(surface)]
+    parts.append("The ground is fainter where the model is less sure.")
     return " ".join(f"<p>{part}</p>" for part in parts if part)
 
 

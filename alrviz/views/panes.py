@@ -12,6 +12,12 @@ def html(**params: Any) -> Any:
     return pn.pane.HTML("", stylesheets=[CSS], **{"sizing_mode": "stretch_width", "margin": 0, **params})
 
 
+def as_high(pane: Any, height: str, number: int) -> Any:
+    """Return a pane that stretches in a place so high, as CSS has it; Panel's own layout goes by the number of px."""
+    styles = {"height": height, "flex": f"0 0 {height}"}
+    return pn.Column(pane, height=number, styles=styles, sizing_mode="stretch_width", margin=0)
+
+
 def say(pane: Any, text: str) -> None:
     """Show this text; only what differs reaches the browser."""
     if pane.object != text:

@@ -15,7 +15,7 @@ import panel_material_ui as pmui
 from alrviz.pictures.density import Picture, contents, density_picture
 from alrviz.studies.scenes import ColumnRatio
 from alrviz.views.echo import Echo
-from alrviz.views.panes import html, say
+from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import figure_buttons
 from alrviz.views.style import safe
 
@@ -31,13 +31,14 @@ class RatioCell:
 
     Args:
         column: its name. slid: called with the column and a bandwidth when the slider is moved by the reader.
+        height: of its picture, as CSS has it.
     """
 
-    def __init__(self, column: str, slid: Callable[[str, float], None] | None):
+    def __init__(self, column: str, slid: Callable[[str, float], None] | None, height: str = f"{HEIGHT}px"):
         self.column, self._slid = column, slid
         name = f"alrviz-ratio-{uuid.uuid4().hex[:12]}"
         self._name = name
-        self.pane = pn.pane.Bokeh(sizing_mode="stretch_width", height=HEIGHT, margin=0)
+        self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio, 2): float(ratio) for ratio in RATIOS}
         self.slider = pmui.DiscreteSlider(
@@ -47,8 +48,9 @@ class RatioCell:
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
         self._echo, self._placing, self._touched = Echo(), False, float("-inf")
         self.panel = pn.Column(
-            self.words, self.pane, self.slider, sizing_mode="stretch_width", min_width=MIN_WIDTH, margin=0
-        )
+            self.words, as_high(self.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
+            min_width=MIN_WIDTH, margin=0,
+        )  # fmt: skip
         buttons = figure_buttons(name, "alrviz-density-ratio", f"the picture of {column}")
         title = html(sizing_mode=None, align="center", margin=(0, 8, 0, 0))
         say(title, f"<p>{safe(column, 60)}</p>")
@@ -125,10 +127,12 @@ def plain(value: float, digits: int = 3) -> str:
 def words_html(ratio: ColumnRatio) -> str:
     """The column's name, weight and bandwidth."""
     weights = np.atleast_1d(ratio.weight)
-    w = " / ".join(f"{value:.3g}" for value in weights[:4]) + (" …" if len(weights) > 4 else "")
+    w = " / ".join(f"{value:.{3 if len(weights) == 1 else 2}g}" for value in weights[:4])
+    w += " …" if len(weights) > 4 else ""
     h = ""
     if np.isfinite(ratio.bandwidth):
         h = f" · h = {plain(ratio.bandwidth)}"
-        if np.isfinite(ratio.silverman):
-            h += f" = {plain(ratio.bandwidth / ratio.silverman)} &times; Silverman's"
+        if np.isfinite(ratio.silverman) and len(weights) == 1:  # of more there is no room, and the slider says it
+            times = plain(ratio.bandwidth / ratio.silverman)
+            h += f" = {times} <abbr title='Silverman&#39;s bandwidth, {plain(ratio.silverman)}'>h<sub>S</sub></abbr>"
     return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {w}{h}</span>"

@@ -261,6 +261,23 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     page.close()
 
 
+def test_a_table_of_levels_is_averaged_until_something_else_is_chosen():
+    page = open_page("?page=boundaries&tab=any&data=led&rows=200&model=alr_o1")
+    until(page, lambda: settled(page))
+    view = page.tab.map
+    assert (view.others, page.session.others) == ("mean", "")
+    view.others = "typical"
+    assert "others=typical" in page.session.link
+    again = open_page(page.session.link)
+    until(again, lambda: settled(again))
+    assert again.tab.map.others == "typical"
+    page.session.load_demo("iris")
+    until(page, lambda: page.session.dataset.name == "iris" and settled(page))
+    assert (view.others, page.session.others) == ("typical", "")
+    again.close()
+    page.close()
+
+
 def test_a_tab_stops_what_the_other_ran(page):
     fit = page.session.fitted
     page.session.tab = "any"

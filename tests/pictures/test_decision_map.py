@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bokeh.document import Document
-from bokeh.models import PlainText
+from bokeh.models import Line, PlainText
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -91,6 +91,20 @@ def test_edges_of_levels_are_where_the_winner_changes():
     assert found == [([1.0, 1.0], [low, middle]), ([1.0, 2.0], [middle, middle]), ([2.0, 2.0], [middle, high])]
 
 
+@pytest.mark.parametrize("up", [False, True])
+def test_values_in_steps_change_at_edges_of_cells_and_so_does_the_line(up):
+    low = np.linspace(-1, 1, 20) < 0.2
+    steps = np.where(low[:, None], [0.9, 0.1], [0.3, 0.7])
+    values = np.broadcast_to(steps[:, None] if up else steps[None, :], (20, 20, 2))
+    one = surface(values)
+    lines = boundary(one)
+    axis, key = (one.up, "ys") if up else (one.across, "xs")
+    edge = axis.low + (axis.high - axis.low) * low.sum() / 20
+    np.testing.assert_allclose(np.concatenate(lines[key]), edge)
+    slope = 1e-3 * (np.arange(20)[:, None] if up else np.arange(20))[..., None] * np.array([-1.0, 1.0])
+    assert np.abs(np.concatenate(boundary(surface(values + slope))[key]) - edge).min() > 1e-3  # interpolated
+
+
 def test_points_are_outlined_by_truth_and_filled_by_prediction():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     model = LogisticRegression().fit(X, ["a", "a", "b", "b"])
@@ -122,7 +136,11 @@ def test_the_legend_names_the_classes_and_what_the_ground_means():
     picture = decision_map_picture(surface(np.full((2, 2, 2), 0.5)))
     legend = picture.figure.above[0]
     assert [item.label.value for item in legend.items] == ["no", "yes", "boundary"]
-    assert "probability of yes" in legend.title
+    assert legend.title == "Ground: probability of yes"
+    line = legend.items[-1].renderers[0].glyph
+    assert (type(line), line.line_width) == (Line, 2.2)  # whether this map has a boundary or not
+    scores = decision_map_picture(surface([[[-2.0], [2.0]]] * 2, probability=False), width=264)
+    assert scores.figure.above[0].title == "Ground: score of yes,\nnot a probability: boundary at 0"
     many = [f"class {k}" for k in range(26)]
     crowded = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many)))
     assert crowded.figure.above[0].items[12].label.value == "and 14 more"

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from bokeh.models import PlainText
+from bokeh.models import Label, PlainText, Text
 
 from alrviz.pictures import bandwidths, density
 from alrviz.pictures import gram as gram_pictures
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.palette import GREY
+from alrviz.pictures.palette import FAMILY_COLOURS, GREY, READABLE, contrast, readable
 from alrviz.studies.gram import gram
 from alrviz.studies.scenes import BandwidthPath, ColumnRatio
 
@@ -23,11 +23,12 @@ def ratio(phi=X, weight=2.0, **more):
     )
 
 
-def path(columns=2, steps=4):
+def path(columns=2, steps=4, names=()):
     at = np.arange(steps)
+    names = names or tuple(f"c{d}" for d in range(columns))
     ratios = np.exp(-np.outer(at, np.arange(1, columns + 1)) / 10)
     losses = {"training": 0.7 - 0.1 * at, "held-out": 0.75 - 0.1 * at}
-    return BandwidthPath(at, tuple(f"c{d}" for d in range(columns)), ratios, losses, at > 1)
+    return BandwidthPath(at, names, ratios, losses, at > 1)
 
 
 def test_two_classes_show_w_phi_filled_and_phi_beside_it():
@@ -97,8 +98,8 @@ def test_levels_are_bars_or_marks():
 
 def test_names_of_columns_are_text():
     picture = density.density_picture(ratio(), ["no", "yes"], name="x")
-    label = picture.figure.xaxis[0].axis_label
-    assert (type(label), label.text) == (PlainText, HOSTILE)
+    label = next(part for part in picture.figure.center if isinstance(part, Label))
+    assert (type(label.text), label.text.text) == (PlainText, HOSTILE)
 
 
 def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
@@ -112,6 +113,38 @@ def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
     assert what.ratio_box.bottom < path().ratios.min()
     assert what.ratio_box.top > 1
     assert what.loss_box.right == what.ratio_box.right  # one cursor stands in both
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.375, 2.72, [0.5, 0.7, 1.0, 1.5, 2.0]),
+        (0.2, 1.9, [0.2, 0.3, 0.5, 0.7, 1.0, 1.5]),
+        (0.05, 3.0, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0]),
+        (0.01, 4.0, [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]),
+        (6e-4, 1.6e3, [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3]),
+    ],
+)
+def test_ticks_of_bandwidths_are_round_few_and_hold_1(low, high, ticks):
+    assert bandwidths.ratio_ticks(low, high) == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_columns_have_none_of_the_classes_colours(dark):
+    drawn = bandwidths.contents(path(columns=7), dark=dark).ratios["colour"]
+    taken = {readable(colour, dark) for colour in class_colours(7)} | {*class_colours(7), *FAMILY_COLOURS.values()}
+    assert len(set(drawn)) == 7
+    assert not taken & set(drawn)
+    ground = {False: "#ffffff", True: "#1b1c22"}[dark]
+    assert all(contrast(colour, ground) >= READABLE for colour in drawn)
+
+
+def test_names_end_before_the_end_of_the_picture_whatever_their_length():
+    what = bandwidths.contents(path(names=("temperature of the patient", "b")))
+    picture = bandwidths.bandwidth_picture(path(names=("temperature of the patient", "b")))
+    words = next(glyph.glyph for glyph in picture.ratios.renderers if isinstance(glyph.glyph, Text))
+    assert words.text_align == "right"
+    assert set(what.names["words"]) == {"temperature of the …", "b"}
 
 
 def test_of_many_columns_those_that_moved_most_have_colours_and_names():

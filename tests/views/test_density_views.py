@@ -35,7 +35,7 @@ def test_a_picture_a_column_with_its_weight_and_bandwidth():
     words = view.cells[HOSTILE].words.object
     assert "&lt;b&gt;u&lt;/b&gt;" in words
     assert "w = 1.5" in words
-    assert "h = 0.25 = 0.5 &times; Silverman's" in words
+    assert "h = 0.25 = 0.5 <abbr title='Silverman&#39;s bandwidth, 0.5'>h<sub>S</sub></abbr>" in words
     assert "h =" not in view.cells["c"].words.object
     assert "speaks for yes" in view.sentence.object
 
