@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alrviz.explorer.boundaries import BoundariesPage
-from alrviz.explorer.boundaries_words import ABOUT, dlr_script
+from alrviz.explorer.boundaries_words import ABOUT, dlr_script, loss_words
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
@@ -81,6 +81,21 @@ def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen
     page.session.page = "boundaries"
     page.on_shown()
     until(page, lambda: tab.table is not None and tab.table.name == "two-moons" and settled(page))
+
+
+def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
+    tab = page.tab
+    trace = tab.part.player.racer.run.trace
+    assert "leave-one-out</abbr> NLL" in tab.words.object
+    assert f"per training row ({trace.rows:,.0f})" in tab.words.object
+    assert f"of {200 - trace.rows:,.0f} held-out rows right" in tab.words.object
+    assert "Few" not in tab.words.object
+    tab.drawing.begin()
+    tab.drawing._cleared()
+    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
+    assert "none held out" in tab.words.object
+    assert "<b>Few points</b>: a class has 2 points" in tab.words.object
+    assert "self-included" in loss_words("silverman", 0.5)
 
 
 def test_the_film_moves_all_pictures_together(page):
