@@ -68,7 +68,8 @@ class LinearObjective(Objective):
         self._cover = cover
         # room for phi and for the gradient in turn, cell by cell and joint value by joint value
         self._outside = cell_table(2 * self._space.n_tuples, self._space.n_tuples, rows.padded, unseen)
-        self._cells = zeros(cover.index.n_rows, rows.padded)
+        self._cells = zeros(cover.blocks.n_cells, rows.padded)
+        self._seen_cells = self._cells[len(self._outside) : cover.index.n_rows]
         self._table = empty(cover.blocks.n_joint, rows.padded)
 
     def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
@@ -123,15 +124,19 @@ class LinearObjective(Objective):
 
     def hessian_diagonal(self, point: Point) -> Floats:
         """Return the diagonal of the Hessian of F, shaped as w, cells of a shared weight taken one by one."""
-        of = self.parameterisation
-        diagonal = of.pull(of.scale * self.curvature(point))
-        return diagonal if self._q is None else diagonal + self._q
+        return self._bent(self.curvature(point))
 
     def diagonal_at_shares(self) -> Floats:
         """Return the diagonal of the Hessian of F, shaped as w, where every row has p = pi: known without a pass."""
-        of = self.parameterisation
-        diagonal = of.pull(of.scale * curvature_at_shares(of.tables))
-        return diagonal if self._q is None else diagonal + self._q
+        return self._bent(curvature_at_shares(self.parameterisation.tables))
+
+    def _bent(self, curvature: Floats) -> Floats:
+        """The diagonal of the Hessian of F from that of the loss with respect to phi, which is used up."""
+        curvature *= self.scale
+        diagonal = self.parameterisation.pull(curvature)
+        if self._q is not None:
+            diagonal += self._q
+        return diagonal
 
     def criterion(self, point: Point) -> float:
         """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
@@ -174,7 +179,7 @@ class LinearObjective(Objective):
         """The stacked table of phi, and phi of the class weights; a change of phi is 0 outside the seen cells."""
         outside = len(self._outside)
         self._cells[:outside] = 0.0 if change else self._outside
-        last = self.parameterisation.spread(w, self._cells[outside:], rows.n_jobs)
+        last = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)
         return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop), last
 
     def _gather(self, residual: Floats) -> tuple[Floats, Floats]:
@@ -186,4 +191,4 @@ class LinearObjective(Objective):
         self.rows.scatter(blocks, residual, self._table, self.stop)
         self._cells[:] = 0.0
         blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self.stop)
-        return self._cells[len(self._outside) :], self._table[: blocks.first[1], : self.n_classes].sum(axis=0)
+        return self._seen_cells, self._table[: blocks.first[1], : self.n_classes].sum(axis=0)

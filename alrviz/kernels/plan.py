@@ -146,9 +146,15 @@ def _most_gained(looked, gains, tops):
 
 
 @kernel
+def _links(tuples, root):
+    """Return the links that a joint value of so many tuples should have."""
+    return min(float(tuples), root * np.sqrt(tuples))
+
+
+@kernel
 def _cheapest(
-    codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, tried, key, room,
-    stamp, mark,
+    codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, root, tried, key,
+    room, stamp, mark,
 ):  # fmt: skip
     """Return (column that costs least for each tuple it covers, joint values expected with it, mark); -1 if none pays.
 
@@ -169,7 +175,8 @@ def _cheapest(
         if found > most:
             continue
         after = _in_all(found, early, doublings)
-        price = joint * (after - expected) + link * (after * (tuples + gains[c]) - expected * tuples)
+        links = after * _links(tuples + gains[c], root) - expected * _links(tuples, root)
+        price = joint * (after - expected) + link * links
         if price >= gains[c] * worth:
             continue
         merit = gains[c] / max(price, 1.0)
@@ -179,11 +186,14 @@ def _cheapest(
 
 
 @kernel
-def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, tried, key, slot, stamp, mark, room):
+def grow(
+    codes, tops, seed, open_, weight, most, worth, doublings, joint, link, root, tried, key, slot, stamp, mark, room
+):  # fmt: skip
     """Return (number of columns, joint values expected in all rows, tuples, mark) of a block grown around `seed`.
 
     codes (a, m): a sample of rows;  open_ (T,) uint8: tuples that no block has yet;  most: joint values of the sample;
     worth: what covering a tuple is worth;  joint, link: what a joint value and a link cost, in the same unit;
+    root: a joint value has at most so many times the root of its tuples as links;
     doublings: of the sample that make all rows;  tried: candidates looked at for each column taken;
     room (6, a) int64: the columns are left in its first row.
     """
@@ -201,8 +211,8 @@ def grow(codes, tops, seed, open_, weight, most, worth, doublings, joint, link, 
     _gain(block, total, n - 1, -1, inside, open_, weight, gains, chosen, others)
     while total < a:
         best, after, mark = _cheapest(
-            codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, tried,
-            key, len(slot), stamp, mark,
+            codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, root,
+            tried, key, len(slot), stamp, mark,
         )  # fmt: skip
         if best < 0:
             break

@@ -28,9 +28,10 @@ from alrviz.kernels import kernel
 CHUNK = 512
 # Blocks taken together: a row of scores, or of residuals, is loaded once for all of them.
 GROUP = 4
-# Links taken together: half a cache line of them.
+# Links taken together: half a cache line of them; then of those left 4, 2 and 1. (One by one each waits for the sum
+# before it to be stored and loaded again, 3.5 ns a link.)
 LINKED = 8
-_MANY, _ONE = (0,) * LINKED, (0,)
+_MANY, _FOUR, _TWO, _ONE = (0,) * LINKED, (0,) * 4, (0,) * 2, (0,)
 
 
 def _lane_pointer(context, builder, array_type, array, offset, lanes):
@@ -218,9 +219,14 @@ def expand(links, at, first, cells, table, block, begin, end, width):
             while t + LINKED <= tuples:
                 add_linked(table, links, link + t, classes, q, to, cells, _MANY, width)
                 t += LINKED
-            while t < tuples:
+            if t + 4 <= tuples:
+                add_linked(table, links, link + t, classes, q, to, cells, _FOUR, width)
+                t += 4
+            if t + 2 <= tuples:
+                add_linked(table, links, link + t, classes, q, to, cells, _TWO, width)
+                t += 2
+            if t < tuples:
                 add_linked(table, links, link + t, classes, q, to, cells, _ONE, width)
-                t += 1
 
 
 @kernel
@@ -241,7 +247,12 @@ def marginalise(links, at, first, grad, cells, spans, begin, end, width):
                 while t + LINKED <= t1:
                     add_to_linked(cells, links, link + t, classes, q, start, grad, _MANY, width)
                     t += LINKED
-                while t < t1:
+                if t + 4 <= t1:
+                    add_to_linked(cells, links, link + t, classes, q, start, grad, _FOUR, width)
+                    t += 4
+                if t + 2 <= t1:
+                    add_to_linked(cells, links, link + t, classes, q, start, grad, _TWO, width)
+                    t += 2
+                if t < t1:
                     add_to_linked(cells, links, link + t, classes, q, start, grad, _ONE, width)
-                    t += 1
             link += tuples

@@ -12,8 +12,10 @@
 The penalty's part of sgd is the exact flow of its slope, so that no eta can overshoot it.
 
 Conventions: `order` lists rows, a row as often as it is visited, `weights` are those of one visit. A row's cells are
-the links of its joint values (keys, first, at, links: see rows.py) less `outside`, those below 0 being no seen cell;
-the last row of scale belongs to b. w and everything like it is flat; without sharing (`shared` False) j = c C + k.
+the links of its joint values (keys, first, at, links: see rows.py) less `outside`, two rows a tuple. Those below 0 are
+no seen cell, those behind the seen cells joint values r of inner blocks, with the links inner[inner_at[r] :
+inner_at[r + 1]]. The last row of scale belongs to b. w and everything like it is flat; without sharing (`shared` False)
+j = c C + k.
 """
 
 from math import exp, log, sqrt
@@ -24,7 +26,7 @@ from alrviz.kernels import kernel
 
 
 @kernel
-def _places(keys, first, at, links, outside, row, last, cells):
+def _places(keys, first, at, links, inner, begin, outside, row, last, cells):
     """Write the row's seen cells and `last`, the place of b, to `cells`; return how many."""
     n = 0
     for b in range(len(first) - 1):
@@ -32,7 +34,12 @@ def _places(keys, first, at, links, outside, row, last, cells):
         link = at[b] + np.int64(keys[b, row]) * tuples
         for t in range(tuples):
             cell = np.int64(links[link + t]) - outside
-            if cell >= 0:
+            if cell >= last:  # a joint value of an inner block
+                for i in range(begin[cell - last], begin[cell - last + 1]):
+                    if inner[i] >= outside:
+                        cells[n] = inner[i] - outside
+                        n += 1
+            elif cell >= 0:
                 cells[n] = cell
                 n += 1
     cells[n] = last
@@ -74,7 +81,7 @@ def _residual(z, own, weight, squared):
 
 @kernel
 def sgd(
-    order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared,
+    order, begin, end, keys, first, at, links, inner, inner_at, outside, scale, owner, shared, y, weights, squared,
     w, center, pull, flown, eta0, decay, clock,
 ):  # fmt: skip
     """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V; flown_j: the sum of eta up to which j is made up for.
@@ -82,10 +89,10 @@ def sgd(
     clock = (t, sum of eta so far) is moved on. The caller makes up for all j at the end of a pass.
     """
     classes = scale.shape[1]
-    cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(classes)
+    cells, z = np.empty(outside // 2 + 1, np.int64), np.empty(classes)
     pulled = pull.any()
     for row in order[begin:end]:
-        n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
+        n = _places(keys, first, at, links, inner, inner_at, outside, row, len(scale) - 1, cells)
         if pulled:
             for i in range(n):
                 for k in range(classes):
@@ -104,24 +111,15 @@ def sgd(
 
 
 @kernel
-def _most(first, at):
-    """Number of tuples of all blocks."""
-    total = 0
-    for b in range(len(first) - 1):
-        total += (at[b + 1] - at[b]) // max(1, first[b + 1] - first[b])
-    return total
-
-
-@kernel
 def adagrad(
-    order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared,
+    order, begin, end, keys, first, at, links, inner, inner_at, outside, scale, owner, shared, y, weights, squared,
     w, center, pull, squares, eta0, g,
 ):  # fmt: skip
     """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V_j; `squares` is G; g is 0 and is so again at the end."""
     classes = scale.shape[1]
-    cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(classes)
+    cells, z = np.empty(outside // 2 + 1, np.int64), np.empty(classes)
     for row in order[begin:end]:
-        n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
+        n = _places(keys, first, at, links, inner, inner_at, outside, row, len(scale) - 1, cells)
         _scores(cells, n, w, scale, owner, shared, z)
         _residual(z, y[row], weights[row], squared)
         for i in range(n):
@@ -141,24 +139,26 @@ def adagrad(
 
 
 @kernel
-def losses(order, begin, end, keys, first, at, links, outside, scale, owner, shared, y, weights, squared, w):
+def losses(
+    order, begin, end, keys, first, at, links, inner, inner_at, outside, scale, owner, shared, y, weights, squared, w
+):
     """Return the sum over rows order[begin:end] of weight * loss."""
-    cells, z = np.empty(_most(first, at) + 1, np.int64), np.empty(scale.shape[1])
+    cells, z = np.empty(outside // 2 + 1, np.int64), np.empty(scale.shape[1])
     total = 0.0
     for row in order[begin:end]:
-        n = _places(keys, first, at, links, outside, row, len(scale) - 1, cells)
+        n = _places(keys, first, at, links, inner, inner_at, outside, row, len(scale) - 1, cells)
         _scores(cells, n, w, scale, owner, shared, z)
         total += weights[row] * _residual(z, y[row], 1.0, squared)
     return total
 
 
 @kernel
-def visits(order, begin, end, keys, first, at, links, outside, scale, owner, shared, found, stamp):
+def visits(order, begin, end, keys, first, at, links, inner, inner_at, outside, scale, owner, shared, found, stamp):
     """Add to found_j how many of rows order[begin:end] look at j; `stamp` (int64, -1 at first) is room."""
     classes = scale.shape[1]
-    cells = np.empty(_most(first, at) + 1, np.int64)
+    cells = np.empty(outside // 2 + 1, np.int64)
     for v in range(begin, end):
-        n = _places(keys, first, at, links, outside, order[v], len(scale) - 1, cells)
+        n = _places(keys, first, at, links, inner, inner_at, outside, order[v], len(scale) - 1, cells)
         for i in range(n):
             for k in range(classes):
                 j = _owner(owner, shared, cells[i], k, classes)

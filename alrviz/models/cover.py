@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
-from alrviz.models.joint import Codes, join
+from alrviz.models.joint import Codes, Joined, join
 from alrviz.models.plan import Plan
 from alrviz.models.space import CellSpace
 from alrviz.passes.blocks import Blocks
@@ -44,8 +44,8 @@ class Cover:
         self, rows: Rows, phi: Floats, bias: Floats, unseen: Unseen | None = None, stop: StopToken = NEVER
     ) -> Floats:
         """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and b (C,)."""
-        cells = cell_table(self.index.n_rows, self.index.space.n_tuples, rows.padded, unseen)
-        cells[2 * self.index.space.n_tuples :, : rows.n_classes] = phi
+        cells = cell_table(self.blocks.n_cells, self.index.space.n_tuples, rows.padded, unseen)
+        cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes] = phi
         table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded), rows.n_jobs, stop)
         return rows.forward(self.blocks, table, bias, stop=stop)
 
@@ -64,9 +64,8 @@ def cover_rows(
     """
     together = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
     joined = join(plan.blocks, together, space.levels, n_jobs, stop)
-    lived = [_lived(key, shown, live) for key, shown in zip(joined.keys, joined.shown, strict=True)]
-    index = index_cells(space, plan.blocks, together, lived, n_jobs, stop)
-    blocks = index.links(together, plan.blocks, joined.shown, n_jobs, stop)
+    index = index_cells(space, _lived(plan, joined, live), together, n_jobs, stop)
+    blocks = index.links(together, plan.blocks, joined, n_jobs, stop)
     edges = np.cumsum([0] + [part.shape[1] for part in codes])
     keys = [joined.keys] if len(codes) == 1 else [
         np.ascontiguousarray(joined.keys[:, low:high]) for low, high in pairwise(edges)
@@ -82,10 +81,15 @@ def _levels_seen(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64
     return np.array(seen)
 
 
-def _lived(key: Codes, shown: NDArray[np.int64], live: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Those of the rows `shown` whose joint value some live row has."""
-    if live.all():
-        return shown[shown < len(live)]
-    lives = np.zeros(len(shown), bool)
-    lives[key[: len(live)][live]] = True
-    return shown[lives]
+def _lived(plan: Plan, joined: Joined, live: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The tuples of blocks, and of their inner ones, with rows that show each joint value that some live row has."""
+    pieces, all_live = [], live.all()
+    for block, key, shown, found in zip(plan.blocks, joined.keys, joined.shown, joined.inner, strict=True):
+        lives = np.zeros(len(shown), bool)
+        lives[key[: len(live)] if all_live else key[: len(live)][live]] = True
+        pieces.append((block.direct, shown[lives]))
+        for inner, (values, rows) in zip(block.inner, found, strict=True):
+            inside = np.zeros(len(rows), bool)
+            inside[values[lives]] = True
+            pieces.append((inner.tuples, rows[inside]))
+    return pieces

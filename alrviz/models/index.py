@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import joint as joint_kernels
-from alrviz.models.joint import Codes
+from alrviz.models.joint import Codes, Joined
 from alrviz.models.plan import Block
 from alrviz.models.space import Space
 from alrviz.passes.blocks import Blocks
@@ -34,6 +34,10 @@ _LOOKUPS = 1_000_000
 
 
 S = TypeVar("S", bound=Space)
+
+# Joint values that are linked: rows of the cell table that each is tied to already, an array for each; tuples whose
+# cells follow; rows that show the joint values.
+_Piece = tuple[Sequence[NDArray[np.signedinteger]], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,25 +112,44 @@ class CellIndex(Generic[S]):
         return z
 
     def links(
-        self,
-        codes: Codes,
-        blocks: Sequence[Block],
-        shown: Sequence[NDArray[np.int64]],
-        n_jobs: int = 1,
-        stop: StopToken = NEVER,
+        self, codes: Codes, blocks: Sequence[Block], joined: Joined, n_jobs: int = 1, stop: StopToken = NEVER
     ) -> Blocks:
-        """Return what ties the joint values of `blocks` to the cell table; `shown` are rows of the codes."""
-        sizes = np.array([len(rows) for rows in shown], np.int64)
-        tuples = np.array([len(block.tuples) for block in blocks], np.int64)
-        first, at = (np.concatenate([[0], np.cumsum(size)]) for size in (sizes, sizes * tuples))
+        """Return what ties the joint values of `blocks`, found in the codes, to the cell table."""
+        pieces = [(inner.tuples, shown) for block, found in zip(blocks, joined.inner, strict=True)
+                  for inner, (_, shown) in zip(block.inner, found, strict=True)]  # fmt: skip
+        below = Blocks(*self._linked(codes, [((), *piece) for piece in pieces], n_jobs, stop), self.n_rows)
+        starts = iter((below.first[:-1] + self.n_rows).tolist())
+        above = [
+            ([next(starts) + key for key, _ in found], block.direct, shown)
+            for block, shown, found in zip(blocks, joined.shown, joined.inner, strict=True)
+        ]
+        rows = self.n_rows + below.n_joint
+        return Blocks(*self._linked(codes, above, n_jobs, stop), rows, below if pieces else None)
+
+    def _linked(
+        self, codes: Codes, pieces: Sequence[_Piece], n_jobs: int, stop: StopToken
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        """Where joint values and links of each piece begin, and the links."""
+        sizes = np.array([len(shown) for _, _, shown in pieces], np.int64)
+        width = np.array([len(ties) + len(tuples) for ties, tuples, _ in pieces], np.int64)
+        first, at = (np.concatenate([[0], np.cumsum(size)]).astype(np.int64) for size in (sizes, sizes * width))
         links = np.empty(at[-1], np.int32)
 
         def one(b: int) -> None:
             stop.check()
-            cell_kernels.link(codes, shown[b], blocks[b].tuples, *self._where(), links[at[b] : at[b + 1]])
+            ties, tuples, shown = pieces[b]
+            own = links[at[b] : at[b + 1]]
+            if not ties:
+                cell_kernels.link(codes, shown, tuples, *self._where(), own)
+                return
+            cells = np.empty(len(shown) * len(tuples), np.int32)
+            cell_kernels.link(codes, shown, tuples, *self._where(), cells)
+            table = own.reshape(len(shown), width[b])
+            table[:, : len(ties)] = np.transpose(ties)
+            table[:, len(ties) :] = cells.reshape(len(shown), len(tuples))
 
-        share(one, len(blocks), n_jobs)
-        return Blocks(first, at, links, self.n_rows)
+        share(one, len(pieces), n_jobs)
+        return first, at, links
 
     def _where(self) -> tuple[Any, ...]:
         space = self.space
@@ -161,27 +184,29 @@ def _distinct(
 
 def index_cells(
     space: S,
-    blocks: Sequence[Block],
+    pieces: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     codes: Codes,
-    shown: Sequence[NDArray[np.int64]],
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> CellIndex[S]:
-    """Return the index of the cells that the rows `shown` (of each block, all its joint values) lie in."""
-    found: list[Any] = [None] * len(blocks)
+    """Return the index of the cells that rows lie in.
 
-    def one(b: int) -> None:
+    `pieces` have each tuple once: some tuples, and rows that show all joint values of their columns.
+    """
+    found: list[Any] = [None] * len(pieces)
+
+    def one(p: int) -> None:
         stop.check()
-        found[b] = _distinct(space, blocks[b].tuples, codes, shown[b])
+        found[p] = _distinct(space, pieces[p][0], codes, pieces[p][1])
 
-    share(one, len(blocks), n_jobs)
+    share(one, len(pieces), n_jobs)
     number = np.empty(space.n_tuples, np.int64)
-    for block, (counts, _) in zip(blocks, found, strict=True):
-        number[block.tuples] = counts
+    for (tuples, _), (counts, _) in zip(pieces, found, strict=True):
+        number[tuples] = counts
     begin = np.concatenate([[0], np.cumsum(number)])
     local = np.empty(begin[-1], np.int64)
-    for block, (counts, cells) in zip(blocks, found, strict=True):
-        target = np.repeat(begin[block.tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
+    for (tuples, _), (counts, cells) in zip(pieces, found, strict=True):
+        target = np.repeat(begin[tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
         local[target] = cells
     return CellIndex.of(space, begin, local)
 

@@ -31,10 +31,13 @@ class Joined:
     Attributes:
         keys: (B, N) uint16 or uint32, the joint value of each row in each block.
         shown: for each block (J,) int64, a row that shows each joint value; numbered as they first occur.
+        inner: for each block, for each of its inner blocks: (J,) int32, the joint value there of each here, and rows
+            that show those.
     """
 
     keys: Codes
     shown: tuple[NDArray[np.int64], ...]
+    inner: tuple[tuple[tuple[NDArray[np.int32], NDArray[np.int64]], ...], ...]
 
 
 def join(
@@ -45,11 +48,13 @@ def join(
     keys = np.empty((len(blocks), n), np.uint16)
     wide: dict[int, NDArray[np.int32]] = {}
     shown: list[Any] = [None] * len(blocks)
+    inner: list[Any] = [()] * len(blocks)
 
     def one(b: int) -> None:
         stop.check()
         columns = blocks[b].columns
         key, shown[b] = join_columns([codes[c] for c in columns], levels[columns], None, stop)
+        inner[b] = tuple(_within(shown[b], block, codes, levels, stop) for block in blocks[b].inner)
         if len(shown[b]) > 2**16:
             wide[b] = key
         else:
@@ -60,7 +65,15 @@ def join(
         keys = keys.astype(np.uint32)
         for b, key in wide.items():
             keys[b] = key
-    return Joined(keys, tuple(shown))
+    return Joined(keys, tuple(shown), tuple(inner))
+
+
+def _within(
+    shown: NDArray[np.int64], inner: Block, codes: Codes, levels: NDArray[np.int64], stop: StopToken
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The joint values of an inner block that the rows `shown` have, and rows that show each."""
+    key, first = join_columns([codes[c][shown] for c in inner.columns], levels[inner.columns], None, stop)
+    return key, shown[first]
 
 
 def join_columns(

@@ -74,10 +74,10 @@ class LinearModel:
         index, cells = self._lookup()
         blocks = plan_cover(codes, self.space, stop=stop).blocks
         joined = join(blocks, codes, self.space.levels, jobs, stop)
-        tables = index.links(codes, blocks, joined.shown, jobs, stop)
+        tables = index.links(codes, blocks, joined, jobs, stop)
         n, padded = codes.shape[1], lanes_of(self.n_classes)[1]
-        padded_cells = zeros(len(cells), padded)
-        padded_cells[:, : self.n_classes] = cells
+        padded_cells = zeros(tables.n_cells, padded)
+        padded_cells[: len(cells), : self.n_classes] = cells
         table = tables.expand(padded_cells, empty(tables.n_joint, padded), jobs, stop)
         rows = Rows(np.zeros(n, np.int32), np.ones(n), self.n_classes, joined.keys, jobs)
         return rows.forward(tables, table, self.bias, stop=stop)[:, : self.n_classes]

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from alrviz.kernels import networks as kernels
 from alrviz.models.index import CellIndex, index_cells
 from alrviz.models.joint import Codes
-from alrviz.models.plan import singles
 from alrviz.models.space import TupleSpace
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
@@ -192,7 +191,7 @@ def _counted(
 ) -> tuple[NDArray[np.int64], Floats]:
     """The seen cells of `space` and their counts (S, C)."""
     n, rows = codes.shape[1], np.arange(codes.shape[1])
-    index = index_cells(space, singles(space, 0.0).blocks, codes, [rows] * space.n_tuples, n_jobs, stop)
+    index = index_cells(space, [(np.array([t]), rows) for t in range(space.n_tuples)], codes, n_jobs, stop)
     counts = np.zeros((len(index.local), n_classes))
     chunk = max(16, LOOKUPS // max(1, space.n_tuples))
     for begin in range(0, n, chunk):

@@ -4,7 +4,11 @@ A *block* is a set of columns whose joint values, as far as they occur, are few.
 table over its joint values. A *cover* is a list of blocks such that every tuple is given to exactly one. A pass costs,
 forward and scatter together, about
 
-    sum over blocks of   ROW * N + JOINT * J + LINK * J * (number of its tuples)           J = its joint values
+    sum over blocks of   ROW * N + JOINT * J + LINK * (its links)           J = its joint values
+
+Links tie joint values to cells, as keys tie rows to joint values; so a block of many tuples has *inner* blocks, planned
+for its J joint values as blocks are for N rows. A joint value is then tied to one of theirs each, and only theirs to
+cells (all pairs of connect-4: 0.3 million links of 16 blocks, 2.4 million tuple by tuple).
 
 Greedy: the open tuple of the fewest possible cells seeds a block, which takes one column after another, always the one
 that costs least for each tuple it covers, as long as that is less than covering the tuple elsewhere is worth. What it
@@ -15,8 +19,9 @@ Joint values are counted on a sample of rows and extrapolated; keys made later f
 is decided by counts, never by a timing: the same table has the same cover on every machine.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import comb, log2
+from math import comb, inf, log2, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +30,17 @@ from alrviz.kernels import plan as kernels
 from alrviz.models.space import CellSpace, Space
 from alrviz.stop import NEVER, StopToken
 
-# Nanoseconds, of which only the ratios matter: a look-up and a scatter of one row; zeroing and reading a row of a
-# table; adding a cell to a joint value and back.
-ROW, JOINT, LINK = 3.0, 6.0, 2.0
-# Rows looked at. Of a sample a quarter may be different joint values: beyond, too little is known of all rows.
+# Nanoseconds, of which only the ratios matter: a look-up and a scatter of one row; a joint value, most of it for the
+# room it takes from others in a core's cache; adding a cell to a joint value and back. (Measured in covers of 8 to 50
+# blocks of all pairs of connect-4 and Covertype: 1.9 and 2.2, 6 to 40, 2.3.)
+ROW, JOINT, LINK = 2.0, 12.0, 2.0
+# Rows looked at. Of a sample two thirds may be different joint values: beyond, too little is known of all rows.
 SAMPLE = 8_192
-_MOST = 4
+_MOST = 1.5
+# Links of a joint value to t tuples, as long as inner blocks are not planned: at most so many times the root of t.
+_ROOT = 2.5
+# Tuples from which a block may have inner blocks; and what covering one more of them is worth there, as below.
+_NESTED, _WORTH_INNER = 4, 0.15
 # What covering one more tuple is worth, in shares of a row pass.
 _WORTH = (0.05, 0.25)
 # Columns tried for each one taken: those that cover most.
@@ -43,10 +53,24 @@ SLOTS = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns looked up together, in the order they are joined, and the numbers of the tuples given to them."""
+    """Columns looked up together, in the order they are joined, and the numbers of the tuples given to them.
+
+    Attributes:
+        columns: int32.
+        tuples: int64, those of inner blocks too.
+        inner: blocks by which joint values find the cells of some of the tuples; without inner blocks of their own.
+    """
 
     columns: NDArray[np.int32]
     tuples: NDArray[np.int64]
+    inner: "tuple[Block, ...]" = ()
+
+    @property
+    def direct(self) -> NDArray[np.int64]:
+        """The tuples to whose cells joint values are tied themselves."""
+        if not self.inner:
+            return self.tuples
+        return np.setdiff1d(self.tuples, np.concatenate([block.tuples for block in self.inner]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +79,8 @@ class Plan:
 
     Attributes:
         blocks: every tuple of the cell space in exactly one of them.
-        joint: joint values expected in all blocks.
-        links: expected sum over the blocks of joint values times tuples.
+        joint: joint values expected in all blocks, inner ones too.
+        links: links expected from all of them.
         largest: joint values expected in the block that has most.
     """
 
@@ -89,33 +113,88 @@ def plan_cover(
         codes = codes[:, np.random.default_rng(0).permutation(rows)[:SAMPLE]]
     sample = np.ascontiguousarray(codes, np.int32)
     plans = [_greedy(sample, space, n_rows, worth, stop) for worth in _WORTH]
-    return min(plans, key=lambda plan: plan.cost(n_rows))
+    best = min(plans, key=lambda grown: grown.plan.cost(n_rows))
+    return _nested(best, sample, space, stop)
 
 
-def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: float, stop: StopToken) -> Plan:
-    a, n, m = len(space.levels), space.order, sample.shape[1]
-    weight = np.array([[comb(a - 1 - c, n - i) for i in range(n)] for c in range(a)], np.int64)
-    open_ = np.ones(space.n_tuples, np.uint8)
-    key = np.zeros(m, np.int32)
-    slots = min(SLOTS, max(m, 1) * int(space.levels.max() + 1))  # what a sample of so many rows can ask for
-    slot, stamp = np.full(slots, -1, np.int32), np.zeros(slots, np.int32)
-    most = m if n_rows <= m else m // _MOST
+@dataclass(frozen=True)
+class _Grown:
+    """A plan without inner blocks; for each block, rows of the sample that show its joint values, and how many it will
+    have.
+    """
+
+    plan: Plan
+    shown: tuple[NDArray[np.int64], ...]
+    joint: tuple[float, ...]
+
+
+class _Growth:
+    """Blocks grown one after another. `key` numbers the joint values of the last one by row."""
+
+    def __init__(self, space: CellSpace):
+        a, n = len(space.levels), space.order
+        self.key = np.empty(0, np.int32)
+        self._space = space
+        self._weight = np.array([[comb(a - 1 - c, n - i) for i in range(n)] for c in range(a)], np.int64)
+        self._open, self._room = np.zeros(space.n_tuples, np.uint8), np.empty((6, a), np.int64)
+
+    def blocks(
+        self, rows: NDArray[np.int32], tuples: NDArray[np.int64], widest: int, most: int, worth: float,
+        doublings: float, root: float, stop: StopToken,
+    ) -> Iterator[tuple[Block, float]]:  # fmt: skip
+        """Yield blocks until all of `tuples` are covered, and the joint values expected of each.
+
+        `widest` levels has a column of them at most; see kernels.grow for the others.
+        """
+        space, room = self._space, self._room
+        m = rows.shape[1]
+        self.key = np.zeros(m, np.int32)
+        slots = min(SLOTS, max(m, 1) * (widest + 1))  # what so many rows can ask for
+        slot, stamp, mark = np.full(slots, -1, np.int32), np.zeros(slots, np.int32), 0
+        taken = np.empty(len(tuples), np.int64)
+        self._open[tuples] = 1
+        for seed in tuples[np.argsort(space.cards[tuples], kind="stable")]:
+            if not self._open[seed]:
+                continue
+            stop.check()
+            size, expected, _, mark = kernels.grow(
+                rows, space.levels, space.tuples[seed], self._open, self._weight, most, worth, doublings, JOINT, LINK,
+                root, _TRIED, self.key, slot, stamp, mark, room,
+            )  # fmt: skip
+            joined = room[0, :size].astype(np.int32)
+            found = kernels.close(np.sort(joined), self._open, self._weight, taken, room[1])
+            yield Block(joined, taken[:found].copy()), expected
+
+
+def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: float, stop: StopToken) -> _Grown:
+    m = sample.shape[1]
+    most = m if n_rows <= m else int(m / _MOST)
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
-    row, mark = ROW * n_rows, 0
-    taken, room = np.empty(space.n_tuples, np.int64), np.empty((6, a), np.int64)
-    blocks, joint, links, largest = [], 0.0, 0.0, 0.0
-    for seed in np.argsort(space.cards, kind="stable"):
-        if not open_[seed]:
-            continue
-        stop.check()
-        size, expected, tuples, mark = kernels.grow(
-            sample, space.levels, space.tuples[seed], open_, weight, most, worth * row, doublings, JOINT, LINK,
-            _TRIED, key, slot, stamp, mark, room,
-        )  # fmt: skip
-        joined = room[0, :size].astype(np.int32)
-        found = kernels.close(np.sort(joined), open_, weight, taken, room[1])
-        blocks.append(Block(joined, taken[:found].copy()))
-        joint += expected
-        links += expected * tuples
-        largest = max(largest, expected)
-    return Plan(tuple(blocks), joint, links, largest)
+    growth, every = _Growth(space), np.arange(space.n_tuples)
+    blocks, shown, joint, links = [], [], [], 0.0
+    for block, expected in growth.blocks(
+        sample, every, int(space.levels.max()), most, worth * ROW * n_rows, doublings, _ROOT, stop
+    ):
+        tuples = len(block.tuples)
+        blocks.append(block)
+        joint.append(expected)
+        links += expected * min(tuples, _ROOT * sqrt(tuples))
+        shown.append(np.unique(growth.key, return_index=True)[1] if tuples >= _NESTED else np.empty(0, np.int64))
+    return _Grown(Plan(tuple(blocks), sum(joint), links, max(joint, default=0.0)), tuple(shown), tuple(joint))
+
+
+def _nested(grown: _Grown, sample: NDArray[np.int32], space: CellSpace, stop: StopToken) -> Plan:
+    """Give the blocks of a plan inner blocks where they have fewer links with them."""
+    growth, blocks, joint, links = _Growth(space), [], 0.0, 0.0
+    for block, shown, values in zip(grown.plan.blocks, grown.shown, grown.joint, strict=True):
+        inner, joint, links = [], joint + values, links + values * len(block.tuples)
+        if len(shown):
+            rows, widest = np.ascontiguousarray(sample[:, shown]), int(space.levels[block.columns].max())
+            doublings, worth = log2(max(1.0, values / len(shown))), _WORTH_INNER * LINK * values
+            for one, own in growth.blocks(rows, block.tuples, widest, len(shown), worth, doublings, inf, stop):
+                more = values + own * len(one.tuples) - values * len(one.tuples)
+                if LINK * more + JOINT * own < 0.0:
+                    inner.append(one)
+                    joint, links = joint + own, links + more
+        blocks.append(Block(block.columns, block.tuples, tuple(inner)))
+    return Plan(tuple(blocks), joint, links, grown.plan.largest)

@@ -3,6 +3,9 @@
     blocks.expand(cells, table)           table[j] = sum of the cells of the block's tuples
     blocks.marginalise(grad, cells)       its transpose
 
+A block may have inner ones (models/plan.py), `below`: their joint values are rows of the cell table, behind the cells.
+Expanding fills them in first, marginalising passes them on last.
+
 Each is cut into parts of like size that write to different places: joint values for `expand`, tuples for
 `marginalise`. The bits are the same for any number of threads.
 """
@@ -30,13 +33,15 @@ class Blocks:
         first: (B + 1,) int64, where each block's joint values begin.
         at: (B + 1,) int64, where each block's links begin.
         links: int32, (joint values x tuples) of each block.
-        n_cells: rows of the cell table.
+        n_cells: rows of the cell table, joint values of inner blocks included.
+        below: inner blocks, whose joint values are the last rows of the cell table.
     """
 
     first: NDArray[np.int64]
     at: NDArray[np.int64]
     links: NDArray[np.int32]
     n_cells: int
+    below: "Blocks | None" = None
 
     @property
     def n_blocks(self) -> int:
@@ -50,6 +55,8 @@ class Blocks:
 
     def expand(self, cells: Floats, table: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Write to `table` (joint values, W) the sums of `cells` (cells, W)."""
+        if self.below is not None:
+            self.below.expand(cells[: self.below.n_cells], cells[self.below.n_cells :], n_jobs, stop)
         width = width_of(table)
         parts = self._rows
 
@@ -71,13 +78,24 @@ class Blocks:
             kernels.marginalise(self.links, self.at, self.first, grad, cells, spans, edges[k], edges[k + 1], width)
 
         share(part, len(edges) - 1, n_jobs if len(self.links) > _PART else 1)
+        if self.below is not None:
+            self.below.marginalise(cells[self.below.n_cells :], cells[: self.below.n_cells], n_jobs, stop)
         return cells
+
+    @property
+    def by_joint_value(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The links, and where those of each joint value begin, (joint values + 1,)."""
+        return self.links, np.append(0, np.cumsum(np.repeat(self._tuples, np.diff(self.first))))
+
+    @property
+    def _tuples(self) -> NDArray[np.int64]:
+        """(B,) links of each joint value of a block."""
+        return np.diff(self.at) // np.maximum(1, np.diff(self.first))
 
     @cached_property
     def _rows(self) -> list[tuple[int, int, int]]:
         """Ranges of joint values with the block the first of them is in."""
-        tuples = np.diff(self.at) // np.maximum(1, np.diff(self.first))
-        per_row = np.repeat(tuples + 2, np.diff(self.first))  # a row is zeroed and written too
+        per_row = np.repeat(self._tuples + 2, np.diff(self.first))  # a row is zeroed and written too
         sums = np.cumsum(per_row)
         total = int(sums[-1]) if len(sums) else 0
         edges = np.searchsorted(sums, np.arange(0, total, _PART), side="left")
@@ -89,10 +107,9 @@ class Blocks:
     def _spans(self) -> tuple[NDArray[np.int64], list[int]]:
         """(block, first tuple, last tuple) of about _PART links each, and how they are grouped into parts."""
         joint = np.diff(self.first)
-        tuples = np.diff(self.at) // np.maximum(1, joint)
         group = kernels.LINKED
         spans, sizes = [], []
-        for b, (values, number) in enumerate(zip(joint.tolist(), tuples.tolist(), strict=True)):
+        for b, (values, number) in enumerate(zip(joint.tolist(), self._tuples.tolist(), strict=True)):
             many = max(group, _PART // max(1, values) // group * group)
             for t in range(0, number, many):
                 end = min(number, t + many)

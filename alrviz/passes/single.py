@@ -35,7 +35,7 @@ class SingleRows:
 
     Args:
         rows: with the keys of `blocks`.
-        blocks: of a cover; `outside` rows of its cell table stand before the seen cells.
+        blocks: of a cover; `outside` rows of its cell table, two a tuple, stand before the seen cells.
         scale: (S + 1, C) of phi = scale * w[owner].
         owner: (S + 1, C), or None where each place has a weight of its own.
         loss: of probabilities.
@@ -51,12 +51,12 @@ class SingleRows:
         self._squared = loss is MSE
         self._n_classes = rows.n_classes
         none = np.empty((0, 0), np.intp)
+        inner = (blocks.links[:0], np.zeros(1, np.int64)) if blocks.below is None else blocks.below.by_joint_value
         self._where = (
-            rows.keys, blocks.first, blocks.at, blocks.links, outside, scale,
+            rows.keys, blocks.first, blocks.at, blocks.links, *inner, outside, scale,
             none if owner is None else owner, owner is not None,
         )  # fmt: skip
-        tuples = np.diff(blocks.at) // np.maximum(1, np.diff(blocks.first))
-        self._span = max(1, int(_CALL / (tuples.sum() + 1) / self._n_classes))
+        self._span = max(1, int(_CALL / (outside // 2 + 1) / self._n_classes))
 
     def sgd(
         self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, decay: float,

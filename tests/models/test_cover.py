@@ -38,16 +38,25 @@ def plain(codes, space):
 
 
 def drawn(seed):
-    """A plan at random: some sets of columns take what tuples they hold, each tuple left over is alone."""
+    """A plan at random: some sets of columns take what tuples they hold, each tuple left over is alone; so do some of
+    the columns of each inside it.
+    """
+
+    def taken(rng, columns, space, left):
+        """Some of the columns, and the tuples of `left` inside them, which go from there."""
+        some = rng.permutation(columns)[: rng.integers(space.order, len(columns) + 1)].astype(np.int32)
+        inside = [t for t in sorted(left) if set(space.tuples[t].tolist()) <= set(some.tolist())]
+        left -= set(inside)
+        return some, rng.permutation(np.array(inside, np.int64))
 
     def plan(codes, space):
         rng, left, blocks = np.random.default_rng(seed), set(range(space.n_tuples)), []
         for _ in range(rng.integers(1, 4)):
-            columns = rng.permutation(len(space.levels))[: rng.integers(space.order, len(space.levels) + 1)]
-            inside = [t for t in left if set(space.tuples[t].tolist()) <= set(columns.tolist())]
-            if inside:
-                blocks.append(Block(columns.astype(np.int32), rng.permutation(inside)))
-                left -= set(inside)
+            columns, inside = taken(rng, np.arange(len(space.levels)), space, left)
+            direct = set(inside.tolist())
+            inner = [Block(*taken(rng, columns, space, direct)) for _ in range(rng.integers(0, 3))]
+            if len(inside):
+                blocks.append(Block(columns, inside, tuple(block for block in inner if len(block.tuples))))
         return Plan((*blocks, *(Block(space.tuples[t], np.array([t])) for t in sorted(left))), 0.0, 0.0)
 
     return plan
@@ -100,7 +109,7 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
     residual[:] = 0.0
     residual[:, :C] = rng.normal(size=(len(residual), C))
     grad = of.rows.scatter(blocks, residual, room.empty(blocks.n_joint, of.rows.padded))
-    sums = blocks.marginalise(grad, room.zeros(index.n_rows, of.rows.padded))[:, :C]
+    sums = blocks.marginalise(grad, room.zeros(blocks.n_cells, of.rows.padded))[: index.n_rows, :C]
     # rows of no weight have cells that nobody has seen: what they add goes to those
     expected = naive_scatter(encoded.codes, levels, order, residual[:, :C])
     others = np.zeros((T, C))

@@ -12,6 +12,7 @@ from alrviz.errors import Stopped
 from alrviz.models import index as module
 from alrviz.models import linear
 from alrviz.models.index import CellIndex, Unseen, cell_table
+from alrviz.models.joint import join
 from alrviz.models.space import CellSpace
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, run_of, table
@@ -133,9 +134,9 @@ def test_unseen_cells_and_absent_levels_have_rows_of_their_own():
 
 def test_scoring_and_linking_hear_a_stop():
     of, stop = covered(table(50), 2), StopToken()
-    index, codes = of.cover.index, table(50).codes.astype(np.uint16)
+    index, codes, blocks = of.cover.index, table(50).codes.astype(np.uint16), of.cover.plan.blocks
     stop.stop()
     with pytest.raises(Stopped):
         index.score(codes, np.zeros((index.n_rows, 3)), np.zeros(3), 1, stop)
     with pytest.raises(Stopped):
-        index.links(codes, of.cover.plan.blocks, [np.array([0])] * len(of.cover.plan.blocks), 1, stop)
+        index.links(codes, blocks, join(blocks, codes, index.space.levels), 1, stop)

@@ -35,6 +35,18 @@ def check(plan, space):
         assert len(set(block.columns.tolist())) == len(block.columns)
         assert set(space.tuples[block.tuples].ravel().tolist()) <= set(block.columns.tolist())
         assert (block.columns.dtype, block.tuples.dtype) == (np.int32, np.int64)
+        inside = [block.direct, *(inner.tuples for inner in block.inner)]
+        assert sorted(np.concatenate(inside).tolist()) == sorted(block.tuples.tolist())
+        for inner in block.inner:
+            assert set(inner.columns.tolist()) <= set(block.columns.tolist())
+            assert set(space.tuples[inner.tuples].ravel().tolist()) <= set(inner.columns.tolist())
+            assert not inner.inner
+
+
+def sizes(blocks):
+    """Joint values and links of blocks and their inner ones."""
+    parts = [blocks] if blocks.below is None else [blocks, blocks.below]
+    return sum(part.n_joint for part in parts), sum(len(part.links) for part in parts)
 
 
 @st.composite
@@ -57,6 +69,7 @@ def test_a_plan_is_a_cover_no_dearer_than_single_tuples_and_the_same_again(of):
     for one, other in zip(plan.blocks, again.blocks, strict=True):
         assert np.array_equal(one.columns, other.columns)
         assert np.array_equal(one.tuples, other.tuples)
+        assert [inner.tuples.tolist() for inner in one.inner] == [inner.tuples.tolist() for inner in other.inner]
 
 
 @given(drawn())
@@ -64,13 +77,12 @@ def test_on_rows_that_are_all_looked_at_the_sizes_are_exact(of):
     encoded, order = of
     if encoded.n_rows:
         found = covered(encoded, order).cover
-        assert found.plan.joint == found.blocks.n_joint
-        assert found.plan.links == len(found.blocks.links)
+        assert (found.plan.joint, found.plan.links) == sizes(found.blocks)
 
 
 def test_cost_by_hand():
     plan = module.Plan((module.Block(np.array([0, 1], np.int32), np.array([0])),) * 2, joint=10.0, links=30.0)
-    assert plan.cost(100) == 2 * 100 * 3.0 + 10 * 6.0 + 30 * 2.0
+    assert plan.cost(100) == 2 * 100 * 2.0 + 10 * 12.0 + 30 * 2.0
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -96,8 +108,7 @@ def test_what_a_sample_of_rows_says_of_all_is_near(order):
     encoded = table(12 * SAMPLE, (6, 9, 5, 12, 7, 30), 2, gaps=0.01)
     found = covered(encoded, order).cover
     check(found.plan, found.index.space)
-    assert found.plan.joint == pytest.approx(found.blocks.n_joint, rel=0.25)
-    assert found.plan.links == pytest.approx(len(found.blocks.links), rel=0.25)
+    assert (found.plan.joint, found.plan.links) == pytest.approx(sizes(found.blocks), rel=0.25)
 
 
 def test_tuples_too_large_for_a_block_are_expected_to_grow_with_the_rows():
@@ -136,7 +147,8 @@ def test_planning_hears_a_stop_before_every_block():
     encoded = table(500, (20, 30, 20, 25), 2)
     space, codes = CellSpace(encoded.levels, 2), kernel_codes(encoded)
     blocks = [
-        len(module._greedy(codes.astype(np.int32), space, 500, worth, module.NEVER).blocks) for worth in module._WORTH
+        len(module._greedy(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
+        for worth in module._WORTH
     ]
 
     class Late(StopToken):
