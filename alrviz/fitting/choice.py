@@ -59,8 +59,8 @@ def choose(params: Mapping[str, Any], room: float) -> Choice:
 
 
 def _of_tron(memory: int) -> int:
-    """Vectors of tron: corrections, or pairs of two inner loops in their place; and those of the loop itself."""
-    return max(memory, 2 * min(KEPT, memory)) + 8
+    """Vectors of tron: corrections, or pairs of two inner loops in their place; its metric, and a product with it."""
+    return max(memory, 2 * min(KEPT, memory)) + 2
 
 
 def _short(solver: str, memory: int, wanted: int, why: str) -> str:

@@ -123,7 +123,9 @@ class Objective(ABC):
         """
         dz = self.change(direction)
         product = self.slopes(self.rows.curve(point.z, dz, self.stop, self.loss))
-        return product if self._q is None else product + self._q * direction
+        if self._q is not None:
+            product += self._q * direction
+        return product
 
     def along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
         """Return the line through `point` along `direction`: one forward pass. At `guess` it may be looked at on the
@@ -143,10 +145,6 @@ class Objective(ABC):
     def pull(self) -> Floats:
         """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
         return np.zeros_like(self.center) if self._q is None else self._q
-
-    def fresh(self, point: Point) -> Point:
-        """Return `point` with its scores recomputed from its weights, which sheds the rounding of many moves."""
-        return self.value_grad(point.w)
 
     def moved(self, line: "Line", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""

@@ -46,7 +46,7 @@ def test_corrections_are_as_many_as_there_is_room_for_and_three_at_least(solver,
 
 
 @pytest.mark.parametrize(
-    ("room", "kept"), [(100, 10), (18, 10), (17.9, 4), (16, 4), (15, 3), (14, 3), (13, None), (3, None), (2, None)]
+    ("room", "kept"), [(100, 10), (12, 10), (11.9, 4), (10, 4), (9, 3), (8, 3), (7, None), (3, None), (2, None)]
 )
 def test_tron_keeps_pairs_for_which_there_is_room_and_lbfgs_follows(room, kept):
     name, memory, reason = chosen(room)
@@ -57,7 +57,7 @@ def test_tron_keeps_pairs_for_which_there_is_room_and_lbfgs_follows(room, kept):
     assert choice.vectors <= room
     asked = chosen(room, solver="tron")
     assert asked[0] == "tron"
-    assert asked[1] == (kept if kept else {13: 2, 3: 0, 2: 0}[room])
+    assert asked[1] == (kept if kept else {7: 2, 3: 0, 2: 0}[room])
 
 
 def test_a_short_fit_starts_as_a_long_one_and_is_priced_for_what_it_fills():

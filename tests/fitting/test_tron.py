@@ -43,7 +43,7 @@ def test_the_step_is_newton_s_and_ends_at_the_radius():
     objective, w0 = make()
     point = objective.value_grad(w0)
     metric = objective.hessian_diagonal(point)
-    whole, products = newton_step(objective, point, metric, 1e9, 1e-12)
+    whole, products = newton_step(objective, point, 1 / metric, 1e9, 1e-12)
     hessian, found = dense_hessian(objective, point), []
     cg(
         hessian, -point.gradient.ravel(), rtol=0.0, atol=1e-12 * dot(point.gradient, point.gradient) ** 0.5,
@@ -54,7 +54,7 @@ def test_the_step_is_newton_s_and_ends_at_the_radius():
     np.testing.assert_allclose(whole.ravel(), expected, rtol=1e-7, atol=1e-9)
     length = np.sqrt(dot(metric, whole**2))
     for share in (0.1, 0.5, 0.9):
-        step, fewer = newton_step(objective, point, metric, share * length, 1e-12)
+        step, fewer = newton_step(objective, point, 1 / metric, share * length, 1e-12)
         assert np.sqrt(dot(metric, step**2)) == pytest.approx(share * length, rel=1e-9)
         assert fewer <= products
         model = dot(point.gradient, step) + 0.5 * dot(step, objective.hvp(point, step))
@@ -144,8 +144,7 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
     """The equations and their solution stay. Who has kept every direction of one loop needs hardly another turn."""
     objective, w0 = make("lr", {"alpha": 0.1})
     point = objective.value_grad(w0)
-    metric = objective.hessian_diagonal(point)
-    loop = (objective, point, metric, 1e9, 1e-6)
+    loop = (objective, point, 1 / objective.hessian_diagonal(point), 1e9, 1e-6)
     few, every = Seen(KEPT, objective.room), Seen(1000, objective.room)
     plain, turns = newton_step(*loop, seen=few)
     newton_step(*loop, seen=every)

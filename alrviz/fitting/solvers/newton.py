@@ -6,11 +6,9 @@ fall, so that the last steps are quadratic. No radius is kept (cf. tron.py): the
 
 from dataclasses import replace
 
-import numpy as np
-
 from alrviz.fitting.penalised import Objective, Point
 from alrviz.fitting.solvers.state import State, along, stalled
-from alrviz.fitting.solvers.tron import LEAST, newton_step
+from alrviz.fitting.solvers.tron import inverted, newton_step
 from alrviz.passes.room import Floats
 
 # max |dF/dw| per row at which the weights count as at their optimum.
@@ -23,10 +21,9 @@ _ANYWHERE = 1e100  # a radius that no step reaches
 
 def newton(objective: Objective, state: State) -> State:
     """Return the state one step later; stalled where no step lowers F."""
-    metric = objective.hessian_diagonal(state.point)
-    np.maximum(metric, LEAST * float(metric.max(initial=0.0)) or 1.0, out=metric)
+    inverse = inverted(objective.hessian_diagonal(state.point))
     eta = min(LOOSE, objective.criterion(state.point) ** 0.5)
-    step, products = newton_step(objective, state.point, metric, _ANYWHERE, eta)
+    step, products = newton_step(objective, state.point, inverse, _ANYWHERE, eta)
     new, falls = along(objective, replace(state, passes=state.passes + 0.5 + products), step, 1.0)
     return new if falls else stalled(new)
 

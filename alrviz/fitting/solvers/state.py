@@ -89,11 +89,16 @@ def along(
         return replace(state, evaluations=state.evaluations + trials, passes=state.passes + 0.5), False
     t *= share if convex else 1.0
     point, evaluations, passes = line.move(t), state.evaluations + trials + 1, state.passes + 1.0
-    if untried and not point.objective <= line.value * (1.0 + math.copysign(ROUNDING, line.value)):
+    high = not point.objective <= line.value * (1.0 + math.copysign(ROUNDING, line.value))
+    del line  # scores as many as the rows: what follows takes its room, and that of a point that is given up
+    if untried and high:
+        del point
         return along(objective, replace(state, evaluations=evaluations, passes=passes), direction, guess, share, False)
     index = state.index + 1
     if index % REFRESH == 0:
-        point, evaluations, passes = objective.fresh(point), evaluations + 1, passes + 1.0
+        w = point.w
+        del point
+        point, evaluations, passes = objective.value_grad(w), evaluations + 1, passes + 1.0
     return State(index, point, evaluations, passes, t), True
 
 

@@ -30,6 +30,7 @@ from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, two_loop
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.room import Floats, Pool
 from alrviz.passes.vectors import Short, dot
+from alrviz.passes.vectors import step as add
 
 # When the start ends. Passes until F is 1e-3 a row above its minimum, n = 2, with 1e-2 and with 1e-3: adult at alpha 1
 # 44 and 52, at 1e-3 88 and 112, connect-4 at alpha 1 250 and 350; but on Covertype at 1e-3, where weights have far to
@@ -80,7 +81,7 @@ class Tron(Solver):
 
     def init(self, objective: LinearObjective, w0: Floats) -> State:
         """Return the state at the start point."""
-        head = Head(np.reciprocal(_floored(objective.diagonal_at_shares()))) if self.memory else None
+        head = Head(inverted(objective.diagonal_at_shares())) if self.memory else None
         return replace(start(objective, w0), carry=head)
 
     def advance(self, objective: LinearObjective, state: State) -> State:
@@ -100,17 +101,17 @@ class Tron(Solver):
 def _newton(objective: LinearObjective, state: State, kept: int) -> State:
     """Return the state one outer iteration later."""
     point = state.point
-    metric = _floored(objective.hessian_diagonal(point))
-    size = math.sqrt(dot(point.gradient, point.gradient / metric))
+    inverse = inverted(objective.hessian_diagonal(point))
+    size = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(size, size)
     eta = min(LOOSE, 10.0 * LOOSE * math.sqrt(size / (region.first or 1.0)))
     seen = Seen(kept, objective.room)
-    step, products = newton_step(objective, point, metric, region.radius, eta, region.pairs, seen)
+    step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, seen)
     spent = replace(state, passes=state.passes + 0.5 + products)
     new, falls = along(objective, spent, step, 1.0)
     if not falls:
         return stalled(new)
-    length, t = math.sqrt(dot(metric, step * step)), new.step_size
+    length, t = math.sqrt(dot(step, step / inverse)), new.step_size
     reach = min(GROWTH, 2.0 * t) * length
     radius = max(region.radius, reach) if t >= 0.5 else reach
     pairs = tuple(seen.pairs) if len(seen.pairs) >= FEWEST else region.pairs
@@ -118,9 +119,10 @@ def _newton(objective: LinearObjective, state: State, kept: int) -> State:
     return replace(new, carry=region, turns=max(1, products), extra={"products": float(products)})
 
 
-def _floored(diagonal: Floats) -> Floats:
-    """Overwrite what is next to nothing, or nothing, by LEAST of the largest."""
-    return np.maximum(diagonal, LEAST * float(diagonal.max(initial=0.0)) or 1.0, out=diagonal)
+def inverted(diagonal: Floats) -> Floats:
+    """Overwrite it by its inverse, what is next to nothing, or nothing, counted as LEAST of the largest."""
+    np.maximum(diagonal, LEAST * float(diagonal.max(initial=0.0)) or 1.0, out=diagonal)
+    return np.reciprocal(diagonal, out=diagonal)
 
 
 class Seen:
@@ -149,7 +151,7 @@ class Seen:
 def newton_step(
     objective: Objective,
     point: Point,
-    metric: Floats,
+    inverse: Floats,
     radius: float,
     eta: float,
     pairs: Pairs = (),
@@ -157,14 +159,17 @@ def newton_step(
 ) -> tuple[Floats, int]:
     """Return the step within `radius` by preconditioned conjugate gradients (Steihaug), and its number of products.
 
-    `pairs` are those of another such loop, for the preconditioner; `seen` takes those of this one.
+    `inverse` is 1 / M; `pairs` are those of another such loop, for the preconditioner; `seen` takes those of this one.
+    Vectors come from the objective's room and are dropped once they are used: a turn takes no more of them than a step
+    of the start.
     """
-    inverse = np.reciprocal(metric)
-    step = np.zeros_like(point.gradient)
-    residual = -point.gradient
-    eased = _eased(residual, pairs, inverse, objective.rows.n_jobs)
-    direction = eased.copy()
+    jobs, room = objective.rows.n_jobs, objective.room
+    step, residual, direction = (room.empty(*point.gradient.shape) for _ in range(3))
+    step[...] = 0.0
+    np.negative(point.gradient, out=residual)
+    direction[...] = eased = _eased(residual, pairs, inverse, objective)
     size = dot(residual, eased)
+    del eased
     enough = eta * eta * size
     products = 0
     while size > enough and products < MOST_INNER:
@@ -172,27 +177,33 @@ def newton_step(
         products += 1
         curvature = dot(direction, bent)
         length = size / curvature if curvature > 0.0 else math.inf
-        to_edge = _to_edge(metric, step, direction, radius)
+        to_edge = _to_edge(inverse, step, direction, radius)
         if length >= to_edge:
-            step += to_edge * direction
+            add(step, to_edge, direction, step, jobs)
             break
-        step += length * direction
-        residual -= length * bent
+        add(step, length, direction, step, jobs)
+        add(residual, -length, bent, residual, jobs)
         if seen is not None:
             seen.add(direction, bent, curvature)
-        eased = _eased(residual, pairs, inverse, objective.rows.n_jobs)
+        del bent
+        eased = _eased(residual, pairs, inverse, objective)
         before, size = size, dot(residual, eased)
-        direction *= size / before
-        direction += eased
+        add(eased, size / before, direction, direction, jobs)
+        del eased
     return step, products
 
 
-def _eased(residual: Floats, pairs: Pairs, inverse: Floats, n_jobs: int) -> Floats:
-    return two_loop(residual.copy(), pairs, inverse, n_jobs) if pairs else residual * inverse
+def _eased(residual: Floats, pairs: Pairs, inverse: Floats, objective: Objective) -> Floats:
+    eased = objective.room.empty(*residual.shape)
+    if not pairs:
+        return np.multiply(residual, inverse, out=eased)
+    eased[...] = residual
+    return two_loop(eased, pairs, inverse, objective.rows.n_jobs)
 
 
-def _to_edge(metric: Floats, step: Floats, direction: Floats, radius: float) -> float:
+def _to_edge(inverse: Floats, step: Floats, direction: Floats, radius: float) -> float:
     """Return the t >= 0 at which ||step + t direction||_M is the radius."""
-    bent = metric * direction
-    a, b, c = dot(bent, direction), dot(bent, step), dot(metric, step * step) - radius * radius
+    bent = direction / inverse
+    a, b = dot(bent, direction), dot(bent, step)
+    c = dot(np.divide(step, inverse, out=bent), step) - radius * radius
     return -c / (b + math.sqrt(max(0.0, b * b - a * c))) if c < 0.0 else 0.0
