@@ -2,10 +2,13 @@
 
 import os
 import threading
+import weakref
+from functools import partial
 
 import pytest
 
 from alrviz.errors import RecipeError
+from alrviz.passes import threads
 from alrviz.passes.threads import available_threads, resolve_jobs, share
 
 
@@ -19,6 +22,17 @@ def test_every_part_is_done_once(parts, n_jobs):
 def test_other_threads_take_part():
     meet = threading.Barrier(2, timeout=30)
     share(lambda part: meet.wait() and None, 2, 2)  # would time out if one thread did both
+
+
+def test_work_that_is_done_is_held_by_no_thread_that_comes_late():
+    late, held = threading.Event(), threading.Event()
+    for _ in range(available_threads()):
+        threads._queue().put(late.wait)
+    work = weakref.ref(watched := partial(lambda event, part: None, held))
+    share(watched, 2, 2)
+    del watched
+    assert work() is None
+    late.set()
 
 
 def test_the_first_error_is_raised_once_every_part_has_ended():
