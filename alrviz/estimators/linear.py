@@ -3,15 +3,21 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
+from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.checks import threads
 from alrviz.estimators.text import documented
+from alrviz.fitting.recipe import Recipe
+from alrviz.passes.rows import Floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(CellClassifier):
     """Base of the classifiers whose weights are fitted: minimise the loss of all rows + alpha ||. - center||^2."""
 
-    alpha: float = 0.3
+    alpha: float | str = 0.3
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
@@ -24,6 +30,15 @@ class LinearClassifier(CellClassifier):
     tol: float = 1e-6
     memory: int = 10
     random_state: Any = None
+
+    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats) -> Recipe:
+        if recipe.params["alpha"] != "cv":
+            return recipe
+        where = {"n_jobs": threads(self.n_jobs), "max_memory": self.max_memory}
+        self.alpha_, self.alphas_ = choose_alpha(
+            recipe, X, y, weights, categorical_features=self.categorical_features, **where
+        )
+        return recipe.replace(alpha=self.alpha_)
 
 
 @documented
@@ -77,7 +92,7 @@ class ALRClassifier(LinearClassifier):
     """
 
     scale: str = "theta"
-    alpha: float = 1.0
+    alpha: float | str = 1.0
     penalty: str = "w"
 
     _family: ClassVar[str] = "alr"
@@ -103,7 +118,7 @@ class WANBIACClassifier(LinearClassifier):
     """
 
     order: int = field(default=1, init=False)
-    alpha: float = 1.0
+    alpha: float | str = 1.0
     penalty: str = "w"
 
     _family: ClassVar[str] = "alr"

@@ -89,6 +89,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         X = check_table(self, X, reset=True)
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
         self._check(recipe)
+        recipe = self._settled(recipe, X, y, weights)
         encoder = Encoder(
             discretize=recipe.cuts,
             n_bins=recipe.n_bins,
@@ -113,6 +114,8 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         check_max_memory(self.max_memory)
         check_table(self, X, reset=True)
         self._check(recipe)
+        encoded = prepared.encoded
+        recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights)
         self._learn_prepared(prepared, recipe)
         self.encoder_ = prepared.encoder
         self.classes_ = prepared.encoder.classes_
@@ -120,6 +123,10 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
 
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the table that was just given cannot be fitted so."""
+
+    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats) -> Recipe:
+        """Return the recipe that is fitted: with numbers for what was left to be chosen by these rows."""
+        return recipe
 
     @abstractmethod
     def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
@@ -200,6 +207,7 @@ class RunClassifier(RecipeClassifier):
         self.n_iter_ = state.index
         self.trace_ = run.trace
         self.outcome_ = outcome
+        self._choice = run.price.choice if run.price else None
         self._keep(run)
 
     @abstractmethod

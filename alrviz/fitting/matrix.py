@@ -56,7 +56,12 @@ def chosen_solver(params: Mapping[str, Any]) -> str:
         return solver
     if params["bounds"] is not None:
         return "lbfgsb"
-    return "tron" if params["alpha"] > 0 and params["scale"] != "diagonal-adaptive" else "lbfgs"
+    return "tron" if pulled(params) and params["scale"] != "diagonal-adaptive" else "lbfgs"
+
+
+def pulled(params: Mapping[str, Any]) -> bool:
+    """Whether there is a penalty: alpha is above 0, or "cv", which chooses one that is."""
+    return bool(params["alpha"] == "cv" or params["alpha"] > 0)
 
 
 def check_solver(solver: str, objective: str, bounded: bool = False) -> None:

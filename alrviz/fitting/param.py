@@ -10,7 +10,7 @@ from alrviz.errors import RecipeError, nearest
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`."""
+    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or `word`."""
 
     default: Any
     choices: tuple[Any, ...] = ()
@@ -18,6 +18,7 @@ class Param:
     high: float = math.inf
     integer: bool = False
     open_low: bool = False
+    word: str | None = None
 
     def check(self, name: str, value: Any) -> Any:
         """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
@@ -31,7 +32,7 @@ class Param:
                     return choice
             listed = ", ".join(map(repr, self.choices))
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
-        return self._number(name, value)
+        return self.word if self.word is not None and value == self.word else self._number(name, value)
 
     def _number(self, name: str, value: Any) -> float | int:
         kind = "a whole number" if self.integer else "a number"
@@ -39,6 +40,8 @@ class Param:
         wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
+        if self.word is not None:
+            wanted += f", or {self.word!r}"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RecipeError(f"{name}={value!r} is not a number; {wanted}")
         try:

@@ -117,7 +117,8 @@ class Recipe:
         if self.family == "dlr":
             alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} to {p['center']}"
             return f"{self.label} {p['bandwidth']} from {p['start']}{alpha}"
-        alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} on {p['penalty']} to {p['center']}"
+        strength = p["alpha"] if p["alpha"] == "cv" else f"{p['alpha']:g}"
+        alpha = "" if p["alpha"] == 0 else f", alpha {strength} on {p['penalty']} to {p['center']}"
         shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.matrix import check_solver, chosen_solver
+from alrviz.fitting.matrix import check_solver, chosen_solver, pulled
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
@@ -28,9 +28,9 @@ def check_together(family: str, params: Mapping[str, Any]) -> None:
 
 
 def _check_adaptive(params: Mapping[str, Any]) -> None:
-    if params["penalty"] == "w" and params["alpha"] > 0:
+    if params["penalty"] == "w" and pulled(params):
         raise RecipeError(
-            f"penalty='w' with alpha={params['alpha']:g} changes its meaning at every step of scale="
+            f"penalty='w' with alpha={params['alpha']} changes its meaning at every step of scale="
             "'diagonal-adaptive', whose weights change their units; expected penalty='phi', alpha=0 or scale='diagonal'"
         )
     solver = chosen_solver(params)

@@ -57,4 +57,6 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 
 
 def _word(name: str, value: Any) -> str:
+    if isinstance(value, str) and name == "alpha":
+        return f"alpha by {value}"
     return _WORDS.get(name, name + "={}").format(_MODELS.get(value, value) if name in ("start", "center") else value)

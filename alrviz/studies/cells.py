@@ -1,0 +1,105 @@
+"""A cell: the smallest piece of a study that is computed, saved and lost as a whole. Pure data.
+
+Its key says all that its numbers depend on, alrviz's version included; equal keys are equal numbers, in whatever study
+or process.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz import __version__
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.step import FAILED
+from alrviz.studies.seeds import seed_of
+from alrviz.studies.splits import Split
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What to compute.
+
+    Attributes:
+        task: which function of tasks.py.
+        recipe: JSON; "" for class shares, which have none.
+        data_hash: of the table.
+        split: rows to learn from and to be judged on.
+        options: of the task, JSON.
+        seed: of what is drawn beside the split.
+        racer: its place among the study's recipes, for the reader: no number depends on it.
+    """
+
+    task: str
+    recipe: str
+    data_hash: str
+    split: Split
+    options: str = "{}"
+    seed: int = 0
+    racer: int = field(default=0, compare=False)
+
+    @property
+    def key(self) -> str:
+        """The SHA-256 of all that the numbers depend on."""
+        parts = [__version__, self.task, self.recipe, self.data_hash, self.split.to_dict(), self.options, self.seed]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """What is the same for cells that share encoded rows: they are best computed by one worker."""
+        return (self.data_hash, self.split)
+
+
+def plain(recipe: Recipe) -> Recipe:
+    """Return a recipe without the split and seed of its own, which a study gives: equal fits have equal keys."""
+    return recipe.replace(holdout=0.0, seed=0)
+
+
+def fold_cells(
+    data_hash: str, recipes: Sequence[Recipe], splits: Iterable[Split], seed: int, max_memory: int | None
+) -> list[Cell]:
+    """Return a cell for each split and recipe, those of one split side by side."""
+    options = "{}" if max_memory is None else json.dumps({"max_memory": max_memory})
+    texts = [plain(recipe).to_json() for recipe in recipes]
+    return [
+        Cell("fold", text, data_hash, split, options, seed_of(seed, text, split.repeat, split.fold), racer)
+        for split in splits
+        for racer, text in enumerate(texts)
+    ]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a cell: tidy rows, packed predictions of the rows it was judged on, an outcome's code."""
+
+    rows: list[Row]
+    predicted: bytes = b""
+    outcome: str = "converged"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is to be computed again before it says anything."""
+        return self.outcome == FAILED
+
+
+def failure(sentence: str) -> Result:
+    """Return the result of a cell that has none."""
+    return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED)
+
+
+def pack(predicted: NDArray[np.integer]) -> bytes:
+    """Return class indices (n,) in few bytes."""
+    width = np.min_scalar_type(int(predicted.max(initial=0)))
+    return width.char.encode() + zlib.compress(predicted.astype(width).tobytes(), 1)
+
+
+def unpack(packed: bytes) -> NDArray[np.integer]:
+    """Return the class indices (n,) that `pack` was given."""
+    return np.frombuffer(zlib.decompress(packed[1:]), np.dtype(packed[:1].decode()))

@@ -1,0 +1,205 @@
+"""Which order? Repeated cross-validation of held-out log loss for orders 0, 1, 2, 3, and the verdict in a sentence.
+
+The verdict is the smallest order whose mean over the folds is within one standard error of the lowest: d_j is its log
+loss less the best order's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that mean. Order 0
+is the class shares. alpha is chosen and columns are cut inside the training rows of each fold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.cells import Cell, fold_cells
+from alrviz.studies.significance import corrected_error
+from alrviz.studies.splits import repeated_folds
+from alrviz.studies.study import Study
+from alrviz.studies.where import Where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which order, and why.
+
+    Attributes:
+        order: the smallest that is within a standard error of the best; None while no fold is complete.
+        best: the order of the lowest mean.
+        sentence: for the reader.
+    """
+
+    order: int | None
+    best: int | None
+    sentence: str
+
+
+class OrderStudy(Study):
+    """The study that `choose_order` returns: a `Study` with a verdict."""
+
+    def verdict(self) -> Verdict:
+        """Return the verdict of the folds that all orders have by now."""
+        return _verdict(self)
+
+    def recipe(self) -> Recipe | None:
+        """Return the recipe of the verdict's order; None for the class shares, or while there is none."""
+        order = self.verdict().order
+        return next((recipe for recipe in self.recipes if recipe.params["order"] == order), None)
+
+
+def choose_order(
+    dataset: "Dataset",
+    recipe: Recipe | None = None,
+    *,
+    orders: Sequence[int] = (0, 1, 2, 3),
+    repeats: int = 2,
+    folds: int = 5,
+    seed: int = 0,
+    **where: Unpack[Where],
+) -> OrderStudy:
+    """Return the study of orders on a table; nothing is begun.
+
+    Args:
+        dataset: the table.
+        recipe: of the models, whatever its order; None: Recipe("lr", alpha="cv").
+        orders: to compare; 0 is the class shares. Orders above the number of columns are left out.
+        repeats, folds: the cross-validation, the same for every order.
+        seed: of the shuffles.
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.where.Where`).
+
+    A row is one fit, as in `bias_variance`. `summary()` has a line for each order: order, folds, log_loss and its
+    corrected standard error (`se`), parameters, train_seconds, and beside the order below: gain (mean fall of log loss),
+    gain_se, wins (folds in which it is lower). `verdict()` says which order, `recipe()` gives its recipe.
+
+    Raises:
+        RecipeError: a recipe without an order, no orders, or no cross-validation.
+
+    >>> from alrviz import load_demo
+    >>> study = choose_order(load_demo("monks-1"), orders=(0, 1, 2), repeats=1, n_jobs=1).run()
+    >>> study.verdict().order
+    2
+    """
+    recipe = Recipe("lr", alpha="cv") if recipe is None else recipe
+    if "order" not in recipe.params:
+        raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")
+    if not orders or min(orders) < 0:
+        raise RecipeError(f"orders={list(orders)} does not fit; expected some of 0, 1, 2, 3 ...")
+    chosen = sorted({order for order in orders if order <= dataset.X.shape[1]})
+    recipes = [recipe.replace(order=order) for order in chosen if order > 0]
+    splits = repeated_folds(repeats, folds, seed)
+    cells = fold_cells(dataset.hash, recipes, splits, seed, where.get("max_memory"))
+    if 0 in chosen:
+        cells = [Cell("shares", "", dataset.hash, split, racer=-1) for split in splits] + cells
+    options = {"orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}
+    return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **where)
+
+
+def _losses(study: Study) -> "pd.DataFrame":
+    """Log loss of each complete fold (a line) and order that has any (a column)."""
+    import pandas as pd
+
+    frame = study.frame()
+    if not len(frame) or "log_loss" not in frame:
+        return pd.DataFrame()
+    fine = frame[frame.outcome != "failed"]
+    return fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").dropna()
+
+
+def summary(study: Study) -> "pd.DataFrame":
+    """Return a line for each order with folds that all orders have."""
+    import pandas as pd
+
+    losses, frame, lines = _losses(study), study.frame(), []
+    for place, order in enumerate(losses.columns if len(losses) else ()):
+        mine = frame[(frame.order == order) & (frame.outcome != "failed")]
+        tested, trained = float(mine.test_rows.mean()), float(mine.train_rows.mean())
+        line = {
+            "order": int(order),
+            "folds": len(losses),
+            "log_loss": float(losses[order].mean()),
+            "se": _error(losses[order], tested, trained),
+            "parameters": float(mine.parameters.mean()),
+            "train_seconds": float(mine.train_seconds.mean()),
+        }
+        if place:
+            fall = losses[losses.columns[place - 1]] - losses[order]
+            line |= {
+                "gain": float(fall.mean()),
+                "gain_se": _error(fall, tested, trained),
+                "wins": int((fall > 0).sum()),
+            }
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _error(differences: "pd.Series", tested: float, trained: float) -> float:
+    if len(differences) < 2:
+        return float("nan")
+    return corrected_error(differences.to_numpy(), tested, trained)  # type: ignore[arg-type]
+
+
+def _verdict(study: Study) -> Verdict:
+    losses, lines = _losses(study), study.summary()
+    lost = _refused(study)
+    if len(losses) < 2:
+        return Verdict(None, None, f"not enough folds yet to say{lost}")
+    means = losses.mean()
+    best = means.idxmin()
+    ratio = study.frame()[["test_rows", "train_rows"]].mean()
+    for order in losses.columns:
+        behind = losses[order] - losses[best]
+        if behind.mean() <= _error(behind, ratio.test_rows, ratio.train_rows):
+            break
+    return Verdict(int(order), int(best), _sentence(lines.set_index("order"), int(order)) + lost)
+
+
+def _sentence(lines: "pd.DataFrame", order: int) -> str:
+    """What the verdict's order gains over the one below, and that those above do not."""
+    here, folds = lines.loc[order], int(lines.folds.iloc[0])
+    above = [n for n in lines.index if n > order]
+    if order == lines.index[0]:
+        first = f"n = {order} has the held-out log loss {_loss(here.log_loss)} ± {_loss(here.se)}"
+        first = f"the class shares (order 0) {first[6:]}" if order == 0 else first
+        return first + (f"; {_orders(above)} no lower by more than chance" if above else "")
+    below = lines.index[list(lines.index).index(order) - 1]
+    before = lines.loc[below]
+    times = here.parameters / before.parameters
+    what = (
+        f"n = {order} lowers held-out log loss from {_loss(before.log_loss)} to {_loss(here.log_loss)} "
+        f"± {_loss(here.gain_se)}, in {int(here.wins)} of {folds} folds"
+    )
+    what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
+    return what + (f"; {_orders(above)} not" if above else "")
+
+
+def _orders(above: Sequence[int]) -> str:
+    listed = " and ".join(f"n = {n}" for n in above)
+    return f"{listed} {'does' if len(above) == 1 else 'do'}"
+
+
+def _refused(study: Study) -> str:
+    """A clause on orders of which no fit was possible."""
+    frame = study.frame()
+    if not len(frame):
+        return ""
+    said = []
+    for order, part in frame.groupby("order"):
+        if (part.outcome == "failed").all():
+            said.append(f"; n = {int(order)} could not be fitted: {part.sentence.iloc[0]}")
+    return "".join(said)
+
+
+def _loss(value: float) -> str:
+    """Three digits that count, without the 0 in front: ".391"."""
+    text = f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
+    return text.removeprefix("0") if text.startswith("0.") else text
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.0f} times" if factor >= 9.5 else f"{factor:.1f} times"

@@ -1,0 +1,185 @@
+"""Compare: recipes on data sets by repeated cross-validation, and what may be said of the differences.
+
+study = compare(datasets, recipes).run()
+study.summary()                     a line a data set and recipe: means over the folds, bias, variance, seconds
+pairs(study, "log_loss")            win-draw-loss of each two recipes over the data sets, with the sign test
+ranks(study, "log_loss")            mean ranks, and geometric means beside the first recipe's
+to_csv(study), to_latex(frame)
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from alrviz import __version__
+from alrviz.errors import RecipeError, nearest
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.bias_variance import error_parts, require_recipes
+from alrviz.studies.cells import Row, fold_cells
+from alrviz.studies.export import to_csv as frame_to_csv
+from alrviz.studies.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
+from alrviz.studies.splits import repeated_folds
+from alrviz.studies.study import Study
+from alrviz.studies.where import Where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+MEASURES = ("log_loss", "error", "rmse", "brier", "ece")
+SECONDS = ("train_seconds", "classify_seconds")
+# What recipes can be compared by; the smaller the better.
+COMPARED = (*MEASURES, "bias", "variance", *SECONDS)
+
+
+def compare(
+    datasets: "Dataset | Sequence[Dataset]",
+    recipes: Sequence[Recipe],
+    *,
+    repeats: int = 5,
+    folds: int = 2,
+    seed: int = 0,
+    **where: Unpack[Where],
+) -> Study:
+    """Return the study that judges every recipe on every data set by the same folds; nothing is begun.
+
+    Args:
+        datasets: one, or several of different names.
+        recipes: what to fit; split and seed of their own are not used.
+        repeats: shuffles of the rows.
+        folds: into how many stratified folds each is cut; columns are cut on the training folds alone.
+        seed: of the shuffles, and of what fits draw.
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.where.Where`).
+
+    A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a line for each data
+    set and recipe: fits (that did not fail), the mean of each measure and its standard deviation over the fits
+    (`_sd`), bias and variance (Kohavi-Wolpert's plug-in), mean seconds.
+
+    Raises:
+        RecipeError: no data set or recipe, two data sets of one name, fewer than 2 folds, or no repeats.
+
+    >>> from alrviz import Recipe, load_demo
+    >>> study = compare(load_demo("monks-1"), [Recipe("anje", order=n) for n in (1, 2)], repeats=2, n_jobs=1).run()
+    >>> study.summary()[["data", "name", "fits", "error"]].round(3).values.tolist()
+    [['monks-1', 'nb', 4, 0.25], ['monks-1', 'anje', 4, 0.052]]
+    """
+    tables = list(datasets) if isinstance(datasets, Sequence) else [datasets]
+    names = [dataset.name for dataset in tables]
+    if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
+        raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
+    require_recipes(recipes)
+    splits = repeated_folds(repeats, folds, seed)
+    cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed, where.get("max_memory"))]
+    options = {"repeats": repeats, "folds": folds, "seed": seed}
+    return Study("compare", tables, recipes, cells, summary, options, **where)
+
+
+def summary(study: Study) -> "pd.DataFrame":
+    """Return a line for each data set and recipe."""
+    import pandas as pd
+
+    frame, lines = study.frame(), []
+    for key, dataset in study.datasets.items():
+        results = [(cell, result) for cell, result in study.results() if cell.data_hash == key]
+        for racer in range(len(study.recipes)):
+            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": 0}
+            if len(frame):
+                mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
+                line |= {"fits": len(mine), **_means(mine)}
+            parts = error_parts([(c, r) for c, r in results if c.racer == racer], dataset.y)
+            lines.append(line | {name: parts[name] for name in ("bias", "variance")})
+    return pd.DataFrame(lines)
+
+
+def _means(frame: "pd.DataFrame") -> Row:
+    nan, found = float("nan"), {}
+    for name in (*MEASURES, *SECONDS):
+        values = frame[name].to_numpy(float) if name in frame else np.empty(0)
+        found[name] = float(values.mean()) if len(values) else nan
+        if name in MEASURES:
+            found[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else nan
+    return found
+
+
+def table(study: Study, measure: str) -> "pd.DataFrame":
+    """Return the means of a measure: a line a data set, a column a recipe (by its short name).
+
+    Raises:
+        RecipeError: for a measure that is not one of `COMPARED`.
+    """
+    if measure not in COMPARED:
+        listed = ", ".join(COMPARED)
+        raise RecipeError(f"measure {measure!r} is not known; expected one of {listed}{nearest(measure, COMPARED)}")
+    lines = study.summary()
+    return lines.pivot(index="data", columns="name", values=measure).reindex(
+        index=[dataset.name for dataset in study.datasets.values()], columns=list(study.names)
+    )
+
+
+def pairs(study: Study, measure: str = "log_loss", digits: int | None = None) -> "pd.DataFrame":
+    """Return each two recipes: wins, draws, losses of the first over the data sets, p of the exact sign test.
+
+    `digits`: equal when rounded so is a draw. `ratio` is the geometric mean of the first's measure over the second's,
+    above 0 both.
+    """
+    import pandas as pd
+
+    means = table(study, measure)
+    lines = []
+    for a, b in combinations(study.names, 2):
+        found = win_draw_loss(means[a], means[b], digits)
+        ratio = geometric_mean_ratio(means[a], means[b])
+        lines.append({"a": a, "b": b, **found.__dict__, "win_draw_loss": str(found), "ratio": ratio})
+    return pd.DataFrame(lines)
+
+
+def ranks(study: Study, measure: str = "log_loss") -> "pd.DataFrame":
+    """Return a line a recipe: its mean rank over the data sets (1 is best), and the geometric mean over the first's."""
+    import pandas as pd
+
+    means = table(study, measure)
+    first = means[study.names[0]]
+    ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
+    return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
+
+
+def to_csv(study: Study) -> str:
+    """Return the rows of a study as CSV under comment lines that say where they come from."""
+    about = {
+        "alrviz": __version__,
+        "study": study.kind,
+        "asked": study.spec,
+        "data": {dataset.name: key for key, dataset in study.datasets.items()},
+    }
+    return frame_to_csv(study.frame(), about, study.recipes)
+
+
+def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:
+    """Return a frame as a LaTeX tabular with booktabs' rules; text is escaped, numbers have so many digits."""
+    from pandas.api.types import is_numeric_dtype
+
+    head = " & ".join(_escaped(str(name)) for name in frame.columns)
+    body = [" & ".join(_latex(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)]
+    columns = "".join("r" if is_numeric_dtype(frame[name]) else "l" for name in frame.columns)
+    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head} \\", r"\midrule"]
+    lines += [rf"{line} \\" for line in body]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+def _latex(value: object, digits: int) -> str:
+    if isinstance(value, float):
+        return "--" if np.isnan(value) else f"{value:.{digits}f}"
+    return "--" if value is None else _escaped(str(value))

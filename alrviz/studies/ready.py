@@ -1,0 +1,99 @@
+"""Rows made ready for the fits of one split: cut and encoded, covered and counted once for all recipes that can share.
+
+What was shared is in every recipe's seconds: each counts what it would have taken alone. Compiling is in none.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.data.encode import Encoder
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.warm import warm_covers, warm_density, warm_fit
+from alrviz.studies.shipment import Table
+from alrviz.studies.splits import Split
+
+# Encodings a worker keeps: cells come split by split, and the recipes of one differ by their cuts at most.
+KEPT = 2
+_mine = threading.local()
+
+
+class Ready:
+    """The training rows of one split and encoding.
+
+    Attributes:
+        train, test: row numbers.
+        X: of the training rows.
+        prepared: encoded rows, on one thread, and what was made of them.
+        seconds: what encoding took.
+    """
+
+    def __init__(self, table: Table, split: Split, recipe: Recipe):
+        self.train, self.test = split.rows(table.y)
+        start = time.perf_counter()
+        self.X, labels = table.X.iloc[self.train], table.labels[self.train]
+        encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing).fit(self.X, labels)
+        self.prepared = Prepared(encoder.encode(self.X, labels), None, encoder, 1)
+        self.seconds = time.perf_counter() - start
+        self._covering: dict[Hashable, float] = {}
+
+    def fit(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
+        """Fit; return the seconds that it would have taken alone."""
+        covering = self._covered(estimator, recipe)
+        start = time.perf_counter()
+        estimator.fit_prepared(self.X, self.prepared)
+        return time.perf_counter() - start + covering + self.seconds
+
+    def _covered(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
+        """Cover and count the rows for a recipe that will ask for it; return what that took when it was done."""
+        if not isinstance(estimator, RunClassifier) or "order" not in recipe.params:
+            return 0.0
+        order, smoothing = recipe.params["order"], recipe.params["smoothing"]
+        if order > self.prepared.encoded.n_columns:
+            return 0.0  # fitting says so
+        total = 0.0
+        for what in (("cover", order), ("tables", order, smoothing)):
+            if what not in self._covering:
+                start = time.perf_counter()
+                self.prepared.covered(order) if what[0] == "cover" else self.prepared.tables(order, smoothing)
+                self._covering[what] = time.perf_counter() - start
+            total += self._covering[what]
+        return total
+
+
+def ready(table: Table, split: Split, recipe: Recipe) -> Ready:
+    """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
+    shelf: OrderedDict[Any, Ready] = _mine.__dict__.setdefault("shelf", OrderedDict())
+    key = (table.hash, split, recipe.cuts, recipe.n_bins, recipe.missing)
+    if key not in shelf:
+        while len(shelf) >= KEPT:
+            shelf.popitem(last=False)
+        shelf[key] = Ready(table, split, recipe)
+    shelf.move_to_end(key)
+    return shelf[key]
+
+
+def release() -> None:
+    """Forget what this thread keeps."""
+    _mine.__dict__.pop("shelf", None)
+
+
+def warm(recipe: Recipe, n_classes: int) -> None:
+    """Have ready what fits of a recipe call, so that no one's seconds hold compiling."""
+    if recipe.family == "dlr":
+        warm_density(n_classes)
+    elif "order" in recipe.params:
+        warm_covers()
+        warm_fit(recipe, n_classes, False)
+
+
+def test_rows(table: Table, made: Ready) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Return X and the class indices of the rows to be judged on."""
+    return table.X.iloc[made.test], table.y[made.test]

@@ -1,0 +1,367 @@
+"""A study: many fits, and a tidy row of figures for each as it finishes.
+
+    study = bias_variance(dataset, recipes)         # nothing has begun
+    for row in study.rows(): ...                    # computes, and gives each row as soon as it is there
+    study.start(); study.since(cursor); study.stop(); study.start()         # the same on threads of its own
+    study.frame(), study.summary()                  # all rows so far, in the cells' order; what follows from them
+
+The frame is the same bit for bit, but for columns whose name ends in "seconds", for any number of workers and whatever
+was computed in an earlier sitting. A study that is kept (keep=True) saves every cell as it finishes and takes what is
+saved: after a crash, or in a study that shares cells with it, nothing is computed twice.
+"""
+
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError
+from alrviz.fitting.home import home
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.store import Store, default_store
+from alrviz.fitting.store.store import BEAT
+from alrviz.passes.memory import free_memory
+from alrviz.passes.threads import available_threads
+from alrviz.stop import StopToken
+from alrviz.studies.cells import Cell, Result, Row
+from alrviz.studies.names import short_names
+from alrviz.studies.workers import computed, require_dask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+LOCAL = "local"
+Summary = Callable[["Study"], "pd.DataFrame"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is: cells done and in all, those that failed, and seconds left (None while unknown)."""
+
+    done: int
+    total: int
+    failed: int
+    seconds_left: float | None
+
+
+class Study:
+    """Cells of tables, and what has come of them; made by the functions of the studies, not by hand.
+
+    Attributes:
+        kind: "bias_variance", "choose_order", "compare", "learning_curve" or "path".
+        datasets, recipes, cells: what it is about; a cell's `racer` is the place of its recipe.
+        names: a short name for each recipe.
+        spec: JSON of what was asked for: with the data's hash it is the same study again.
+        id: of the study in the store, once it has begun; None where it is not kept.
+        error: what ended it before its time; None.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        datasets: "Sequence[Dataset]",
+        recipes: Sequence[Recipe],
+        cells: Sequence[Cell],
+        summary: Summary,
+        options: Mapping[str, Any],
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        scheduler: str | None = None,
+        keep: "bool | str | Path | Store" = False,
+        owner: str = LOCAL,
+    ):
+        if scheduler is not None:
+            require_dask()
+        self.kind, self.recipes, self.cells = kind, tuple(recipes), tuple(cells)
+        self.datasets = {dataset.hash: dataset for dataset in datasets}
+        self.names = tuple(short_names(recipes))
+        self.spec = json.dumps(
+            {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": max_memory}, sort_keys=True
+        )
+        self.id: str | None = None
+        self.error: Exception | None = None
+        self._summary = summary
+        self._n_jobs, self._scheduler, self._owner = n_jobs, scheduler, owner
+        self._max_memory = max_memory or _fair_memory()
+        self._store = _store(keep)
+        self._results: dict[int, Result] = {}
+        self._arrived: list[int] = []
+        self._seconds: dict[int, float] = {}
+        self._changed = threading.Condition()
+        self._stop = StopToken()
+        self._thread: threading.Thread | None = None
+
+    # -- driving ------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Compute what is not done, on threads and processes of its own; after a stop, go on."""
+        with self._changed:
+            if self.phase == "running":
+                return
+            self._stop, self.error = StopToken(), None
+            self._thread = threading.Thread(target=self._drive, args=(self._stop,), name="alrviz-study", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End it at once: no row is added after this returns; cells under way are lost, finished ones are not."""
+        with self._changed:
+            self._stop.stop()
+            self._changed.notify_all()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until it is done, stopped or has failed; returns whether it is."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
+
+    def rows(self) -> Iterator[Row]:
+        """Start, and yield every row as soon as it is there, those of earlier sittings first.
+
+        Ending the loop early stops the study. Raises what ended the study before its time.
+        """
+        self.start()
+        cursor = 0
+        try:
+            while True:
+                with self._changed:
+                    while len(self._arrived) == cursor and self._alive and not self._stop.stopped:
+                        self._changed.wait(0.5)
+                    cursor, found = self._since(cursor)
+                    ended = not found and (not self._alive or self._stop.stopped)
+                yield from found
+                if ended:
+                    break
+        finally:
+            self.stop()
+        if self.error is not None:
+            raise self.error
+
+    def run(self) -> "Study":
+        """Compute all of it in the calling thread's time; returns the study."""
+        for _ in self.rows():
+            pass
+        return self
+
+    def redo(self) -> int:
+        """Forget the cells that failed and start; returns how many are computed again."""
+        with self._changed:
+            lost = [place for place, result in self._results.items() if result.failed]
+            for place in lost:
+                del self._results[place]
+            self._arrived = [place for place in self._arrived if place in self._results]
+        if self._store is not None:
+            self._store.forget_cells(self._owner, [self.cells[place].key for place in lost])
+        self.start()
+        return len(lost)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def dataset(self) -> "Dataset":
+        """The first table; most studies have one."""
+        return next(iter(self.datasets.values()))
+
+    @property
+    def data_hash(self) -> str:
+        """Of all its tables together; of one its own."""
+        hashes = list(self.datasets)
+        return hashes[0] if len(hashes) == 1 else sha256("".join(hashes).encode()).hexdigest()
+
+    @property
+    def phase(self) -> str:
+        """One of "waiting", "running", "stopped", "done" (some cells may have failed) or "failed"."""
+        if self._alive and not self._stop.stopped:
+            return "running"
+        if self.error is not None:
+            return "failed"
+        if len(self._results) == len(self.cells):
+            return "done"
+        return "waiting" if self._thread is None else "stopped"
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        with self._changed:
+            failed = sum(result.failed for result in self._results.values())
+            return Progress(len(self._results), len(self.cells), failed, self._left())
+
+    def since(self, cursor: int) -> tuple[int, list[Row]]:
+        """Return the next cursor, and the rows of the cells that came after `cursor` (0: all), as they came.
+
+        After `redo` begin at 0 again.
+        """
+        with self._changed:
+            return self._since(cursor)
+
+    def results(self) -> list[tuple[Cell, Result]]:
+        """Return the cells that are done, in their order, each with what came of it."""
+        with self._changed:
+            return [(self.cells[place], self._results[place]) for place in sorted(self._results)]
+
+    def frame(self) -> "pd.DataFrame":
+        """Return all rows so far, in the order of the cells."""
+        import pandas as pd
+
+        return pd.DataFrame([row for cell, result in self.results() for row in self._named(cell, result)])
+
+    def summary(self) -> "pd.DataFrame":
+        """Return what follows from the rows so far; what its columns are the function that made the study says."""
+        return self._summary(self)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _since(self, cursor: int) -> tuple[int, list[Row]]:
+        new = self._arrived[cursor:]
+        rows = [row for place in new for row in self._named(self.cells[place], self._results[place])]
+        return cursor + len(new), rows
+
+    def _named(self, cell: Cell, result: Result) -> list[Row]:
+        """A cell's rows, with the racer's place, label and name in front, and its split's."""
+        split, data = cell.split, self.datasets[cell.data_hash].name
+        about: Row = {
+            "data": data,
+            "racer": cell.racer,
+            **self.about(cell.racer),
+            "repeat": split.repeat,
+            "fold": split.fold,
+        }
+        return [{**about, "train_share": split.share, **row} for row in result.rows]
+
+    def about(self, racer: int) -> Row:
+        """Return label, name, order and alpha of a recipe; -1 is the class shares, the model of order 0."""
+        if racer < 0:
+            return {"label": "shares", "name": "class shares", "order": 0, "alpha": None}
+        recipe = self.recipes[racer]
+        params = recipe.params
+        return {
+            "label": recipe.label,
+            "name": self.names[racer],
+            "order": params.get("order"),
+            "alpha": params.get("alpha"),
+        }
+
+    def _drive(self, stop: StopToken) -> None:
+        state = "stopped"
+        try:
+            self._begin()
+            self._take_saved(stop)
+            left = [(place, cell) for place, cell in enumerate(self.cells) if place not in self._results]
+            if left and not stop.stopped:
+                self._compute(left, stop)
+            state = "done" if len(self._results) == len(self.cells) else "stopped"
+        except Exception as error:  # nobody waits on this thread: whoever looks must find it
+            self.error, state = error, "failed"
+        finally:
+            self._end(state)
+            with self._changed:
+                self._changed.notify_all()
+
+    def _compute(self, left: Sequence[tuple[int, Cell]], stop: StopToken) -> None:
+        begun = beaten = time.monotonic()
+
+        def beat() -> None:
+            nonlocal beaten
+            if self._store is not None and self.id is not None and time.monotonic() - beaten > BEAT:
+                beaten = time.monotonic()
+                self._store.beat(self.id)
+
+        options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
+        for place, result in computed(
+            left, self.datasets, max_memory=self._max_memory, stop=stop, tick=beat, **options
+        ):
+            self._save(place, result)
+            self._seconds[place] = time.monotonic() - begun
+            self._accept(place, result, stop)
+
+    def _accept(self, place: int, result: Result, stop: StopToken) -> None:
+        with self._changed:
+            if not stop.stopped:
+                self._results[place] = result
+                self._arrived.append(place)
+                self._changed.notify_all()
+
+    def _left(self) -> float | None:
+        """Seconds left, by those that the cells computed in this sitting took."""
+        timed = [place for place in self._seconds if place in self._results]
+        if not timed:
+            return None
+        each = max(self._seconds.values()) / len(timed)
+        cost: dict[int, list[float]] = defaultdict(list)
+        for place in timed:
+            cost[self.cells[place].racer].append(_weight(self._results[place]))
+        mean = sum(map(sum, cost.values())) / len(timed) or 1.0
+        left = [cell.racer for place, cell in enumerate(self.cells) if place not in self._results]
+        return each * sum(sum(cost[k]) / len(cost[k]) / mean if k in cost else 1.0 for k in left)
+
+    # -- the store ----------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self._store is None:
+            return
+        if self.id is None:
+            found = self._store.find(self._owner, self.kind, self.spec, self.data_hash)
+            self.id = None if found is None else found.id
+        if self.id is None:
+            tables = ", ".join(dataset.name for dataset in self.datasets.values())
+            about = {"name": ", ".join(self.names), "data_name": tables, "version": __version__}
+            self.id = self._store.begin(self._owner, self.kind, self.spec, self.data_hash, **about)
+        else:
+            self._store.resume(self.id)
+
+    def _take_saved(self, stop: StopToken) -> None:
+        if self._store is None or self.id is None:
+            return
+        for place, cell in enumerate(self.cells):
+            if place not in self._results and (found := self._store.take_cell(self.id, place, cell.key)):
+                outcome, rows, predicted = found
+                self._accept(place, Result(rows, predicted, outcome), stop)
+
+    def _save(self, place: int, result: Result) -> None:
+        if self._store is not None and self.id is not None:
+            cell = self.cells[place]
+            self._store.save_cell(self.id, place, cell.key, cell.recipe, result.outcome, result.rows, result.predicted)
+
+    def _end(self, state: str) -> None:
+        if self._store is None or self.id is None:
+            return
+        lost = sum(result.failed for result in self._results.values())
+        sentence = (
+            str(self.error)
+            if self.error
+            else f"{len(self._results)} of {len(self.cells)} cells" + (f", {lost} failed" if lost else "")
+        )
+        try:
+            self._store.end(self.id, state, sentence)
+        except AlrvizError as error:
+            self.error = self.error or error
+
+
+def _weight(result: Result) -> float:
+    return sum(float(value) for row in result.rows for name, value in row.items() if name.endswith("seconds")) or 1e-3
+
+
+def _fair_memory() -> int:
+    """Bytes for each fit: half of what is free, shared by as many workers as the machine could run; fixed once."""
+    return free_memory() // 2 // available_threads()
+
+
+def _store(keep: "bool | str | Path | Store") -> Store | None:
+    if isinstance(keep, Store):
+        return keep
+    if keep is False:
+        return None
+    return default_store(home() if keep is True else Path(keep))

@@ -1,0 +1,124 @@
+"""What a cell computes: one function a task, from a table to rows. The same numbers wherever it is called."""
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from alrviz.errors import AlrvizError, RecipeError
+from alrviz.estimators.make import make_estimator
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting.recipe import Recipe
+from alrviz.passes.room import Floats
+from alrviz.studies.cells import Cell, Result, Row, failure, pack
+from alrviz.studies.judged import over_all_classes, share_log_p
+from alrviz.studies.measures import measures
+from alrviz.studies.ready import ready, test_rows, warm
+from alrviz.studies.shipment import Table
+
+_log = logging.getLogger(__name__)
+
+# What a table or a recipe can be to blame for; the cell says it and the study goes on.
+_EXPECTED = (AlrvizError, ValueError, MemoryError, np.linalg.LinAlgError)
+
+
+def compute(cell: Cell, table: Table, max_memory: int) -> Result:
+    """Return what comes of a cell; an error becomes its outcome."""
+    try:
+        with threadpool_limits(1):
+            return TASKS[cell.task](cell, table, max_memory)
+    except _EXPECTED as error:
+        return failure(str(error) or type(error).__name__)
+    except Exception as error:
+        _log.exception("a cell failed")
+        return failure(f"an error in alrviz itself: {type(error).__name__}: {error}")
+
+
+def fold(cell: Cell, table: Table, max_memory: int) -> Result:
+    """Fit a recipe on the training rows of a split and judge it on the others: one row.
+
+    Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, train_log_loss, n_iter,
+    evaluations, parameters, solver, memory, alpha_chosen, train_seconds, classify_seconds. What a family has not is
+    None or NaN.
+    """
+    recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
+    warm(recipe, len(table.classes))
+    made = ready(table, cell.split, recipe)
+    estimator = make_estimator(recipe, n_jobs=1, max_memory=max_memory)
+    if not hasattr(estimator, "predict_log_proba"):
+        raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; choose another loss")
+    with warnings.catch_warnings():  # the outcome is a column
+        warnings.simplefilter("ignore")
+        train_seconds = made.fit(estimator, recipe)
+    X, y = test_rows(table, made)
+    start = time.perf_counter()
+    log_p = estimator.predict_log_proba(X)
+    classify_seconds = time.perf_counter() - start
+    known = np.searchsorted(table.classes, estimator.classes_)
+    row = {
+        "train_rows": len(made.train),
+        "test_rows": len(made.test),
+        **_judged(over_all_classes(log_p, known, len(table.classes), len(made.train)), y),
+        **_ended(estimator),
+        "train_seconds": train_seconds,
+        "classify_seconds": classify_seconds,
+    }
+    return Result([row], pack(known[log_p.argmax(axis=1)]), str(row["outcome"]))
+
+
+def shares(cell: Cell, table: Table, max_memory: int) -> Result:
+    """Judge the class shares of the training rows, the model of order 0: one row as `fold` has it."""
+    train, test = cell.split.rows(table.y)
+    start = time.perf_counter()
+    log_p = share_log_p(table.y[train], len(table.classes), len(test))
+    row = {
+        "train_rows": len(train),
+        "test_rows": len(test),
+        **_judged(log_p, table.y[test]),
+        **_NOTHING,
+        "parameters": len(table.classes),
+        "train_seconds": time.perf_counter() - start,
+        "classify_seconds": 0.0,
+    }
+    return Result([row], pack(log_p.argmax(axis=1)))
+
+
+def _judged(log_p: Floats, y: NDArray[np.integer]) -> Row:
+    return dict(measures(log_p, y).__dict__)
+
+
+_NOTHING: Row = {
+    "outcome": "converged", "sentence": "counted", "n_iter": 0, "evaluations": 0, "train_log_loss": float("nan"),
+    "parameters": None, "solver": "none", "memory": 0, "alpha_chosen": float("nan"),
+}  # fmt: skip
+
+
+def _ended(estimator: RecipeClassifier) -> Row:
+    """What is to be told of a fit."""
+    row = dict(_NOTHING)
+    outcome, trace = getattr(estimator, "outcome_", None), getattr(estimator, "trace_", None)
+    if outcome is not None:
+        row |= {"outcome": outcome.code, "sentence": outcome.sentence, "n_iter": int(estimator.n_iter_)}
+    if trace is not None and len(trace):
+        row |= {"evaluations": int(trace[-1].evaluations), "train_log_loss": float(trace[-1].nll / trace.rows)}
+    choice = getattr(estimator, "_choice", None)
+    if choice is not None:
+        row |= {"solver": choice.solver, "memory": int(choice.memory)}
+    chosen = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
+    row["alpha_chosen"] = float("nan") if chosen is None else float(chosen)
+    row["parameters"] = _parameters(estimator)
+    return row
+
+
+def _parameters(estimator: RecipeClassifier) -> int | None:
+    """Numbers that the model has for each class: cells that occur, and the class's own; None where nobody counted."""
+    phi = getattr(estimator, "phi_", None)
+    return None if phi is None else int((len(phi) + 1) * phi.shape[1])
+
+
+TASKS: Mapping[str, Callable[[Cell, Table, int], Result]] = MappingProxyType({"fold": fold, "shares": shares})

@@ -1,0 +1,259 @@
+"""Workers that compute cells: this process, processes beside it, or a Dask cluster; a result as soon as it is there.
+
+Every worker is a *slot*: a thread here that hands one cell after another to one process of its own (joblib's loky) and
+waits for it. So a process that is killed costs the one cell it was at, and a stop kills the processes and waits for
+nobody. On a cluster a slot is one of its threads, reached through joblib's dask backend: there a stop drops results,
+and the cells under way end by themselves.
+
+Cells that share encoded rows are handed to one slot as far as that keeps all of them busy. Each cell computes with one
+thread. Who computes it changes no number.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol
+
+from alrviz.errors import RecipeError
+from alrviz.passes.threads import available_threads, resolve_jobs
+from alrviz.stop import StopToken
+from alrviz.studies.cells import Cell, Result, failure
+from alrviz.studies.shipment import Shipment, Table, shipped
+from alrviz.studies.tasks import compute
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+# Seconds between two looks at the stop token while nothing finishes.
+LOOK = 0.05
+# Seconds that a process waits for the next study; it takes three to start another.
+IDLE = 60
+_idle: deque[Any] = deque(maxlen=16)
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def computed(
+    cells: Sequence[tuple[int, Cell]],
+    datasets: "Mapping[str, Dataset]",
+    *,
+    n_jobs: int | None,
+    max_memory: int,
+    scheduler: str | None = None,
+    stop: StopToken,
+    tick: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[int, Result]]:
+    """Yield (place, result) of each of (place, cell) as they finish, until all have or `stop` is pulled.
+
+    `datasets`: the tables by hash. `n_jobs`: 1 for this process, k for k others, None for as many as there are
+    processors; on a cluster at most so many of its threads. `tick` is called every now and then by the thread that
+    iterates.
+    """
+    board, finished = _Board(cells), SimpleQueue[tuple[int, Result]]()
+    with ExitStack() as ending:
+        slots = _slots(datasets, n_jobs, len(cells), max_memory, scheduler, ending)
+        ending.callback(_end, board, slots)
+        for slot in slots:
+            threading.Thread(target=_serve, args=(slot, board, finished), name="alrviz-slot", daemon=True).start()
+        left = len(cells)
+        while left and not stop.stopped:
+            tick()
+            try:
+                found = finished.get(timeout=LOOK)
+            except Empty:
+                continue
+            left -= 1
+            if not stop.stopped:
+                yield found
+
+
+def require_dask() -> None:
+    """Raise `RecipeError` where the packages that reach a cluster are missing."""
+    try:
+        import distributed  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: F401
+    except ImportError as error:
+        raise RecipeError("a scheduler is reached through Dask: pip install 'alrviz[dask]'") from error
+
+
+class _Slot(Protocol):
+    def compute(self, cell: Cell) -> Result:
+        """Return what comes of a cell; waits for it."""
+
+    def close(self) -> None:
+        """End what computes, whatever it is at."""
+
+
+class _Board:
+    """The cells not yet begun, by what they share."""
+
+    def __init__(self, cells: Sequence[tuple[int, Cell]]):
+        groups: dict[Any, deque[tuple[int, Cell]]] = {}
+        for place, cell in cells:
+            groups.setdefault(cell.group, deque()).append((place, cell))
+        self._fresh = deque(groups.values())
+        self._begun: dict[int, deque[tuple[int, Cell]]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, slot: int) -> tuple[int, Cell] | None:
+        """Return a cell of the slot's group, else of a fresh one, else of the longest that another slot is at."""
+        with self._lock:
+            mine = self._begun.get(slot)
+            if not mine and self._fresh:
+                mine = self._begun[slot] = self._fresh.popleft()
+            if mine:
+                return mine.popleft()
+            longest = max(self._begun.values(), key=len, default=None)
+            return longest.pop() if longest else None
+
+    def clear(self) -> None:
+        """Hand out no more."""
+        with self._lock:
+            self._fresh.clear()
+            self._begun.clear()
+
+
+class _Here:
+    """The calling process."""
+
+    def __init__(self, tables: Mapping[str, Table], max_memory: int):
+        self._tables, self._max_memory = tables, max_memory
+
+    def compute(self, cell: Cell) -> Result:
+        return compute(cell, self._tables[cell.data_hash], self._max_memory)
+
+    def close(self) -> None:
+        """Nothing: the cell under way ends by itself, and nobody looks at it."""
+
+
+class _Process:
+    """One process beside this one; another in its place after it was killed."""
+
+    def __init__(self, shipments: Mapping[str, Shipment], max_memory: int):
+        self._shipments, self._max_memory = shipments, max_memory
+        self._executor: Any = None
+        self._busy = self._closed = False
+        self._lock = threading.Lock()
+
+    def compute(self, cell: Cell) -> Result:
+        from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
+
+        try:
+            result: Result = self._submit(cell).result()
+        except (BrokenProcessPool, ShutdownExecutorError):
+            with self._lock:
+                self._executor, self._busy = None, False
+            return failure("its worker was killed, by the system where memory is short; it can be computed again")
+        self._busy = False
+        return result
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            executor, self._executor = self._executor, None
+        if executor is None:
+            return
+        if self._busy:
+            executor.shutdown(wait=False, kill_workers=True)
+        else:
+            _idle.append(executor)
+
+    def _submit(self, cell: Cell) -> Any:
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.process_executor import ShutdownExecutorError
+
+        with self._lock:
+            if self._closed:
+                raise ShutdownExecutorError("closed")
+            if self._executor is None:
+                self._executor = _take_idle() or ProcessPoolExecutor(max_workers=1, timeout=IDLE, env=_ONE_THREAD)
+            self._busy = True
+            return self._executor.submit(compute_shipped, cell, self._shipments[cell.data_hash], self._max_memory)
+
+
+def _take_idle() -> Any:
+    """A process that an earlier study left, ready for the next; None without one."""
+    while True:
+        try:
+            executor = _idle.pop()
+        except IndexError:
+            return None
+        if not executor._flags.broken and not executor._flags.shutdown:
+            return executor
+
+
+class _OnCluster:
+    """A thread of a cluster's workers."""
+
+    def __init__(self, scheduler: str, shipments: Mapping[str, Shipment], max_memory: int):
+        self._scheduler, self._shipments, self._max_memory = scheduler, shipments, max_memory
+        self._entered: Any = None
+
+    def compute(self, cell: Cell) -> Result:
+        from joblib import Parallel, delayed, parallel_config
+
+        if self._entered is None:  # in the thread that uses it: the setting is each thread's own
+            where = {"scheduler_host": self._scheduler, "scatter": list(self._shipments.values())}
+            self._entered = parallel_config(backend="dask", **where)
+        try:
+            shipment = self._shipments[cell.data_hash]
+            (result,) = Parallel()([delayed(compute_shipped)(cell, shipment, self._max_memory)])
+        except Exception as error:  # whatever a cluster has to say about a worker that is gone
+            return failure(f"the cluster lost it ({type(error).__name__}: {error}); it can be computed again")
+        return result
+
+    def close(self) -> None:
+        """Nothing: a cluster ends what it is at."""
+
+
+def compute_shipped(cell: Cell, shipment: Shipment, max_memory: int) -> Result:
+    """Compute a cell in a worker, whose table is unpickled once."""
+    return compute(cell, shipment.table(), max_memory)
+
+
+def _slots(
+    datasets: "Mapping[str, Dataset]",
+    n_jobs: int | None,
+    cells: int,
+    max_memory: int,
+    scheduler: str | None,
+    ending: ExitStack,
+) -> list[_Slot]:
+    if scheduler is not None:
+        wanted = _threads_of(scheduler) if n_jobs is None else _jobs(n_jobs)
+    else:
+        wanted = available_threads() if n_jobs is None else _jobs(n_jobs)
+        if min(wanted, cells) <= 1:
+            return [_Here({key: Table.of(dataset) for key, dataset in datasets.items()}, max_memory)]
+    shipments = {
+        key: ending.enter_context(shipped(dataset, by_file=scheduler is None)) for key, dataset in datasets.items()
+    }
+    if scheduler is not None:
+        return [_OnCluster(scheduler, shipments, max_memory) for _ in range(min(wanted, cells))]
+    return [_Process(shipments, max_memory) for _ in range(min(wanted, cells))]
+
+
+def _jobs(n_jobs: int) -> int:
+    """The number of workers asked for: it may be more than there are processors."""
+    return n_jobs if isinstance(n_jobs, int) and n_jobs > 0 else resolve_jobs(n_jobs)
+
+
+def _threads_of(scheduler: str) -> int:
+    require_dask()
+    from distributed import Client
+
+    with Client(scheduler, set_as_default=False) as client:
+        return max(1, sum(client.ncores().values()))
+
+
+def _serve(slot: _Slot, board: _Board, finished: "SimpleQueue[tuple[int, Result]]") -> None:
+    while (taken := board.take(id(slot))) is not None:
+        place, cell = taken
+        finished.put((place, slot.compute(cell)))
+    slot.close()
+
+
+def _end(board: _Board, slots: Sequence[_Slot]) -> None:
+    board.clear()
+    for slot in slots:
+        slot.close()

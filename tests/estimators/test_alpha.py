@@ -1,0 +1,85 @@
+"""alpha="cv": chosen inside the rows that fit is given, by held-out log loss."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from alrviz.data.demos import load_demo
+from alrviz.data.encode import Encoder
+from alrviz.errors import RecipeError
+from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
+from alrviz.estimators.linear import ALRClassifier, LRClassifier
+from alrviz.estimators.make import make_estimator
+from alrviz.fitting.folds import stratified_folds
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+
+
+def by_hand(data, recipe, alpha):
+    """The mean held-out log loss of one alpha, every fit from its own start and to its end."""
+    losses = []
+    for train, test in stratified_folds(data.y, FOLDS, recipe.seed):
+        model = make_estimator(recipe.replace(alpha=alpha)).fit(data.X.iloc[train], data.y[train])
+        log_p = model.predict_log_proba(data.X.iloc[test])
+        losses.append(-log_p[np.arange(len(test)), np.searchsorted(model.classes_, data.y[test])].mean())
+    return np.mean(losses)
+
+
+@pytest.mark.parametrize("recipe", [Recipe("lr", order=2, alpha="cv"), Recipe("alr", order=1, alpha="cv")])
+def test_the_alpha_chosen_is_the_best_of_the_grid(recipe):
+    data = load_demo("mixed-types", 300)
+    model = make_estimator(recipe).fit(data.X, data.y)
+    losses = {alpha: by_hand(data, recipe, alpha) for alpha in GRID}
+    assert losses[model.alpha_] == pytest.approx(min(losses.values()), rel=2e-3)
+    for line in model.alphas_.itertuples():
+        assert line.log_loss == pytest.approx(losses[line.alpha], rel=1e-2)
+    same = make_estimator(recipe.replace(alpha=model.alpha_)).fit(data.X, data.y)
+    assert np.array_equal(model.phi_, same.phi_)
+
+
+def test_labels_that_mean_nothing_are_pulled_hard_and_clear_ones_are_not():
+    data = load_demo("xor", 400)
+    shuffled = np.random.default_rng(0).permutation(data.y)
+    assert LRClassifier(order=2, alpha="cv").fit(data.X, shuffled).alpha_ > 20
+    assert LRClassifier(order=2, alpha="cv").fit(data.X, data.y).alpha_ < 10
+
+
+def test_rows_encoded_before_give_the_same():
+    data = load_demo("led", 300)
+    plain, model = ALRClassifier(order=1, alpha="cv"), ALRClassifier(order=1, alpha="cv")
+    encoder = Encoder().fit(data.X, data.y)
+    model.fit_prepared(data.X, Prepared(encoder.encode(data.X, data.y), None, encoder))
+    assert np.array_equal(plain.fit(data.X, data.y).phi_, model.phi_)
+    assert model.alpha_ == plain.alpha_
+
+
+def test_a_row_twice_is_not_asked_for_but_weights_count():
+    """With weights 0 and 1 the choice is that of the rows of weight 1."""
+    data = load_demo("tic-tac-toe", 200)
+    weights = np.where(np.arange(200) % 4 == 0, 0.0, 1.0)
+    kept = weights > 0
+    weighted = LRClassifier(order=1, alpha="cv").fit(data.X, data.y, weights)
+    assert weighted.alpha_ == LRClassifier(order=1, alpha="cv").fit(data.X[kept], data.y[kept]).alpha_
+
+
+def test_a_class_of_one_row_does_not_stop_it():
+    data = load_demo("tic-tac-toe", 60)
+    y = data.y.copy()
+    y[0] = "once"
+    assert LRClassifier(order=1, alpha="cv").fit(data.X, y).alpha_ in GRID
+    with pytest.raises(RecipeError, match='"cv" cannot hold out'):
+        choose_alpha(Recipe("lr", alpha="cv"), data.X[:3], np.array(["a", "b", "c"], object), np.ones(3))
+
+
+def test_it_goes_through_recipes_and_copies():
+    recipe = Recipe("alr", order=2, alpha="cv")
+    assert Recipe.from_json(recipe.to_json()) == recipe
+    assert recipe.name == "alr n=2 from zero, alpha cv on w to 0, tron"
+    estimator = make_estimator(recipe)
+    assert estimator.alpha == "cv"
+    assert clone(estimator).to_recipe() == recipe.replace(holdout=0.0)
+    with pytest.raises(RecipeError, match="stands for many fits"):
+        Run(load_demo("xor"), recipe)
+    with pytest.raises(RecipeError, match=r"expected a number from 0 to .* or 'cv'"):
+        Recipe("lr", alpha="best")

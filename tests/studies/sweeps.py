@@ -1,0 +1,18 @@
+"""Small studies, and what they share."""
+
+from alrviz.data.demos import load_demo
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.bias_variance import bias_variance
+
+RECIPES = (Recipe("anje", order=1), Recipe("lr", order=2, alpha=1.0), Recipe("alr", order=1, alpha=1.0, start="random"))
+
+
+def small(recipes=RECIPES, rounds=2, rows=200, **where):
+    """Return a study of few rows: 2 x 2-fold of three recipes."""
+    return bias_variance(load_demo("tic-tac-toe", rows), recipes, rounds=rounds, **{"n_jobs": 1, **where})
+
+
+def numbers(study):
+    """Return the frame of a study without its columns of seconds."""
+    frame = study.frame()
+    return frame[[name for name in frame if not name.endswith("seconds")]]

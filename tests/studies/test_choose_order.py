@@ -1,0 +1,107 @@
+"""Which order: the answers that are known, and the rule by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.demos import demo_frame, load_demo
+from alrviz.data.demos.made import skewed
+from alrviz.data.read import read_table
+from alrviz.errors import RecipeError
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.cells import Result
+from alrviz.studies.choose_order import choose_order
+from alrviz.studies.significance import corrected_error
+
+
+def of(frame):
+    return read_table(frame, target="class", **dict.fromkeys(frame.columns[:-1], "categorical"))
+
+
+def shuffled():
+    frame = demo_frame("led", 300)
+    frame["class"] = np.random.default_rng(1).permutation(frame["class"].to_numpy())
+    return of(frame)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "order"),
+    [
+        (shuffled, 0),
+        (lambda: of(skewed(1200, np.random.default_rng(0), order=1)), 1),
+        (lambda: load_demo("xor", 500), 2),
+        (lambda: load_demo("parity", 800), 3),
+    ],
+    ids=["shuffled labels", "planted at order 1", "xor", "parity of 3"],
+)
+def test_it_finds_the_order_that_was_planted(dataset, order):
+    study = choose_order(dataset(), repeats=1, n_jobs=1).run()
+    assert study.progress.failed == 0
+    verdict = study.verdict()
+    assert verdict.order == order, verdict.sentence
+    assert study.recipe() == next((r for r in study.recipes if r.params["order"] == order), None)
+
+
+@pytest.fixture
+def planted():
+    """Log losses by order and fold, put into a study in place of fits."""
+
+    def make(losses, orders=(0, 1, 2)):
+        study = choose_order(load_demo("xor", 100), orders=orders, repeats=1, folds=5, n_jobs=1)
+        for place, cell in enumerate(study.cells):
+            order = study.about(cell.racer)["order"]
+            value = losses[order][cell.split.fold] if order in losses else None
+            row = {"outcome": "converged", "sentence": "", "log_loss": value, "test_rows": 20, "train_rows": 80}
+            row |= {"parameters": 10.0 ** (order + 1), "train_seconds": 1.0}
+            study._results[place] = Result([row])
+            if value is None:
+                study._results[place] = Result([{"outcome": "failed", "sentence": "too large"}], b"", "failed")
+        return study
+
+    return make
+
+
+def test_the_rule_by_hand(planted):
+    one, two = np.array([0.40, 0.42, 0.38, 0.41, 0.39]), np.array([0.39, 0.42, 0.38, 0.40, 0.39])
+    study = planted({0: np.full(5, 0.69), 1: one, 2: two})
+    lines = study.summary()
+    assert lines.log_loss.tolist() == pytest.approx([0.69, 0.40, 0.396])
+    assert lines.wins.tolist()[1:] == [5, 2]
+    assert lines.gain[2] == pytest.approx(0.004)
+    assert lines.gain_se[2] == pytest.approx(corrected_error(one - two, 20, 80))
+    assert 0.004 > corrected_error(one - two, 20, 80) * 1.0 or study.verdict().order == 1
+    larger = planted({0: np.full(5, 0.69), 1: one, 2: one - 0.05})
+    assert larger.verdict().order == 2
+
+
+def test_the_sentence_says_gain_folds_and_cost(planted):
+    study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40) + 0.01 * np.arange(5), 2: np.full(5, 0.60)})
+    assert study.verdict().sentence == (
+        "n = 1 lowers held-out log loss from .690 to .420 ± .011, in 5 of 5 folds, for 10 times the parameters; "
+        "n = 2 does not"
+    )
+    flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
+    assert flat.verdict().order == 0
+    assert flat.verdict().sentence.startswith("the class shares (order 0) has the held-out log loss .500 ± .000; n = 1")
+
+
+def test_an_order_that_cannot_be_fitted_is_named_and_the_others_decide(planted):
+    study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40)})
+    assert study.verdict().order == 1
+    assert study.verdict().sentence.endswith("; n = 2 could not be fitted: too large")
+
+
+def test_before_two_folds_there_is_no_verdict():
+    study = choose_order(load_demo("xor", 100), n_jobs=1)
+    assert study.verdict().order is None
+    assert "not enough folds" in study.verdict().sentence
+    assert study.recipe() is None
+    assert isinstance(study.summary(), pd.DataFrame)
+
+
+def test_what_has_no_order():
+    with pytest.raises(RecipeError, match="tan has no order"):
+        choose_order(load_demo("xor", 100), Recipe("tan"))
+    with pytest.raises(RecipeError, match=r"orders=\[-1\]"):
+        choose_order(load_demo("xor", 100), orders=[-1])
+    assert [r.params["order"] for r in choose_order(load_demo("xor", 100), orders=(0, 1, 9)).recipes] == [1]

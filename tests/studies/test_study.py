@@ -1,0 +1,310 @@
+"""Studies: the same numbers whoever computes them, in whatever order, sitting and company; and what stops them."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib.externals.loky import ProcessPoolExecutor
+
+from alrviz.data.demos import load_demo
+from alrviz.errors import RecipeError
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.store import Store
+from alrviz.studies import tasks, workers
+from alrviz.studies.bias_variance import bias_variance
+from alrviz.studies.cells import Result, failure
+from alrviz.studies.study import Study
+from tests.studies.sweeps import RECIPES, numbers, small
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The keys of the cells that were computed in this process, in order."""
+    seen = []
+    original = tasks.compute
+
+    def compute(cell, table, max_memory):
+        seen.append(cell.key)
+        return original(cell, table, max_memory)
+
+    monkeypatch.setattr(workers, "compute", compute)
+    return seen
+
+
+def test_any_number_of_workers_gives_the_same_frame_bit_for_bit():
+    alone = small().run()
+    assert alone.phase == "done"
+    assert len(numbers(alone)) == 12
+    for n_jobs in (2, 4):
+        pd.testing.assert_frame_equal(numbers(small(n_jobs=n_jobs).run()), numbers(alone), check_exact=True)
+
+
+def test_another_racer_changes_no_others_numbers():
+    few, more = small(RECIPES[1:]).run(), small().run()
+    kept = numbers(more)[lambda frame: frame.racer > 0].drop(columns=["racer", "name"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(numbers(few).drop(columns=["racer", "name"]), kept, check_exact=True)
+
+
+def test_recipes_are_judged_on_the_same_rows_and_cut_inside_the_fold():
+    study = small()
+    by_split = {}
+    for cell in study.cells:
+        by_split.setdefault(cell.split, []).append(cell.racer)
+    assert list(by_split.values()) == [[0, 1, 2]] * 4
+    y = study.dataset.y
+    for repeat in range(2):
+        tested = np.concatenate([split.rows(y)[1] for split in by_split if split.repeat == repeat])
+        assert sorted(tested) == list(range(len(y))), "every row is judged once a round"
+    train, test = next(iter(by_split)).rows(y)
+    assert not set(train) & set(test)
+
+
+def test_rows_come_as_they_finish_and_the_first_before_the_last_is_computed(calls):
+    rows = small().rows()
+    next(rows)
+    assert len(calls) < 12
+    rows.close()
+
+
+def test_a_fit_of_a_study_is_the_estimators():
+    from alrviz.estimators.make import make_estimator
+    from alrviz.studies.measures import measures
+
+    study = small().run()
+    cell, result = study.results()[1]
+    train, test = cell.split.rows(study.dataset.y)
+    X, y = study.dataset.X, study.dataset.y
+    model = make_estimator(Recipe.from_json(cell.recipe)).fit(X.iloc[train], y[train])
+    found = measures(model.predict_log_proba(X.iloc[test]), np.searchsorted(model.classes_, y[test]))
+    assert result.rows[0]["log_loss"] == pytest.approx(found.log_loss, abs=1e-12)
+    assert result.rows[0]["n_iter"] == model.n_iter_
+    assert result.rows[0]["solver"] == "tron"
+    assert result.rows[0]["memory"] == 10
+
+
+def test_a_cell_that_fails_says_why_and_the_others_go_on():
+    study = small([Recipe("lr", order=1, alpha=1.0), Recipe("lr", order=12, alpha=1.0)]).run()
+    frame = study.frame()
+    assert (study.phase, study.progress.failed) == ("done", 4)
+    assert frame[frame.racer == 1].outcome.tolist() == ["failed"] * 4
+    assert "order=12 needs at least 12 columns" in frame[frame.racer == 1].sentence.iloc[0]
+    assert np.isfinite(frame[frame.racer == 0].log_loss).all()
+
+
+def test_a_class_that_training_never_saw_has_a_finite_loss():
+    frame = load_demo("tic-tac-toe", 60).frame.copy()
+    target = frame.columns[-1]
+    frame[target] = frame[target].astype(str)
+    frame.loc[0, target] = "once"
+    from alrviz.data.read import read_table
+
+    study = bias_variance(read_table(frame, target=target), RECIPES[:2], rounds=2, n_jobs=1).run()
+    assert study.progress.failed == 0
+    assert np.isfinite(study.frame().log_loss).all()
+    assert np.isfinite(study.summary().error).all()
+
+
+# -- stopping, killing, going on --------------------------------------------------------------------------------------
+
+
+def slow(monkeypatch, seconds):
+    original = tasks.compute
+
+    def compute(*args):
+        time.sleep(seconds)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
+    if n_jobs == 1:
+        slow(monkeypatch, 0.1)
+    study = small(rounds=20, n_jobs=n_jobs)
+    study.start()
+    while not study.progress.done:
+        time.sleep(0.01)
+    study.stop()
+    assert study.phase == "stopped"
+    done = study.progress.done
+    assert study.join(10)
+    assert study.progress.done == done < len(study.cells)
+    cursor, rows = study.since(0)
+    assert (cursor, len(rows)) == (done, done)
+    study.start()
+    assert study.phase == "running"
+    while study.progress.done == done:
+        time.sleep(0.01)
+    study.stop()
+
+
+def test_a_worker_that_is_killed_costs_one_cell_which_can_be_computed_again(monkeypatch):
+    monkeypatch.setattr(workers, "_idle", deque())  # processes of its own
+    before = worker_pids()
+    study = small(rounds=15, n_jobs=2)
+    study.start()
+    while not study.progress.done:
+        time.sleep(0.005)
+    os.kill(min(worker_pids() - before), signal.SIGKILL)
+    assert study.join(120)
+    assert (study.phase, study.progress.failed) == ("done", 1)
+    (lost,) = study.frame().query("outcome == 'failed'").sentence
+    assert "its worker was killed" in lost
+    assert study.redo() == 1
+    assert study.join(120)
+    assert study.progress.failed == 0
+    pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=15).run()), check_exact=True)
+
+
+def worker_pids():
+    """Processes that compute for this one."""
+    pools = [pool for pool in gc.get_objects() if type(pool) is ProcessPoolExecutor]
+    return {pid for pool in pools for pid in pool._processes or {}}
+
+
+def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):
+    def broken(*args):
+        raise OSError("no space left")
+
+    study = small()
+    monkeypatch.setattr(Study, "_take_saved", broken)
+    with pytest.raises(OSError, match="no space left"):
+        study.run()
+    assert study.phase == "failed"
+
+
+# -- the store --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_kept_is_not_computed_again(tmp_path, calls):
+    first = small(keep=tmp_path).run()
+    assert len(calls) == 12
+    again = small(keep=tmp_path).run()
+    assert len(calls) == 12
+    assert again.id == first.id
+    pd.testing.assert_frame_equal(again.frame(), first.frame(), check_exact=True)  # seconds too
+    more = small(rounds=3, keep=tmp_path).run()
+    assert len(calls) == 12 + 6, "a study of more rounds takes what it shares"
+    assert more.id != first.id
+    small(keep=tmp_path, owner="another").run()
+    assert len(calls) == 18 + 12, "what is yours is yours"
+    store = Store(tmp_path)
+    assert [run.state for run in store.runs("local")] == ["done", "done"]
+    store.close()
+
+
+def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "compute", lambda cell, *rest: failure("lost"))
+        assert small(keep=tmp_path).run().progress.failed == 12
+    study = small(keep=tmp_path).run()
+    assert study.progress.failed == 12
+    assert study.redo() == 12
+    assert study.join(60)
+    assert study.progress.failed == 0
+
+
+KILLED = """
+import sys, time
+from tests.studies.sweeps import small
+from alrviz.studies import tasks, workers
+original = tasks.compute
+def compute(*args):
+    time.sleep(0.05)
+    return original(*args)
+workers.compute = compute
+small(rounds=10, keep=sys.argv[1]).run()
+"""
+
+
+@pytest.mark.parametrize("after", [1, 7])
+def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_twice(tmp_path, calls, after):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
+    store = Store(tmp_path)
+    deadline = time.monotonic() + 120
+    while len(kept(store)) < after:
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    saved = kept(store)
+    assert after <= len(saved) < 60
+    study = small(rounds=10, keep=tmp_path).run()
+    assert not set(calls) & saved, "finished, and computed again"
+    assert len(calls) == len(set(calls)) == 60 - len(saved)
+    assert {cell.key for cell in study.cells} == kept(store), "nothing is lost"
+    assert len(store.runs("local")) == 1
+    store.close()
+    pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=10).run()), check_exact=True)
+
+
+def kept(store):
+    return {key for (key,) in store.database.read("SELECT key FROM cells")}
+
+
+# -- what it says -----------------------------------------------------------------------------------------------------
+
+
+def test_progress_tells_how_much_time_is_left(monkeypatch):
+    slow(monkeypatch, 0.05)
+    study = small()
+    assert (study.phase, study.progress.done, study.progress.seconds_left) == ("waiting", 0, None)
+    for _ in study.rows():
+        left = study.progress
+        assert left.done == 12 or left.seconds_left > 0
+    assert (study.progress.done, study.progress.seconds_left) == (12, 0.0)
+
+
+def test_two_readers_see_the_same_rows():
+    study, seen = small(), []
+    reader = threading.Thread(target=lambda: seen.extend(study.rows()))
+    reader.start()
+    reader.join()
+    assert seen == study.since(0)[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"recipes": []}, "at least one recipe"),
+        ({"recipes": ["lr"]}, "a sequence such as"),
+        ({"rounds": 0}, "at least 1 repeat"),
+    ],
+)
+def test_what_is_no_study(change, complaint):
+    with pytest.raises(RecipeError, match=complaint):
+        small(**change)
+
+
+def test_more_folds_than_rows_are_refused_in_the_cells():
+    study = bias_variance(load_demo("tic-tac-toe", 4), RECIPES[:1], folds=5, n_jobs=1).run()
+    assert "4 rows cannot be shared out over 5 folds" in study.frame().sentence.iloc[0]
+
+
+def test_results_know_whether_they_failed():
+    assert failure("why").failed
+    assert not Result([], b"").failed
+
+
+# -- a cluster --------------------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_of_two_workers_gives_the_same_frame():
+    distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        study = small(n_jobs=None, scheduler=cluster.scheduler_address).run()
+    assert study.progress.failed == 0
+    pd.testing.assert_frame_equal(numbers(study), numbers(small().run()), check_exact=True)
