@@ -21,6 +21,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 
 _NO_WRAP = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
+_FLEXIBLE: dict[str, Any] = {"align_items": "center", "gap": "4px 0", "sizing_mode": "stretch_width"}
 DLR = "dlr"  # in a link it is left out: the first tab
 TABS = {"DLR": DLR, "Any family": "any"}
 
@@ -44,6 +45,7 @@ class BoundariesPage:
     def __init__(self, session: Session):
         self.session = session
         self._tabs: dict[str, Any] = {}
+        self._parts: dict[str, tuple[Any, ...]] = {}
         self._at = ""
 
     def view(self) -> Any:
@@ -55,7 +57,7 @@ class BoundariesPage:
         )  # fmt: skip
         self.choice.param.watch(lambda event: session.param.update(tab="" if event.new == DLR else event.new), "value")
         self.data = data_menu(session)
-        self._top = pn.FlexBox(align_items="center", gap="4px 0", margin=(0, 0, 8, 0), sizing_mode="stretch_width")
+        self._top = pn.FlexBox(self.choice, self.data, margin=(0, 0, 8, 0), **_FLEXIBLE)
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)
         self._dialog = ScriptDialog()
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
@@ -79,17 +81,29 @@ class BoundariesPage:
         slug = self._slug(self.session.tab)
         if slug == self._at:
             return
-        if self._at:
-            self.tab.hidden()
-        if slug not in self._tabs:
-            self._tabs[slug] = _tab(slug)(self.session, self._dialog, self._open_drawer)
-        self._at = slug
-        self.choice.value = slug
-        told = pn.Row(*self.tab.told, margin=0, styles={"margin-left": "auto"})
-        self._top[:] = [self.choice, self.data, *self.tab.controls, told]
-        self._area[:] = [self.tab.panel]
-        self._show()
-        self.session.open_drawer(False)
+        with pn.io.hold():
+            if self._at:
+                self.tab.hidden()
+            if slug not in self._tabs:
+                self._build_tab(slug)
+            self._at = slug
+            self.choice.value = slug
+            # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
+            for name, parts in self._parts.items():
+                for part in parts:
+                    part.visible = name == slug
+            self._show()
+            self.session.open_drawer(False)
+
+    def _build_tab(self, slug: str) -> None:
+        self._tabs[slug] = tab = _tab(slug)(self.session, self._dialog, self._open_drawer)
+        told = pn.Row(*tab.told, margin=0, styles={"margin-left": "auto"})
+        controls = pn.FlexBox(
+            *tab.controls, told, margin=0, styles={"flex": "1 1 0", "min-width": "680px"}, **_FLEXIBLE
+        )
+        self._parts[slug] = (controls, tab.panel)
+        self._top.append(controls)
+        self._area.append(tab.panel)
 
     def _show(self) -> None:
         """Show the session's table; behind another page, or while another table is on its way, nothing is fitted."""

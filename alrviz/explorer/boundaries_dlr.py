@@ -51,7 +51,7 @@ class DlrTab:
         self.table: Dataset | None = None
         self.moment: Moment | None = None
         self._whole: Any = None
-        self._stale = False
+        self._stale = self._behind = False
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, ("dlr",), open_drawer
         )
@@ -93,9 +93,13 @@ class DlrTab:
         session, dataset = self.session, self.session.dataset
         self.pictures.ground(session.dark)
         self.show_controls()
-        if dataset is None or dataset is self._whole:
+        if dataset is None:
             return
-        self._whole, self.table, self.moment = dataset, None, None
+        turned = self._behind and session.axes not in ((), self.columns.positions(dataset))
+        if dataset is self._whole and not turned:
+            self._come_back()
+            return
+        self._whole, self.table, self.moment, self._behind = dataset, None, None, False
         self.drawing.end()
         self.recipe = self.recipe.replace(seed=session.seed)
         self.columns.offer(dataset, session.axes)
@@ -143,13 +147,19 @@ class DlrTab:
         self._place_changed()
 
     def hidden(self) -> None:
-        """The other tab comes to the front: what runs here is stopped."""
+        """The other tab comes to the front: what runs here is stopped, what is drawn stays."""
         self.drawing.end()
         self._asking.stop()
         self.pictures.stop()
         self.part.forget()
-        self.peer.forget()
-        self._whole = None
+        self._behind = True
+
+    def _come_back(self) -> None:
+        """Go on where the tab was left, with the same table."""
+        if self._behind and self.table is not None:
+            self._behind = False
+            drawn = self.moment is not None and self.moment.run is None
+            (self.redraw if drawn else self._want)()
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class FamilyTab:
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
         self._table: Any = None
         self._others = "typical"  # what this table's maps begin with
-        self._stale = self._setting = False
+        self._stale = self._setting = self._behind = False
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, RUNS, open_drawer
         )
@@ -104,7 +104,13 @@ class FamilyTab:
         session, dataset = self.session, self.session.dataset
         self.map.dark = session.dark
         self._show_controls()
-        if dataset is None or dataset is self._table:
+        if dataset is None:
+            return
+        behind, self._behind = self._behind, False
+        turned = behind and session.axes not in ((), self._positions())
+        if dataset is self._table and not turned:
+            if behind:
+                self._want()
             return
         self._table = dataset
         names = list(dataset.X.columns)
@@ -149,7 +155,7 @@ class FamilyTab:
         self.part.forget()
         self.peer.forget()
         self.map.stop()
-        self._table = None
+        self._behind = True
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
@@ -191,13 +197,17 @@ class FamilyTab:
         dataset, view = self.session.dataset, self.map
         if dataset is None or self._table is not dataset or view.across is None:
             return
-        names = dataset.table.names
-        axes = tuple(names.index(name) for name in (view.across, view.up) if name in names)
+        axes = self._positions()
         self.session.param.update(
             axes=axes if len(axes) == 2 else (),
             others="" if view.others == self._others else view.others,
             row=view.row if view.others == "row" else None,
         )
+
+    def _positions(self) -> tuple[int, ...]:
+        """The places in the table of the map's two columns."""
+        names = self.session.dataset.table.names
+        return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
 
     def _recipe_changed(self, recipe: Recipe) -> None:
         self.recipe, self.name = recipe, ""
