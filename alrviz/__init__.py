@@ -22,6 +22,7 @@ _HOME = {
     "AnDEClassifier": "alrviz.estimators",
     "AnJEClassifier": "alrviz.estimators",
     "DLRClassifier": "alrviz.estimators",
+    "ELRClassifier": "alrviz.estimators",
     "KDBClassifier": "alrviz.estimators",
     "LRClassifier": "alrviz.estimators",
     "NaiveBayesClassifier": "alrviz.estimators",

@@ -1,5 +1,6 @@
 """scikit-learn estimators: validate, encode, run, keep the model."""
 
+from alrviz.estimators.conditional import ELRClassifier
 from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.discretizer import MDLDiscretizer
 from alrviz.estimators.generative import AnJEClassifier, NaiveBayesClassifier
@@ -12,6 +13,7 @@ __all__ = [
     "AnDEClassifier",
     "AnJEClassifier",
     "DLRClassifier",
+    "ELRClassifier",
     "KDBClassifier",
     "LRClassifier",
     "MDLDiscretizer",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alrviz.errors import RecipeError
+from alrviz.estimators.conditional import ELRClassifier
 from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.generative import AnJEClassifier
 from alrviz.estimators.linear import ALRClassifier, LRClassifier
@@ -15,7 +16,7 @@ from alrviz.fitting.recipe import Recipe
 
 _CLASSES: dict[str, type[RecipeClassifier]] = {
     "lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier, "dlr": DLRClassifier, "tan": TANClassifier,
-    "kdb": KDBClassifier, "ande": AnDEClassifier, "rf": ForestClassifier, "svm": SVMClassifier,
+    "kdb": KDBClassifier, "ande": AnDEClassifier, "elr": ELRClassifier, "rf": ForestClassifier, "svm": SVMClassifier,
 }  # fmt: skip
 
 
@@ -45,8 +46,9 @@ def make_estimator(
     params = {name: value for name, value in recipe.params.items() if name in own}
     if recipe.draws:
         params["random_state"] = recipe.seed
-    if isinstance(params.get("class_weight"), Mapping):
-        params["class_weight"] = dict(params["class_weight"])  # the recipe's cannot be copied, so not cloned
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            params[name] = dict(value)  # the recipe's cannot be copied, so not cloned
     params |= {name: getattr(recipe, name) for name in ENCODING if name in own}
     return cls(
         **params,

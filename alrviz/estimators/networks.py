@@ -1,5 +1,6 @@
 """TAN, KDB and AnDE: Bayesian network classifiers on levels. Counting is all there is to fitting them."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,10 +35,10 @@ class CountedClassifier(RecipeClassifier):
     def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
         require_learnable(encoded)
         require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
-        self._names = encoded.names
-        self._keep(learn(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe))
+        prepared = Prepared(encoded, None, n_jobs=threads(self.n_jobs))
+        self._keep(learn(prepared, recipe), encoded.names)
 
-    def _keep(self, learned: Learned) -> None:
+    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
         self._model: NetworkModel | AverageModel = learned.model
 
     def _scores(self, X: Any) -> Floats:
@@ -46,9 +47,10 @@ class CountedClassifier(RecipeClassifier):
         return self._model.scores(codes, threads(self.n_jobs))
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class NetworkClassifier(CountedClassifier):
-    """Base of the classifiers of one network: for each column a table given its parents and the class."""
+class NetworkReading(RecipeClassifier):
+    """What can be read of a classifier that is one network: for each column a table given its parents and the class."""
+
+    _network: NetworkModel
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each column, given its parents, adds to each class score of each row.
@@ -65,19 +67,36 @@ class NetworkClassifier(CountedClassifier):
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns (the child last) and their levels.
 
-        The columns are pairs of a quantity ("count", "phi") and a class; phi is log p(level | parents' levels, class).
+        The columns are pairs of a quantity ("count" or "w", and "phi") and a class; phi is log p(level | parents'
+        levels, class).
         """
         check_is_fitted(self)
         of = self._network
-        return cell_frame(of.space, of.seen, self.encoder_, {"count": self.counts_, "phi": of.phi})
+        return cell_frame(of.space, of.seen, self.encoder_, {**self._quantities(), "phi": of.phi})
 
-    def _keep(self, learned: Learned) -> None:
-        super()._keep(learned)
-        self._network = learned.counts.model() if isinstance(learned.model, AverageModel) else learned.model
+    @abstractmethod
+    def _quantities(self) -> dict[str, Floats]:
+        """Return what is known of the cells besides phi, (S, C) by name."""
+
+    def _read(self, network: NetworkModel, names: tuple[str, ...]) -> None:
+        self._network = network
+        self.structure_ = named(network.structure, names)
+        self.cells_ = network.space
+        self.phi_, self.intercept_ = network.phi, network.bias
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkClassifier(NetworkReading, CountedClassifier):
+    """Base of the classifiers of one counted network."""
+
+    def _quantities(self) -> dict[str, Floats]:
+        return {"count": self.counts_}
+
+    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+        assert isinstance(learned.model, NetworkModel)
+        super()._keep(learned, names)
+        self._read(learned.model, names)
         self.counts_ = learned.counts.counts
-        self.structure_ = named(self._network.structure, self._names)
-        self.cells_ = self._network.space
-        self.phi_, self.intercept_ = self._network.phi, self._network.bias
 
 
 def named(structure: Structure, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -136,8 +155,8 @@ class KDBClassifier(NetworkClassifier):
 
     _family: ClassVar[str] = "kdb"
 
-    def _keep(self, learned: Learned) -> None:
-        super()._keep(learned)
+    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+        super()._keep(learned, names)
         self.rmse_ = learned.rmse
 
 
@@ -174,8 +193,8 @@ class AnDEClassifier(CountedClassifier):
         of = self.tables_
         return cell_frame(of.space, of.seen, self.encoder_, {"count": of.counts})
 
-    def _keep(self, learned: Learned) -> None:
-        super()._keep(learned)
+    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+        super()._keep(learned, names)
         assert learned.tables is not None
         self.tables_ = learned.tables
         self.cells_ = learned.tables.space

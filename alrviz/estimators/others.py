@@ -6,7 +6,7 @@ Both are given a matrix: numeric columns as they are, NaN where missing, then th
     svm    numbers: gaps filled with the mean, standardised; levels: a column each
 
 The SVM's scores become probabilities by a sigmoid fitted to scores of rows held out in turn: five folds, or as many as
-the smallest class has rows.
+the smallest class has rows; to its own scores where a class has one.
 """
 
 from abc import abstractmethod
@@ -45,10 +45,11 @@ class TableClassifier(RecipeClassifier):
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
         X = self._matrix(encoded.codes, encoded.numbers)
-        self.model_ = self._fitted(X, encoded.y, encoded.weights, recipe)
+        weights = None if (encoded.weights == 1.0).all() else encoded.weights  # the same forest as without any
+        self.model_ = self._fitted(X, encoded.y, weights, recipe)
 
     @abstractmethod
-    def _fitted(self, X: Floats, y: Any, weights: Floats, recipe: Recipe) -> Any:
+    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
         """Return scikit-learn's model, fitted."""
 
     def _matrix(self, codes: Any, numbers: Any) -> Floats:
@@ -78,7 +79,7 @@ class ForestClassifier(TableClassifier):
 
     _family: ClassVar[str] = "rf"
 
-    def _fitted(self, X: Floats, y: Any, weights: Floats, recipe: Recipe) -> Any:
+    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
         model = RandomForestClassifier(
             n_estimators=recipe.params["n_estimators"],
             max_features=int(np.log2(X.shape[1])) + 1,
@@ -104,16 +105,17 @@ class SVMClassifier(TableClassifier):
 
     _family: ClassVar[str] = "svm"
 
-    def _fitted(self, X: Floats, y: Any, weights: Floats, recipe: Recipe) -> Any:
+    def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:
         columns = self._columns()
         Z, machine = columns.fit_transform(X), SVC(C=recipe.params["C"], kernel=recipe.params["kernel"])
         folds = min(_FOLDS, int(np.bincount(y).min()))
         if folds > 1:
             split = StratifiedKFold(folds, shuffle=True, random_state=recipe.seed)
-            model = CalibratedClassifierCV(machine, cv=split, ensemble=False)
+            model = CalibratedClassifierCV(machine, cv=split, ensemble=False).fit(Z, y, weights)
         else:  # a class of one row: no fold can learn it
-            model = CalibratedClassifierCV(FrozenEstimator(machine.fit(Z, y, weights)))
-        return Pipeline([("columns", columns), ("model", model.fit(Z, y, weights))])
+            all_rows = [(np.arange(len(y)), np.arange(len(y)))]
+            model = CalibratedClassifierCV(FrozenEstimator(machine.fit(Z, y, weights)), cv=all_rows).fit(Z, y)
+        return Pipeline([("columns", columns), ("model", model)])
 
     def _columns(self) -> ColumnTransformer:
         n = len(self._numeric)

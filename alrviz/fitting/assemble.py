@@ -22,6 +22,7 @@ from alrviz.passes.rows import Floats, Rows
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
+    from alrviz.fitting.conditional import ConditionalObjective
     from alrviz.fitting.density import DensityObjective
 
 
@@ -35,7 +36,7 @@ class Fit:
         max_iter, tol: step limit and tolerance.
     """
 
-    objective: "LinearObjective | DensityObjective"
+    objective: "LinearObjective | DensityObjective | ConditionalObjective"
     solver: Solver
     w0: Floats
     max_iter: int

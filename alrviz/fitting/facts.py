@@ -18,9 +18,11 @@ from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.fitting.conditional import ConditionalObjective
     from alrviz.fitting.density import DensityObjective
     from alrviz.fitting.objective import LinearObjective
     from alrviz.models.density_model import DensityModel
+    from alrviz.models.networks import NetworkModel
 
 
 class Facts:
@@ -66,7 +68,7 @@ class Facts:
         return self._fit.objective.scale if self._fit else None
 
     @property
-    def objective(self) -> "LinearObjective | DensityObjective | None":
+    def objective(self) -> "LinearObjective | DensityObjective | ConditionalObjective | None":
         """What is minimised, once prepared."""
         return self._fit.objective if self._fit else None
 
@@ -76,7 +78,7 @@ class Facts:
         return self._state
 
     @property
-    def model(self) -> "LinearModel | DensityModel | None":
+    def model(self) -> "LinearModel | DensityModel | NetworkModel | None":
         """The model at the latest step."""
         return self._fit.objective.model(self._state.point.w) if self._fit and self._state else None
 
@@ -86,12 +88,12 @@ class Facts:
         return self._snapshots.indices
 
     def phi_at(self, index: int) -> tuple[int, Floats]:
-        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; not of dlr."""
+        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; of cells alone."""
         kept, w = self._snapshots.at(index)
         assert self._fit is not None
         return kept, self._fit.objective.parameterisation.phi(w)  # type: ignore[union-attr]
 
-    def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel]":
+    def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel | NetworkModel]":
         """Return the kept step at or before `index`, and the model there, its weights in single precision."""
         kept, w = self._snapshots.at(index)
         assert self._fit is not None

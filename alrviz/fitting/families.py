@@ -33,7 +33,7 @@ _FIT = {
 
 def _pull(alpha: float, penalty: str) -> dict[str, Param]:
     """The penalty, with the defaults that docs/defaults.md measures."""
-    return {"alpha": Param(alpha, low=0.0, high=1e12), "penalty": Param(penalty, ("phi", "w"))}
+    return {"alpha": Param(alpha, low=0.0, high=1e12, word="cv"), "penalty": Param(penalty, ("phi", "w"))}
 
 
 FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
@@ -85,7 +85,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
     }
 )
 # Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.
-RUNS = ("lr", "alr", "anje", "dlr")
+RUNS = ("lr", "alr", "anje", "dlr", "elr")
 # Which take numeric columns as they are.
 UNCUT = ("dlr", "rf", "svm")
 ENCODING = {

@@ -12,6 +12,7 @@ from alrviz.fitting.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIM
 from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
+    from alrviz.fitting.conditional import ConditionalObjective
     from alrviz.fitting.density import DensityObjective
 
 # Over how many steps the decrease is judged: one lucky short step ends nothing.
@@ -30,7 +31,7 @@ class Judge:
     with an inner loop, such as tron's, counts as many steps as that has turns: one of 40 is no lucky short step.
     """
 
-    def __init__(self, objective: "Objective | DensityObjective", max_iter: int, tol: float):
+    def __init__(self, objective: "Objective | DensityObjective | ConditionalObjective", max_iter: int, tol: float):
         self._objective = objective
         self._max_iter = max_iter
         self._tol = tol

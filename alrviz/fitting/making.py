@@ -1,6 +1,6 @@
 """From prepared rows to what a run drives: the fit, what is watched beside it, and what its curves are compared with.
 
-One function a kind of model: families of cells (lr, alr, anje), and dlr, which takes numbers as they are.
+One function a kind of model: families of cells (lr, alr, anje), dlr, which takes numbers as they are, and elr.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,13 +11,15 @@ import numpy as np
 
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit, assemble, class_weighted
+from alrviz.fitting.conditional_fit import assemble_conditional
 from alrviz.fitting.density import DensityObjective
 from alrviz.fitting.density_fit import assemble_density, rows_beside
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import Covered, Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.warm import warm_density, warm_fit
+from alrviz.fitting.warm import warm_density, warm_fit, warm_networks
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Rows
+from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
 
 
@@ -29,8 +31,9 @@ class Made:
         fit: what is driven.
         heldout: rows to be watched; None without any.
         baseline: log losses per row to compare with, as in `Trace`.
-        tables: counts of cells; None for dlr.
+        tables: counts of cells; None for dlr and elr.
         compiled: seconds that compiling took.
+        watched: what is looked at besides training and held-out scores.
     """
 
     fit: Fit
@@ -38,6 +41,7 @@ class Made:
     baseline: dict[str, float]
     tables: Tables | None
     compiled: float
+    watched: tuple[observers.Observer, ...] = ()
 
 
 def make(
@@ -54,6 +58,8 @@ def make(
     """
     if recipe.family == "dlr":
         made = _make_density(prepared, recipe, params, tell, stop)
+    elif recipe.family == "elr":
+        made = _make_conditional(prepared, recipe, params, tell, stop)
     else:
         made = _make_linear(prepared, recipe, params, tell, stop)
     if start is None:
@@ -72,15 +78,32 @@ def _make_linear(
     tell("counting cells")
     tables = prepared.tables(order, params["smoothing"], stop)
     classes = prepared.encoded.classes
-    weighted = class_weighted(covered.rows, params.get("class_weight"), classes)
-    baseline: dict[str, float] = {}
     # before the objective: both hold a table of all cells
+    baseline = _baseline(covered, tables, params.get("class_weight"), classes, stop)
+    fit = assemble(covered.rows, covered.cover, tables, recipe.family, params, classes, stop, seed=recipe.seed)
+    return Made(fit, covered.heldout, baseline, tables, compiled)
+
+
+def _baseline(covered: Covered, tables: Tables, class_weight: Any, classes: Any, stop: StopToken) -> dict[str, float]:
+    weighted, baseline = class_weighted(covered.rows, class_weight, classes), {}
     for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
         if rows is not None:
             found = observers.baselines(tables, covered.cover, rows, stop)
             baseline.update({f"{prefix}{name}": loss for name, loss in found.items()})
-    fit = assemble(covered.rows, covered.cover, tables, recipe.family, params, classes, stop, seed=recipe.seed)
-    return Made(fit, covered.heldout, baseline, tables, compiled)
+    return baseline
+
+
+def _make_conditional(
+    prepared: Prepared, recipe: Recipe, params: Mapping[str, Any], tell: Callable[[str], None], stop: StopToken
+) -> Made:
+    tell("compiling")
+    compiled = warm_networks(prepared.wide) + warm_passes(prepared.encoded.n_classes)
+    tell("counting cells")
+    tables = prepared.tables(1, params["smoothing"], stop)
+    classes = prepared.encoded.classes
+    baseline = _baseline(prepared.covered(1, stop), tables, params["class_weight"], classes, stop)
+    fit, heldout = assemble_conditional(prepared, recipe, params, stop)
+    return Made(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
 
 
 def _make_density(

@@ -17,6 +17,7 @@ from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
+    from alrviz.fitting.conditional import ConditionalObjective
     from alrviz.fitting.density import DensityObjective
 
 Observer = Callable[[State], dict[str, float]]
@@ -31,7 +32,7 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
     }
 
 
-def training(objective: "Objective | DensityObjective") -> Observer:
+def training(objective: "Objective | DensityObjective | ConditionalObjective") -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
 
     def observe(state: State) -> dict[str, float]:
@@ -47,7 +48,7 @@ def training(objective: "Objective | DensityObjective") -> Observer:
     return observe
 
 
-def heldout(objective: "Objective | DensityObjective", rows: Any) -> Observer:
+def heldout(objective: "Objective | DensityObjective | ConditionalObjective", rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
     spent = 0.0
@@ -59,6 +60,24 @@ def heldout(objective: "Objective | DensityObjective", rows: Any) -> Observer:
         scores = per_row(rows.settle(z, None, 0.0, z, None, loss=objective.loss), total, objective.n_classes)
         spent += time.perf_counter() - start
         return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
+
+    return observe
+
+
+def first_rise() -> Observer:
+    """Return the observer of where training would have stopped by its own error: "naive_stop", once it has risen.
+
+    That is the step before the one at which the share of training rows that are wrong was first higher.  ([ELR] 4)
+    """
+    before, found = math.inf, math.nan
+
+    def observe(state: State) -> dict[str, float]:
+        nonlocal before, found
+        wrong = state.point.sums.wrong
+        if math.isnan(found) and wrong > before:
+            found = state.index - 1.0
+        before = wrong
+        return {} if math.isnan(found) else {"naive_stop": found}
 
     return observe
 

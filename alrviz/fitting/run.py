@@ -76,6 +76,11 @@ class Run(Facts, Driven):
                 f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
                 f"{', '.join(map(repr, RUNS))}, or make_estimator(recipe).fit(X, y)"
             )
+        if recipe.params.get("alpha") == "cv":
+            raise RecipeError(
+                'alpha="cv" stands for many fits, and a run is one; expected a number, or '
+                "make_estimator(recipe).fit(X, y)"
+            )
         self.dataset = dataset
         self.recipe = recipe
         self.trace = Trace()
@@ -276,7 +281,7 @@ class Run(Facts, Driven):
         self.compile_seconds += made.compiled
         self.trace.baseline.update(made.baseline)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
-        self._observers = [observers.training(fit.objective)]
+        self._observers = [observers.training(fit.objective), *made.watched]
         self.trace.rows = fit.objective.total
         if made.heldout is not None:
             self._observers.append(observers.heldout(fit.objective, made.heldout))

@@ -1,6 +1,6 @@
-"""Everything a fit calls made ready: the kernels of covers and predictions, by the width of codes, those of passes, by
-the width of keys, and those of densities; a column of more than 65,535 levels makes codes wide, a block of more joint
-values keys.
+"""Everything a fit calls made ready: the kernels of covers, networks and predictions, by the width of codes, those of
+passes, by the width of keys, and those of densities; a column of more than 65,535 levels makes codes wide, a block of
+more joint values keys.
 
 Numba keeps what it compiled on disk: this takes seconds once on a machine, milliseconds ever after.
 """
@@ -13,11 +13,15 @@ import numpy as np
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.recipe import Recipe
+from alrviz.models.averages import AverageModel
 from alrviz.models.cover import cover_rows
 from alrviz.models.density import DensityFeatures
 from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
+from alrviz.models.selective import select
 from alrviz.models.space import CellSpace
+from alrviz.models.structures import Structure
+from alrviz.models.tables import count_tables
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.room import LANES, lanes_of
@@ -28,12 +32,32 @@ from alrviz.passes.warm import warm_passes, warm_single
 _lock = threading.Lock()
 _covers: set[bool] = set()
 _densities: set[int] = set()
+_networks: set[bool] = set()
 
 
 def warm_fit(recipe: Recipe, n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")])
     return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
+
+
+def warm_networks(wide: bool = False) -> float:
+    """Make ready what counts networks and scores by them, of wide codes or not; return the seconds it took."""
+    with _lock:
+        if wide in _networks:
+            return 0.0
+        start = time.perf_counter()
+        codes, y = np.zeros((3, 2), np.uint32 if wide else np.uint16), np.array([0, 1], np.int32)
+        spaces = [CellSpace(np.array([1, 1, 1]), n) for n in (1, 2)]
+        rows, tables = Rows(y, np.ones(2), 2, n_jobs=1), []
+        for space in spaces:
+            cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
+            tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
+        found = select(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
+        AverageModel(tables[0], tables[1], found.counts.model()).scores(codes, 1)
+        found.counts.model().scores(codes, 1)
+        _networks.add(wide)
+        return time.perf_counter() - start
 
 
 def warm_density(n_classes: int) -> float:
@@ -70,6 +94,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_covers(wider)
         warm_passes(lanes, wider)
         warm_single(wider)
+        warm_networks(wider)
         warm_density(lanes)  # once a number of lanes
     mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)  # numeric columns are cut before any pass
     return len(variants), time.perf_counter() - start

@@ -10,7 +10,7 @@ more phi. What differs from a LinearModel is a cell that no training row has: it
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from alrviz.passes.room import Floats
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
 
 # Look-ups in one call of a kernel: about 10 ms.
 LOOKUPS = 500_000
@@ -65,6 +68,10 @@ class NetworkModel:
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
         return self._scores(codes, self.bias, slice(None), n_jobs, stop)
+
+    def scores_of(self, encoded: "Encoded") -> Floats:
+        """Return the class scores (N, C) of encoded rows."""
+        return self.scores(encoded.codes)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.density_model import DensityModel
 from alrviz.models.linear import LinearModel, log_softmax
+from alrviz.models.networks import NetworkModel
 from alrviz.passes.rows import Floats
 
 
@@ -29,12 +30,12 @@ class StepModel:
     step: int
     classes_: NDArray[Any]
     encoder: Any
-    model: LinearModel | DensityModel
+    model: LinearModel | NetworkModel | DensityModel
 
     def scores(self, X: Any) -> Floats:
         """Return the class scores (N, C)."""
         codes = self.encoder.transform(X)
-        if isinstance(self.model, LinearModel):
+        if not isinstance(self.model, DensityModel):
             return self.model.scores(codes, 1)
         numbers = self.encoder.numbers(X)
         others = np.setdiff1d(np.arange(len(codes)), self.encoder.numeric_)

@@ -1,0 +1,254 @@
+"""ELR: slopes against differences, its optimum on naive Bayes, its search, cross-tuning, and what a run says of it."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.data.demos import load_demo
+from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.fitting.conditional import conditional
+from alrviz.fitting.conditional_fit import assemble_conditional
+from alrviz.fitting.networks import learn
+from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.price import price_of
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from alrviz.fitting.solvers.brent import BrentGradients, lowest
+from alrviz.fitting.solvers.cross_tuned import PATIENCE, stratified_folds
+from alrviz.models.linear import log_softmax
+from alrviz.models.structures import Structure, naive
+from alrviz.passes.vectors import dot
+from tests.fitting.tables import table
+
+STRUCTURES = {
+    "naive": naive(4),
+    "tree": Structure(((), (0,), (0,), (2,)), (0, 1, 2, 3)),
+    "two parents": Structure(((2,), (0, 2), (), (1, 0)), (2, 0, 1, 3)),
+}
+PARAMS = dict(Recipe("elr", cross_tuning=False).params)
+
+
+def objective_of(structure, class_weight=None, **settings):
+    encoded, held = table(60, (3, 4, 2, 5), seed=3, **settings), table(40, (3, 4, 2, 5), seed=8, **settings)
+    prepared = Prepared(encoded, held, n_jobs=1)
+    return prepared, *conditional(prepared, structure, {**PARAMS, "class_weight": class_weight})
+
+
+def run_of(dataset, **params):
+    run = Run(dataset, Recipe("elr", **params), n_jobs=1)
+    steps = list(run.steps())
+    return run, [step for step in steps if step.kind != "search"]
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
+@pytest.mark.parametrize("settings", [{}, {"weights": "fractions", "gaps": 0.2, "class_weight": "balanced"}], ids=str)
+def test_slopes_against_differences(structure, settings):
+    _, objective, _ = objective_of(structure, **settings)
+    rng = np.random.default_rng(0)
+    w = objective.start + rng.normal(size=objective.start.shape)
+    point = objective.value_grad(w)
+    assert point.objective == pytest.approx(objective.value(w), rel=1e-13)
+    for _ in range(12):
+        step = rng.normal(size=w.shape) * (rng.random(w.shape) < 0.2)
+        t = 1e-5
+        difference = (objective.value(w + t * step) - objective.value(w - t * step)) / (2 * t)
+        assert dot(point.gradient, step) == pytest.approx(difference, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_scores_are_the_networks_on_training_and_on_other_rows(structure, gaps):
+    prepared, objective, held = objective_of(structure, gaps=gaps)
+    w = objective.start + np.random.default_rng(1).normal(size=objective.start.shape)
+    model = objective.model(w)
+    for rows, encoded in ((None, prepared.encoded), (held, prepared.holdout)):
+        found = objective.scores(w, rows)[:, :3]
+        np.testing.assert_allclose(found, model.scores(encoded.codes), rtol=1e-11, atol=1e-11)
+    p = np.exp(log_softmax(model.scores(prepared.encoded.codes)))
+    y = prepared.encoded.y
+    assert objective.value(w) == pytest.approx(-np.log(p[np.arange(len(y)), y]).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("structure", ["nb", "tan"])
+def test_it_starts_at_the_counted_network(structure):
+    dataset = load_demo("tic-tac-toe")
+    recipe = Recipe("elr", structure=structure, cross_tuning=False, max_iter=0)
+    run = Run(dataset, recipe, n_jobs=1)
+    (step,) = run.steps()
+    counted = learn(prepare(dataset, recipe, 1), recipe).model
+    np.testing.assert_allclose(run.model.scores(run.holdout.codes), counted.scores(run.holdout.codes), atol=1e-12)
+    if structure == "nb":  # naive Bayes, which every curve is compared with
+        assert step.nll / run.trace.rows == pytest.approx(run.trace.baseline["anje"], rel=1e-12)
+        assert step.extra["heldout_log_loss"] == pytest.approx(run.trace.baseline["heldout_anje"], rel=1e-12)
+
+
+def test_on_naive_bayes_its_optimum_is_that_of_logistic_regression():
+    dataset = load_demo("led", 600, 1)
+    settings = {"holdout": 0.0, "tol": 0.0, "max_iter": 400}
+    lr = Run(dataset, Recipe("lr", order=1, alpha=0, solver="lbfgs", **settings), n_jobs=1)
+    end = list(lr.steps())[-1]
+    elr, steps = run_of(dataset, cross_tuning=False, **settings)
+    assert steps[-1].nll == pytest.approx(end.nll, rel=1e-9)
+    codes = elr.encoded.codes
+    np.testing.assert_allclose(
+        log_softmax(elr.model.scores(codes)), log_softmax(lr.model.scores(codes)), rtol=0, atol=1e-4
+    )
+
+
+class Minus(BrentGradients):
+    """The directions as [ELR] prints them."""
+
+    def direction(self, gradient, memory):
+        before = memory.gradient
+        beta = (dot(gradient, gradient) - dot(gradient, before)) / dot(before, before)
+        return -gradient - beta * memory.direction
+
+
+def test_the_printed_sign_loses_what_conjugate_directions_gain():
+    """F above its lowest after 20 iterations on LED: .0007 with plus, .4 with minus, as much as steepest descent's."""
+    recipe = Recipe("elr", cross_tuning=False, holdout=0.0)
+    fit, _ = assemble_conditional(prepare(load_demo("led", 1000), recipe, 1), recipe, recipe.params)
+    above = {}
+    for solver in (BrentGradients(), Minus()):
+        state = solver.init(fit.objective, fit.w0)
+        for _ in range(20):
+            state = solver.advance(fit.objective, state)
+        above[type(solver)] = state.point.objective - 779.11479
+    assert 0 < above[BrentGradients] < 0.01 < 0.1 < above[Minus]
+
+
+@pytest.mark.parametrize(
+    ("value", "guess", "place"),
+    [
+        (lambda t: (t - 3.0) ** 2, 1.0, 3.0),
+        (lambda t: (t - 3.0) ** 2, 1e-4, 3.0),
+        (lambda t: (t - 3.0) ** 2, 1e5, 3.0),
+        (lambda t: (t - 0.2) ** 4 + 1.0, 1.0, 0.2),
+        (lambda t: np.inf if t > 2 else -np.sin(t), 4.0, np.pi / 2),
+    ],
+)
+def test_a_line_is_searched_to_its_lowest_place(value, guess, place):
+    t, trials = lowest(value, value(0.0), guess)
+    assert t == pytest.approx(place, rel=0.05)
+    assert 0 < trials < 35
+
+
+def test_a_line_that_falls_for_ever_or_never_ends_too():
+    assert lowest(lambda t: t, 0.0, 1.0) == (0.0, 12)
+    t, trials = lowest(lambda t: np.exp(-t), 1.0, 1.0)
+    assert t > 1e3
+    assert trials < 20
+
+
+def test_cross_tuning_takes_the_median_of_what_is_best_on_each_fold():
+    dataset = load_demo("tic-tac-toe")
+    run, steps = run_of(dataset, structure="tan", max_iter=40)
+    frame = run.trace.frame()
+    folds = frame[frame["kind"] == "search"]
+    best = [part["fold_heldout_log_loss"].to_numpy().argmin() for _, part in folds.groupby("fold")]
+    m = int(np.median(best))
+    assert len(best) == 5
+    assert (steps[-1].index, run.outcome.code) == (m, "converged")
+    assert run.outcome.sentence == f"cross-tuning chose {m} iterations"
+    assert {step.extra["tuned_stop"] for step in steps[1:]} == {m}
+    for (_, part), at in zip(folds.groupby("fold"), best, strict=True):
+        assert part["fold_iteration"].tolist() == list(range(len(part)))
+        assert len(part) == min(40, at + PATIENCE) + 1
+    untuned, whole = run_of(dataset, structure="tan", max_iter=40, cross_tuning=False)
+    assert [step.nll for step in whole[: m + 1]] == [step.nll for step in steps], "the same steps, bit for bit"
+    assert len(whole) == 41
+    assert (np.diff(frame["evaluations"]) >= 0).all()
+    assert untuned.trace[-1].passes < run.trace[-1].passes
+
+
+def test_where_training_error_first_rises_is_told():
+    _, steps = run_of(load_demo("tic-tac-toe"), cross_tuning=False, max_iter=30)
+    errors = [step.extra["train_error"] for step in steps]
+    rise = int(np.argmax(np.diff(errors) > 0))
+    assert errors[rise + 1] > errors[rise]
+    assert [step.extra.get("naive_stop") for step in steps] == [None] * (rise + 1) + [rise] * (len(steps) - rise - 1)
+
+
+def test_where_no_iteration_helps_the_counted_tables_stay():
+    rng = np.random.default_rng(0)
+    encoded = table(40, (4,) * 6, 2, seed=0)
+    encoded.y[:] = rng.integers(0, 2, 40)
+    run = Run.of(encoded, Recipe("elr", seed=1), n_jobs=1)
+    steps = [step for step in run.steps() if step.kind != "search"]
+    assert run.outcome.sentence == "cross-tuning chose 0 iterations: the counted tables"
+    assert steps[0].nll == steps[-1].nll
+
+
+def test_folds_spread_every_class():
+    y = np.repeat([0, 1, 2], [50, 23, 2])
+    fold = stratified_folds(y, 3)
+    for k, size in ((0, 10), (1, 5), (2, 1)):
+        assert np.bincount(fold[y == k], minlength=5).max() <= size
+    assert np.bincount(fold).tolist() == [15] * 5
+    assert (fold == stratified_folds(y, 3)).all()
+    assert (fold != stratified_folds(y, 4)).any()
+
+
+def test_a_replay_is_bit_for_bit_and_so_are_two_threads():
+    run, steps = run_of(load_demo("mixed-types"), structure="tan", max_iter=12)
+    again = Run(run.dataset, run.recipe, n_jobs=2)
+    list(again.steps())
+    assert [step.objective for step in again.trace] == [step.objective for step in run.trace]
+    replayed = run.replay(steps[-1].index)
+    np.testing.assert_array_equal(replayed.state.point.w, run.state.point.w)
+    kept, model = run.model_at(1)
+    assert kept == 1
+    assert model.scores(run.encoded.codes).shape == (run.encoded.n_rows, 2)
+
+
+def test_a_fit_goes_on_from_a_model():
+    dataset = load_demo("tic-tac-toe")
+    first, _ = run_of(dataset, cross_tuning=False, max_iter=5, holdout=0.0)
+    on = Run(dataset, Recipe("elr", cross_tuning=False, max_iter=0, holdout=0.0), n_jobs=1, start=first.model)
+    (step,) = on.steps()
+    assert step.nll == pytest.approx(first.trace[-1].nll, rel=1e-12)
+    with pytest.raises(RecipeError, match="expected one of elr, fitted to the same rows"):
+        list(Run(dataset, Recipe("elr", structure="tan"), n_jobs=1, start=first.model).steps())
+
+
+def test_a_stop_ends_it_within_tuning():
+    dataset = load_demo("led", 3000)
+    run = Run(dataset, Recipe("elr", structure="tan", tol=0.0, max_iter=5000), n_jobs=1)
+    run.start()
+    while len(run.trace) < 3:
+        time.sleep(0.01)
+    assert run.trace[-1].kind == "search"
+    run.stop()
+    length = len(run.trace)
+    run.join()
+    assert (run.outcome.code, len(run.trace)) == ("stopped", length)
+    assert threading.active_count() < 20
+
+
+def test_it_races_beside_other_families():
+    found = alrviz.race(load_demo("tic-tac-toe"), [Recipe("lr", order=1), Recipe("elr", max_iter=5)], n_jobs=1)
+    while not found.ended:
+        found.step()
+        found.join(0.05)
+    frame = found.frame()
+    assert set(frame["label"]) == {"lr", "elr"}
+    elr = frame[(frame["label"] == "elr") & (frame["kind"] != "search")]
+    assert elr[["train_error", "heldout_error", "heldout_log_loss"]].notna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("structure", "cells"), [("nb", 14), ({"x0": "x1", "x3": ["x0", "x2"]}, 3 * 4 + 4 + 2 + 5 * 3 * 2)]
+)
+def test_the_price_counts_possible_cells(structure, cells):
+    encoded = table(50, (3, 4, 2, 5))
+    price = price_of(encoded, Recipe("elr", structure=structure))
+    assert price.parameters == 3 * (1 + cells)
+    assert (price.choice.solver, price.refused) == ("cg", "")
+    small = price_of(encoded, Recipe("elr", structure=structure), max_memory=1000)
+    assert "1 MiB" not in small.refused
+    assert "MiB may be used" in small.refused
+    with pytest.raises(MemoryLimitError, match="MiB may be used"):
+        list(Run.of(encoded, Recipe("elr", structure=structure), max_memory=1000).steps())
