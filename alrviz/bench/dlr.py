@@ -6,6 +6,7 @@ no bandwidth moves by a tenth any more.
 alpha: held-out log loss by alpha and center on real sets (--data DIR), "loo" and "silverman".
 rows: seconds of a fit against rows, ten made columns.
 joint: "loo" beside SciPy's L-BFGS-B over weights and bandwidths at once: F, features evaluated, seconds.
+price: seconds of a pass as priced and as measured, one thread, of made tables and (--data DIR) of real ones.
 """
 
 import argparse
@@ -23,11 +24,14 @@ from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError
 from alrviz.estimators import DLRClassifier
 from alrviz.fitting.density import DensityObjective
+from alrviz.fitting.density_fit import assemble_density
+from alrviz.fitting.density_price import reference_seconds
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.passes.room import Floats
+from alrviz.passes.speed import machine_factor
 
-PARTS = ("toy", "alpha", "rows", "joint")
+PARTS = ("toy", "alpha", "rows", "joint", "price")
 MODES = ("silverman", "loo", "validation", "paper")
 MEANS, SPREADS = ((10, 0), (-10, 0), (0, 10), (0, -10)), ((1, 10), (1, 10), (10, 1), (10, 1))
 ALPHAS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -151,6 +155,35 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
         }  # fmt: skip
 
 
+def prices(folder: Any, sets: list[str]) -> Iterator[Row]:
+    """Yield seconds of a pass, priced and measured (processor's, of one thread), at the start of a fit."""
+    tables: list[tuple[str, Any, Any]] = [(f"made, {rows:,}", *columns(rows)) for rows in (1000, 10_000, 100_000)]
+    tables += [(name, of.X, of.y) for name in sets for of in [load_set(folder, name)]] if folder else []
+    for name, X, y in tables:
+        encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
+        for mode in MODES:
+            recipe = Recipe("dlr", bandwidth=mode)
+            priced = machine_factor() * reference_seconds(encoded, recipe)
+            fit = assemble_density(encoded, recipe.params, 1, 0)
+            assert isinstance(fit.objective, DensityObjective)
+            measured = _pass_seconds(fit.objective, fit.w0)
+            ratio = priced / measured
+            yield {"set": name, "bandwidth": mode, "priced_ms": 1e3 * priced, "ms": 1e3 * measured, "ratio": ratio}
+
+
+def _pass_seconds(objective: DensityObjective, v: Floats, repeats: int = 5) -> float:
+    """Median processor's seconds of E and its slopes at new bandwidths; where they stand still, of F at new weights."""
+    w, log_h = objective.split(v)
+    weights = objective.at(objective.training(log_h))
+    taken = []
+    for k in range(1, repeats + 2):
+        moved = np.concatenate([w.ravel(), log_h + 1e-4 * k])
+        begin = time.thread_time()
+        _ = objective.value_grad(moved) if objective.moves else weights.value_grad(w + 1e-4 * k)
+        taken.append(time.thread_time() - begin)
+    return float(np.median(taken[1:]))
+
+
 def _together(objective: DensityObjective) -> list[float]:
     """F at every point that L-BFGS-B asks for."""
     from scipy.optimize import minimize
@@ -172,7 +205,7 @@ def _together(objective: DensityObjective) -> list[float]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add parts, sets, seeds and rows."""
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="which parts (default: all)")
-    parser.add_argument("--sets", nargs="+", default=list(SETS), metavar="SET", help="sets of alpha and joint")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), metavar="SET", help="sets of alpha, joint and price")
     parser.add_argument("--seeds", type=int, default=20, help="seeds of the toy (default: 20)")
     parser.add_argument("--rows", type=int, default=1_000_000, help="most rows (default: a million)")
 
@@ -186,6 +219,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         "alpha": (lambda: penalties(options.data, options.sets), ["bandwidth", "center", "alpha"]),
         "rows": (lambda: growth(options.rows), ["rows", "bandwidth"]),
         "joint": (lambda: joint(options.data, options.sets), ["set"]),
+        "price": (lambda: prices(options.data, options.sets), ["set", "bandwidth"]),
     }
     for part in options.parts:
         work, by = made[part]

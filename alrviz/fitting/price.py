@@ -5,7 +5,7 @@ hand the number of cells that occur is found by looking at (a sample of) the tup
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
 from alrviz.passes.memory import free_memory
 from alrviz.passes.single import most_visits
-from alrviz.passes.speed import Work, seconds_per_pass
+from alrviz.passes.speed import Work, seconds_here, seconds_per_pass
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
@@ -126,7 +126,10 @@ def price_of(
     both to stay there.
     """
     if "order" not in recipe.params:
-        return _price_shape(encoded, recipe, holdout, max_memory, stop)
+        found = _price_shape(encoded, recipe, holdout, max_memory, stop)
+        alone = found.seconds_per_pass if timed else None
+        n_jobs = None if prepared is None else prepared.n_jobs
+        return replace(found, seconds_per_pass=None if alone is None else seconds_here(alone, n_jobs))
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
@@ -157,7 +160,10 @@ def price_of(
 def _price_shape(
     encoded: "Encoded", recipe: Recipe, holdout: "Encoded | None", max_memory: int | None, stop: StopToken
 ) -> Price:
-    """The price of a family that has no cells of order n: dlr, networks and what scikit-learn fits."""
+    """The price of a family that has no cells of order n: dlr, networks and what scikit-learn fits.
+
+    Its seconds, where there are any, are those on one thread of the reference machine.
+    """
     n_heldout = 0 if holdout is None else holdout.n_rows
     if recipe.family == "dlr":
         what, found = "features", density_price(encoded, recipe, n_heldout)
@@ -177,7 +183,7 @@ def _price_shape(
             f"{found.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )
-    return Price(found.parameters, 0, found.bytes, None, allowed, refused, found.choice)
+    return Price(found.parameters, 0, found.bytes, found.seconds, allowed, refused, found.choice)
 
 
 def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:

@@ -68,7 +68,12 @@ def machine_factor() -> float:
 
 def seconds_per_pass(work: Work, n_jobs: int | None = None) -> float:
     """Return the seconds one NLL and gradient should take on this machine."""
-    threads, alone = resolve_jobs(n_jobs), work.reference_seconds()
+    return seconds_here(work.reference_seconds(), n_jobs)
+
+
+def seconds_here(alone: float, n_jobs: int | None = None) -> float:
+    """Return the seconds on this machine of passes that take `alone` on one thread of the reference machine."""
+    threads = resolve_jobs(n_jobs)
     shared = alone / (1.0 + 0.8 * (threads - 1)) + _WAKING
     return machine_factor() * (alone if threads == 1 else min(alone, shared))
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import scipy.optimize  # noqa: F401  (lbfgsb loads it, which is no memory of a fit)
 
+from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
+from alrviz.fitting.density_price import reference_seconds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -16,7 +18,7 @@ from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm_covers
 from alrviz.models.plan import singles
 from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
-from alrviz.passes import threads
+from alrviz.passes import speed, threads
 from alrviz.passes.memory import free_memory
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
@@ -149,6 +151,25 @@ def test_seconds_are_told_when_asked_for():
     assert price([3, 3], 2, 10, Recipe("lr"), timed=False).seconds_per_pass is None
     few, many = (price([3] * 12, 2, n, Recipe("lr")).seconds_per_pass for n in (1000, 100_000))
     assert 0 < few < many
+
+
+def test_seconds_of_dlr_grow_with_rows_columns_and_what_the_bandwidths_take(monkeypatch):
+    monkeypatch.setattr(speed, "machine_factor", lambda: 2.0)
+    rng = np.random.default_rng(0)
+
+    def told(rows, columns, bandwidth, n_jobs=1):
+        X, y = rng.normal(size=(rows, columns)), rng.integers(0, 2, rows)
+        encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
+        recipe = Recipe("dlr", bandwidth=bandwidth)
+        found = price_of(encoded, recipe, timed=True, prepared=Prepared(encoded, None, n_jobs=n_jobs))
+        assert price_of(encoded, recipe).seconds_per_pass is None
+        assert n_jobs > 1 or found.seconds_per_pass == pytest.approx(2.0 * reference_seconds(encoded, recipe))
+        return found.seconds_per_pass
+
+    assert told(500, 2, "silverman") < told(500, 2, "loo") < told(500, 2, "paper") < told(500, 2, "validation")
+    assert told(500, 2, "loo") < told(500, 6, "loo")
+    assert told(500, 2, "loo") < told(5000, 2, "loo")
+    assert told(5000, 6, "loo", n_jobs=2) < told(5000, 6, "loo")
 
 
 def measured(encoded, holdout, recipe):
