@@ -110,7 +110,8 @@ def _takes(recipe: Recipe, name: str, value: Any) -> bool:
 def has_effect(recipe: Recipe, name: str) -> bool:
     """Whether a setting changes anything for this recipe."""
     if name in ENCODING:
-        return name != "n_bins" or recipe.discretize in ("quantile", "uniform")
+        cut = recipe.cuts != "keep" or name not in ("discretize", "n_bins")  # a family may take numbers as they are
+        return cut and (name != "n_bins" or recipe.discretize in ("quantile", "uniform"))
     if name not in recipe.params:  # a link may race AnJE, which has nothing to set but its tables
         return False
     pulled = recipe.params.get("alpha", 0) > 0

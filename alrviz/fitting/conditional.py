@@ -53,6 +53,7 @@ class ConditionalObjective:
     loss = NLL
     scale = None
     alpha = 0.0
+    judged_as = "F"
 
     def __init__(self, tables: ConditionalTables, rows: ConditionalRows, blocks: Blocks, stop: StopToken = NEVER):
         self.tables, self.rows, self.stop, self._blocks = tables, rows, stop, blocks

@@ -237,6 +237,11 @@ class DensityObjective:
         if isinstance(point, DensityPoint):
             point.of.release(point.inner)
 
+    @property
+    def judged_as(self) -> str:
+        """What `judged` returns, in words."""
+        return "F" if self.validation is None else "the loss of the validation rows"
+
     def judged(self, point: DensityPoint) -> float:
         """Return E: what falls, but for "paper" by the bandwidths' steps only."""
         return point.goal

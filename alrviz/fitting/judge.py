@@ -56,13 +56,19 @@ class Judge:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no best model exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
-            return Outcome(CONVERGED, f"F fell by less than {self._tol:g} of itself over {WINDOW} steps "
+            what = self._objective.judged_as
+            return Outcome(CONVERGED, f"{what} fell by less than {self._tol:g} of itself over {WINDOW} steps "
                            "and its slopes are small")  # fmt: skip
         if state.stalled:
             return Outcome(CONVERGED, state.note or _END_OF_PRECISION)
         if state.index >= self._max_iter:
-            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} steps were taken and F was still falling")
+            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} steps were taken and {self._unrest()}")
         return None
+
+    def _unrest(self) -> str:
+        """What the last steps did: a stochastic solver, or one of several goals, may raise what is judged."""
+        falls = self._values[-1][1] < self._values[0][1]
+        return f"{self._objective.judged_as} was {'still falling' if falls else 'not at rest'}"
 
     def _flat(self) -> bool:
         while len(self._values) > 1 and self._turns - self._values[1][0] >= WINDOW:

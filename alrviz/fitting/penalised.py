@@ -49,6 +49,8 @@ class Objective(ABC):
         stop: asked between the parts of every pass.
     """
 
+    judged_as = "F"  # what `judged` returns, in words
+
     def __init__(
         self,
         rows: Rows,

@@ -58,6 +58,10 @@ def test_what_has_no_effect_is_not_shown():
     assert has_effect(Recipe("anje"), "smoothing")
     assert not has_effect(free, "n_bins")
     assert has_effect(Recipe("alr", discretize="uniform"), "n_bins")
+    numbers = Recipe("dlr", discretize="uniform")
+    assert [has_effect(numbers, name) for name in ("discretize", "n_bins", "holdout")] == [False, False, True]
+    assert has_effect(free, "discretize")
+    assert not opened(numbers)._common["discretize"].visible
 
 
 def test_a_value_that_is_none_or_a_pair_goes_there_and_back():

@@ -163,3 +163,14 @@ def test_without_numbers_there_is_nothing_to_validate():
     other = drain(density_run(encoded, bandwidth="paper"))
     np.testing.assert_array_equal(one.model.w, other.model.w)
     assert one.objective.total == other.objective.total == 60
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_early_end_says_what_the_mode_judges_by_and_whether_it_fell(mode):
+    run = density_run(mixed(60, 2), bandwidth=mode, alpha=0.5, max_iter=2, tol=0.0)
+    drain(run)
+    judged = mode in ("validation", "paper")
+    values = [s.extra["validation_log_loss"] if judged else s.objective for s in run.trace.since(0)]
+    what = "the loss of the validation rows" if judged else "F"
+    how = "still falling" if values[-1] < values[0] else "not at rest"
+    assert run.outcome.sentence == f"max_iter=2 steps were taken and {what} was {how}"

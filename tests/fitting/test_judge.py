@@ -26,6 +26,10 @@ def test_step_limit(fitted):
     judge = Judge(objective, 3, 0.0)
     assert codes(judge, states[:4]) == [None, None, None, "step limit"]
     assert judge.verdict(states[3]).sentence == "max_iter=3 steps were taken and F was still falling"
+    rising = Judge(objective, 1, 0.0)
+    for index in (0, 1):
+        told = rising.verdict(replace(states[1 - index], index=index))
+    assert told.sentence == "max_iter=1 steps were taken and F was not at rest"
 
 
 def test_converged_needs_a_flat_window_and_small_slopes(fitted):
