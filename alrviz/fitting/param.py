@@ -32,7 +32,9 @@ class Param:
                     return choice
             listed = ", ".join(map(repr, self.choices))
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
-        return self.word if self.word is not None and value == self.word else self._number(name, value)
+        if isinstance(value, str) and value == self.word:
+            return self.word
+        return self._number(name, value)
 
     def _number(self, name: str, value: Any) -> float | int:
         kind = "a whole number" if self.integer else "a number"

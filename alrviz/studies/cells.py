@@ -21,6 +21,8 @@ from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
 
 Row = dict[str, Any]
+# What a row holds that is a table of its own, {column: list}: results have it, frames do not.
+RELIABILITY = "reliability"
 
 
 @dataclass(frozen=True)
@@ -63,15 +65,20 @@ def plain(recipe: Recipe) -> Recipe:
 
 
 def fold_cells(
-    data_hash: str, recipes: Sequence[Recipe], splits: Iterable[Split], seed: int, max_memory: int | None
+    data_hash: str,
+    recipes: Sequence[Recipe],
+    splits: Iterable[Split],
+    seed: int,
+    max_memory: int | None,
+    first: int = 0,
 ) -> list[Cell]:
-    """Return a cell for each split and recipe, those of one split side by side."""
+    """Return a cell for each split and recipe, those of one split side by side; the first recipe is racer `first`."""
     options = "{}" if max_memory is None else json.dumps({"max_memory": max_memory})
     texts = [plain(recipe).to_json() for recipe in recipes]
     return [
         Cell("fold", text, data_hash, split, options, seed_of(seed, text, split.repeat, split.fold), racer)
         for split in splits
-        for racer, text in enumerate(texts)
+        for racer, text in enumerate(texts, first)
     ]
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, fold_cells
+from alrviz.studies.cells import RELIABILITY, Cell, fold_cells
+from alrviz.studies.measures import pooled_reliability
 from alrviz.studies.significance import corrected_error
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
@@ -52,6 +53,18 @@ class OrderStudy(Study):
         order = self.verdict().order
         return next((recipe for recipe in self.recipes if recipe.params["order"] == order), None)
 
+    def reliability(self) -> "pd.DataFrame":
+        """Return the bins of `measures.reliability` by order, each over the held-out rows of all folds so far."""
+        import pandas as pd
+
+        tables: dict[int, list[pd.DataFrame]] = {}
+        for cell, result in self.results():
+            for row in result.rows:
+                if RELIABILITY in row:
+                    tables.setdefault(int(self.about(cell.racer)["order"]), []).append(pd.DataFrame(row[RELIABILITY]))
+        pooled = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
+        return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame({"order": []})
+
 
 def choose_order(
     dataset: "Dataset",
@@ -74,8 +87,8 @@ def choose_order(
         where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.where.Where`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a line for each order: order, folds, log_loss and its
-    corrected standard error (`se`), parameters, train_seconds, and beside the order below: gain (mean fall of log loss),
-    gain_se, wins (folds in which it is lower). `verdict()` says which order, `recipe()` gives its recipe.
+    corrected standard error (`se`), parameters, train_seconds, and beside the order below: gain (mean fall of log
+    loss), gain_se, wins (folds in which it is lower). `verdict()` says which order, `recipe()` gives its recipe.
 
     Raises:
         RecipeError: a recipe without an order, no orders, or no cross-validation.

@@ -10,6 +10,7 @@
 of rows (15 of them, fewer where rows are fewer); rows of equal probability may fall into neighbouring bins.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,16 +67,26 @@ def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> pd.D
     right = log_p.argmax(axis=1) == y
     order = np.argsort(top, kind="stable")
     parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
-    accuracy = np.array([right[part].mean() for part in parts])
-    rows = np.array([len(part) for part in parts])
-    return pd.DataFrame(
-        {
-            "rows": rows,
-            "confidence": [top[part].mean() for part in parts],
-            "accuracy": accuracy,
-            "standard_error": np.sqrt(accuracy * (1 - accuracy) / rows),
-        }
+    return reliability_table(
+        np.array([len(part) for part in parts]),
+        np.array([top[part].mean() for part in parts]),
+        np.array([right[part].mean() for part in parts]),
     )
+
+
+def reliability_table(rows: NDArray[np.integer], confidence: Floats, accuracy: Floats) -> pd.DataFrame:
+    """Return the table of `reliability` of its first three columns, each (B,)."""
+    error = np.sqrt(accuracy * (1 - accuracy) / rows)
+    return pd.DataFrame({"rows": rows, "confidence": confidence, "accuracy": accuracy, "standard_error": error})
+
+
+def pooled_reliability(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return one table for the tables of several folds: bin k holds the rows that are in bin k of each."""
+    every = pd.concat([table.assign(bin=np.arange(len(table))) for table in tables])
+    weighed = every.assign(confidence=every.confidence * every.rows, accuracy=every.accuracy * every.rows)
+    sums = weighed.groupby("bin")[["rows", "confidence", "accuracy"]].sum()
+    rows = sums.rows.to_numpy()
+    return reliability_table(rows, (sums.confidence / rows).to_numpy(), (sums.accuracy / rows).to_numpy())
 
 
 def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> float:

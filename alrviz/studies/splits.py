@@ -20,7 +20,7 @@ class Split:
     """One split.
 
     Attributes:
-        repeat, fold, folds: fold `fold` of `folds` in shuffle `repeat`; folds = 0 is a holdout.
+        repeat, fold, folds: fold `fold` of `folds` in shuffle `repeat`; folds = 0 is a holdout, 1 holds out nothing.
         seed: of the shuffle, or of the holdout.
         holdout: share of the rows held out where folds = 0.
         share: of the training rows that are learned from, drawn at random.
@@ -35,7 +35,9 @@ class Split:
 
     def rows(self, y: NDArray[Any]) -> tuple[Rows, Rows]:
         """Return ascending row numbers to learn from and to be judged on, of rows with classes y (N,)."""
-        if self.folds == 0:
+        if self.folds == 1:
+            train, test = np.arange(len(y)), np.arange(0)
+        elif self.folds == 0:
             train, test = holdout_split(y, self.holdout, self.seed)
         else:
             train, test = stratified_folds(y, self.folds, self.seed)[self.fold]

@@ -29,7 +29,7 @@ from alrviz.fitting.store.store import BEAT
 from alrviz.passes.memory import free_memory
 from alrviz.passes.threads import available_threads
 from alrviz.stop import StopToken
-from alrviz.studies.cells import Cell, Result, Row
+from alrviz.studies.cells import RELIABILITY, Cell, Result, Row
 from alrviz.studies.names import short_names
 from alrviz.studies.workers import computed, require_dask
 
@@ -154,6 +154,12 @@ class Study:
 
     def redo(self) -> int:
         """Forget the cells that failed and start; returns how many are computed again."""
+        lost = self.forget_failed()
+        self.start()
+        return lost
+
+    def forget_failed(self) -> int:
+        """Forget the cells that failed, so that they are computed at the next start; returns how many."""
         with self._changed:
             lost = [place for place, result in self._results.items() if result.failed]
             for place in lost:
@@ -161,8 +167,16 @@ class Study:
             self._arrived = [place for place in self._arrived if place in self._results]
         if self._store is not None:
             self._store.forget_cells(self._owner, [self.cells[place].key for place in lost])
-        self.start()
         return len(lost)
+
+    def recall(self) -> int:
+        """Take the cells that are kept of this very study, and compute none; returns how many there are now."""
+        if self._store is not None and self.phase == "waiting":
+            found = self._store.find(self._owner, self.kind, self.spec, self.data_hash)
+            if found is not None:
+                self.id = found.id
+                self._take_saved(StopToken())
+        return len(self._results)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -170,6 +184,11 @@ class Study:
     def dataset(self) -> "Dataset":
         """The first table; most studies have one."""
         return next(iter(self.datasets.values()))
+
+    @property
+    def max_memory(self) -> int:
+        """Bytes that each fit may take."""
+        return self._max_memory
 
     @property
     def data_hash(self) -> str:
@@ -186,7 +205,7 @@ class Study:
             return "failed"
         if len(self._results) == len(self.cells):
             return "done"
-        return "waiting" if self._thread is None else "stopped"
+        return "waiting" if self._thread is None and not self._results else "stopped"
 
     @property
     def progress(self) -> Progress:
@@ -239,7 +258,8 @@ class Study:
             "repeat": split.repeat,
             "fold": split.fold,
         }
-        return [{**about, "train_share": split.share, **row} for row in result.rows]
+        flat = [{name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
+        return [{**about, "train_share": split.share, **row} for row in flat]
 
     def about(self, racer: int) -> Row:
         """Return label, name, order and alpha of a recipe; -1 is the class shares, the model of order 0."""

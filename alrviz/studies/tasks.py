@@ -15,11 +15,13 @@ from alrviz.estimators.make import make_estimator
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.room import Floats
-from alrviz.studies.cells import Cell, Result, Row, failure, pack
+from alrviz.studies.cells import RELIABILITY, Cell, Result, Row, failure, pack
 from alrviz.studies.judged import over_all_classes, share_log_p
-from alrviz.studies.measures import measures
+from alrviz.studies.measures import measures, reliability
+from alrviz.studies.paths import path
 from alrviz.studies.ready import ready, test_rows, warm
 from alrviz.studies.shipment import Table
+from alrviz.studies.streams import prequential
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +45,8 @@ def fold(cell: Cell, table: Table, max_memory: int) -> Result:
     """Fit a recipe on the training rows of a split and judge it on the others: one row.
 
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, train_log_loss, n_iter,
-    evaluations, parameters, solver, memory, alpha_chosen, train_seconds, classify_seconds. What a family has not is
-    None or NaN.
+    evaluations, parameters, solver, memory, alpha_chosen, train_seconds, classify_seconds; and the bins of
+    `measures.reliability` as lists, which are in results and not in frames. What a family has not is None or NaN.
     """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
@@ -89,7 +91,8 @@ def shares(cell: Cell, table: Table, max_memory: int) -> Result:
 
 
 def _judged(log_p: Floats, y: NDArray[np.integer]) -> Row:
-    return dict(measures(log_p, y).__dict__)
+    bins = reliability(log_p, y)[["rows", "confidence", "accuracy"]]
+    return {**measures(log_p, y).__dict__, RELIABILITY: bins.to_dict("list")}
 
 
 _NOTHING: Row = {
@@ -121,4 +124,6 @@ def _parameters(estimator: RecipeClassifier) -> int | None:
     return None if phi is None else int((len(phi) + 1) * phi.shape[1])
 
 
-TASKS: Mapping[str, Callable[[Cell, Table, int], Result]] = MappingProxyType({"fold": fold, "shares": shares})
+TASKS: Mapping[str, Callable[[Cell, Table, int], Result]] = MappingProxyType(
+    {"fold": fold, "shares": shares, "path": path, "prequential": prequential}
+)

@@ -183,3 +183,13 @@ def test_a_data_file_is_found_in_its_folder(tmp_path):
     assert _tools.data_file(None, "adult") is None
     with pytest.raises(AlrvizError, match="there is no letter"):
         _tools.data_file(tmp_path, "letter")
+
+
+def test_sweep_prints_a_row_a_number_of_workers_and_a_recipe(tmp_path, capsys):
+    few = ["--rows", "120", "--rounds", "2", "--orders", "1", "--workers", "1", "--csv", str(tmp_path / "rows.csv")]
+    assert bench.main(["sweep", *few]) == 0
+    out = capsys.readouterr().out
+    assert "1 worker, 8 fits, 0 failed" in out
+    rows = pd.read_csv(tmp_path / "rows.csv", comment="#")
+    assert rows.workers.dropna().tolist() == [1]
+    assert rows.recipe.dropna().tolist() == ["lr", "alr"]
