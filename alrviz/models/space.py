@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,8 +70,9 @@ def _check_memory(n_columns: int, order: int) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Space:
-    """Tuples of columns and the numbers of their cells.
+    """Tuples of columns and the numbers of their cells; a subclass says which tuples.
 
     Attributes:
         levels: (a,) number of levels of each column.
@@ -82,11 +84,18 @@ class Space:
     """
 
     levels: NDArray[np.int64]
-    tuples: NDArray[np.int32]
-    strides: NDArray[np.int64]
-    cards: NDArray[np.int64]
-    first: NDArray[np.int64]
-    n_cells: int
+    tuples: NDArray[np.int32] = field(init=False, repr=False)
+    strides: NDArray[np.int64] = field(init=False, repr=False)
+    cards: NDArray[np.int64] = field(init=False, repr=False)
+    first: NDArray[np.int64] = field(init=False, repr=False)
+    n_cells: int = field(init=False)
+
+    def _set(self, **values: Any) -> None:
+        """Set the fields; `first` and the number of cells follow from `cards`, which sum up to an int64."""
+        ends = np.cumsum(np.append(0, values["cards"]))
+        values |= {"first": ends[:-1], "n_cells": int(ends[-1])}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def n_tuples(self) -> int:
@@ -108,13 +117,7 @@ class Space:
 class CellSpace(Space):
     """All tuples of `order` columns, n, each ascending, and their cells."""
 
-    levels: NDArray[np.int64]
     order: int
-    tuples: NDArray[np.int32] = field(init=False, repr=False)
-    cards: NDArray[np.int64] = field(init=False, repr=False)
-    first: NDArray[np.int64] = field(init=False, repr=False)
-    strides: NDArray[np.int64] = field(init=False, repr=False)
-    n_cells: int = field(init=False)
 
     def __post_init__(self) -> None:
         levels = np.array(self.levels, np.int64)  # a copy: one that is only read would have kernels compiled anew
@@ -134,17 +137,7 @@ class CellSpace(Space):
         card = levels[tuples]
         strides = np.ones_like(card)
         strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
-        cards = card.prod(axis=1)
-        values = {
-            "levels": levels,
-            "tuples": tuples,
-            "strides": strides,
-            "cards": cards,
-            "first": np.concatenate([[0], np.cumsum(cards)[:-1]]).astype(np.int64),
-            "n_cells": n_cells,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._set(levels=levels, tuples=tuples, strides=strides, cards=card.prod(axis=1))
 
     @property
     def gamma(self) -> float:
@@ -167,13 +160,7 @@ class TupleSpace(Space):
         MemoryLimitError: where the cells are more than can be numbered.
     """
 
-    levels: NDArray[np.int64]
     chosen: Sequence[Sequence[int]]
-    tuples: NDArray[np.int32] = field(init=False, repr=False)
-    cards: NDArray[np.int64] = field(init=False, repr=False)
-    first: NDArray[np.int64] = field(init=False, repr=False)
-    strides: NDArray[np.int64] = field(init=False, repr=False)
-    n_cells: int = field(init=False)
 
     def __post_init__(self) -> None:
         levels, wide = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
@@ -188,13 +175,6 @@ class TupleSpace(Space):
         strides = np.zeros((len(exact), wide), np.int64)
         for row, columns in zip(strides, self.chosen, strict=True):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
-        values = {
-            "levels": levels,
-            "tuples": np.array([[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen], np.int32).reshape(-1, wide),
-            "strides": strides,
-            "cards": np.array(exact, np.int64),
-            "first": np.cumsum([0, *exact])[:-1],
-            "n_cells": sum(exact),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        padded = [[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen]
+        tuples = np.array(padded, np.int32).reshape(-1, wide)
+        self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(exact, np.int64))

@@ -21,8 +21,8 @@ from alrviz.passes.room import Floats, width_of
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
-# Links in one part: a fraction of a millisecond, so that few are left when a stop comes or another thread is done.
-_PART = 200_000
+# Links in one part: 50 us, so that few are left when a stop comes or another thread is done.
+_PART = 40_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,10 @@ from alrviz.passes.threads import share
 # A vector in float32: of what only says where to go next, half the room and half the time.
 Short = NDArray[np.float32]
 
-# Numbers from which a second thread saves more than waking it costs.
+# Numbers from which a second thread saves more than waking it costs: where a sum is to be made of them, and where
+# numbers are only moved, for which a core waits longer.
 _LONG = 2**18
-_SPREAD = 2**17
+_MOVED = 2**16
 
 
 def dot(a: Floats | Short, b: Floats | Short, n_jobs: int = 1) -> float:
@@ -38,7 +39,7 @@ def combine(q: Floats, g: float, c: float, x: Floats | Short, d: Floats | Short,
 def step(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> Floats:
     """Write w + t d to `out`."""
     flat = [of.reshape(-1) for of in (w, d, out)]
-    _share(flat[0].size, n_jobs, lambda begin, end: kernels.step(flat[0], t, flat[1], flat[2], begin, end))
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.step(flat[0], t, flat[1], flat[2], begin, end), _MOVED)
     return out
 
 
@@ -60,19 +61,19 @@ def bend(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tu
 def difference(new: Floats, old: Floats, out: Short, n_jobs: int = 1) -> Short:
     """Write new - old to `out`."""
     flat = [of.reshape(-1) for of in (new, old, out)]
-    _share(flat[0].size, n_jobs, lambda begin, end: kernels.difference(*flat, begin, end))
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.difference(*flat, begin, end), _MOVED)
     return out
 
 
 def spread(scale: Floats, w: Floats, rows: Floats, n_jobs: int = 1) -> None:
     """Write scale * w (cells, C) to the first lanes of `rows` (cells, W)."""
-    jobs = n_jobs if rows.size > _SPREAD else 1
+    jobs = n_jobs if rows.size > _MOVED else 1
     _share(len(rows), jobs, lambda begin, end: kernels.spread(scale, w, rows, begin, end), 0)
 
 
 def pull(scale: Floats, rows: Floats, out: Floats, n_jobs: int = 1) -> None:
     """Write scale (cells, C) times the first lanes of `rows` (cells, W) to `out`: the transpose of `spread`."""
-    jobs = n_jobs if rows.size > _SPREAD else 1
+    jobs = n_jobs if rows.size > _MOVED else 1
     _share(len(rows), jobs, lambda begin, end: kernels.pull(scale, rows, out, begin, end), 0)
 
 
