@@ -32,7 +32,8 @@ _CSS = """
   outline: 3px solid var(--alrviz-accent) !important; outline-offset: -3px; }
 .tabulator .tabulator-footer .tabulator-page.active:focus-visible { outline-color: var(--alrviz-text) !important; }
 """
-
+# With all columns on one page there is nothing to turn.
+_ONE_PAGE = ".tabulator .tabulator-footer { display: none; }"
 
 # No tooltips: Tabulator shows them as HTML, and names come from strangers; long names and reasons wrap instead.
 # A cell is edited by a click only, and Tab is the browser's: with Tabulator's own keys the focus cannot leave the grid.
@@ -81,7 +82,7 @@ class ColumnsGrid:
             titles={"kind": "kind ▾", "why": "why"},
             formatters={"levels": number, "missing": number, "column": "textarea", "why": "textarea"},
             text_align={"levels": "right", "missing": "right"},
-            widths={"column": "27%", "kind": "18%", "levels": "13%", "missing": "16%", "why": "26%"},
+            widths={"column": "23%", "kind": "18%", "levels": "11%", "missing": "13%", "why": "35%"},
             configuration=_CONFIGURATION,
             sizing_mode="stretch_width",
             stylesheets=[_CSS],
@@ -98,6 +99,7 @@ class ColumnsGrid:
             "as it was made" if k in known and why == "as you said" else why for k, why in enumerate(frame["why"])
         ]
         try:
+            self.table.stylesheets = [_CSS] if len(frame) > PAGE else [_CSS, _ONE_PAGE]
             self.table.value = frame
             names = list(frame["column"])
             self.table.selection = [names.index(chosen)] if chosen in names else []

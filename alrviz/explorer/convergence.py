@@ -251,7 +251,7 @@ class ConvergencePage:
         self._autorun = False
         if self.pricing.cheap:
             self.race_view.outdated = True  # whatever is shown is not this race
-            self.race_view.press_run()
+            self.race_view.begin()
 
     def new_race(self) -> Any:
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
@@ -283,6 +283,9 @@ class ConvergencePage:
         if self._missed and self.session.loading is None:
             self._table_changed()
         wanted, self.session.race_wanted = self.session.race_wanted, False
+        offered, self.session.offered = self.session.offered, ()
+        if offered:
+            self._own(*offered)
         if wanted and not self.session.read_only and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()
 

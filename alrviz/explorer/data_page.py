@@ -89,8 +89,8 @@ class DataPage:
     def _columns_row(self) -> Any:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        left = card(self._grid.table, export, styles={**CARD, "flex": "11 1 0"})
-        self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "9 1 0"})
+        left = card(self._grid.table, export, styles={**CARD, "flex": "12 1 0"})
+        self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
     def _price_card(self) -> Any:

@@ -38,13 +38,14 @@ _COMPONENTS = {
             }
         }
     },
-    # It lives inside the narrow control that it explains, which must not be what its width goes by; and what it covers
-    # can be pressed all the same.
+    # It lives inside the narrow control that it explains, which must not be what its width goes by. Below the control
+    # it covers none of the others in its row; and what it covers can be pressed all the same.
     "MuiTooltip": {
+        "defaultProps": {"slotProps": {"popper": {"placement": "bottom"}}},
         "styleOverrides": {
             "popper": {"pointerEvents": "none !important"},
             "tooltip": {"fontSize": "0.9375rem", "lineHeight": 1.45, "width": "max-content", "maxWidth": "300px"},
-        }
+        },
     },
     "MuiButton": {
         "defaultProps": {"disableElevation": True},

@@ -5,11 +5,17 @@ as soon as it has points, so that the old picture stays until there is another. 
 the race, and goes on after the race itself has ended, until all of it was shown.
 """
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 from alrviz.views.style import safe
 from alrviz.views.watched import Watched
+
+# Seconds after a race has begun by itself in which a press of its button still means Run, as the button said when the
+# reader reached for it.
+MEANT = 1.0
 
 
 class Player:
@@ -31,6 +37,7 @@ class Player:
         self._settling = False  # whether a race that was paused here may still end its present step
         self._resting = False  # whether Pause holds the showing of a race that has ended
         self._unmet: Callable[[], None] | None = None
+        self._unasked = -math.inf  # when a race last began by itself
 
     # -- which race ---------------------------------------------------------------------------------------------------
 
@@ -65,8 +72,17 @@ class Player:
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """Run, asked by nobody: a press of Run that comes just then is met by what it wanted, and pauses nothing."""
+        if not self.playing or self.outdated:
+            self.run()
+            self._unasked = time.monotonic()
+
     def run(self) -> None:
         """Run or pause; where there is no race to go on with, a fresh one is started."""
+        met, self._unasked = time.monotonic() - self._unasked < MEANT, -math.inf
+        if met and self.playing and not self.outdated:
+            return
         self.halted = self._resting = False
         race = self.race
         if self.playing and not self.outdated:

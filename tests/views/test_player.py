@@ -1,6 +1,9 @@
 """The place of a reader in a race, without a page."""
 
-from alrviz.views.player import Player
+import pytest
+
+from alrviz.views import player as of_player
+from alrviz.views.player import MEANT, Player
 from tests.races import ByHand
 
 
@@ -27,6 +30,48 @@ def test_a_press_that_found_no_race_is_repeated_as_it_was():
     assert not player.waits
     player.press_again()
     assert made[0].calls == ["step 1"]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """What the player takes for the time: a list of one number."""
+    now = [100.0]
+    monkeypatch.setattr(of_player.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_press_of_run_as_a_race_begins_by_itself_does_not_pause_it(clock):
+    race = ByHand()
+    player = Player()
+    player.take_up(race)
+    player.begin()
+    clock[0] += 0.9 * MEANT
+    player.run()
+    assert player.playing
+    assert race.calls == ["start"]
+    player.run()  # a second press is for the button as it is by now
+    assert not player.playing
+    assert race.calls == ["start", "pause"]
+
+
+def test_later_a_press_pauses_what_has_begun_by_itself(clock):
+    race = ByHand()
+    player = Player()
+    player.take_up(race)
+    player.begin()
+    clock[0] += 1.1 * MEANT
+    player.run()
+    assert not player.playing
+
+
+def test_what_was_asked_for_is_paused_at_once(clock):
+    race = ByHand()
+    player = Player()
+    player.take_up(race)
+    player.run()
+    player.begin()  # the page would have begun it: too late
+    player.run()
+    assert not player.playing
 
 
 def test_stop_gives_up_what_run_waits_for():
