@@ -29,7 +29,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.studies.heldout import heldout_losses
-from alrviz.studies.milestones import Lane, Milestones, milestones, paired
+from alrviz.studies.milestones import UNITS, Lane, Milestones, milestones, paired
 
 RACERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lr": ("lr", {}),
@@ -122,8 +122,7 @@ def _goals(marks: Milestones) -> tuple[str, str]:
 
 
 def _row(lane: Lane, marks: Milestones) -> Row:
-    last = lane.frame.iloc[-1]
-    spent = {"iterations": last["index"], "passes": last["passes"], "seconds": last["seconds"]}
+    spent = {unit: lane.last_of(column) for unit, column in UNITS.items()}
     row: Row = {"racer": lane.name, "outcome": lane.outcome, "objective": lane.best}
     for goal in (0, 1):
         met = marks.met[lane.name][goal]

@@ -4,17 +4,19 @@ Needs Playwright (extra `bench`) and Chromium; the server runs in a process of i
 share the machine: an empty request, timed beside, says how busy it is. Times in the page end when the frame that shows
 the change has been painted.
 
-    watching    two racers on one thread (n_jobs 1), alone and in a view that a browser shows, taking turns
+    watching    two racers on one thread (n_jobs 1), alone and in a view that a browser shows, taking turns; the
+                server on the first core, the browser on the others, where the system can keep them there
     race        lr and alr at n = 2 on --data's Covertype at full size (20 quantiles), else on a made table
     first       the start of a race until its first points, kernels kept on disk, and never compiled
     tic-tac-toe a click on Run until the whole trace and its end are on the screen
 """
 
 import argparse
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -45,6 +47,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=581_012, help="rows of Covertype (default: 581012)")
     parser.add_argument("--made", type=int, default=100_000, help="rows of the made table (default: 100000)")
     parser.add_argument("--seconds", type=float, default=15.0, help="for which the race is watched (default: 15)")
+
+
+@contextmanager
+def kept_on(first: bool) -> Iterator[None]:
+    """What is started meanwhile stays on the first core, or off it; where there are two and the system does so."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
+    if len(cores) < 2:
+        yield
+        return
+    os.sched_setaffinity(0, {min(cores)} if first else cores - {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 @contextmanager
@@ -127,16 +143,18 @@ def _figure(value: float, unit: str) -> str:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a figure."""
-    with browser() as chromium:
-        if chromium is None:
-            print("nothing measured: Playwright or Chromium is missing (pip install 'alrviz[bench]'; Debian: apt-get "
-                  "install chromium; or: playwright install chromium)")  # fmt: skip
-            return
-        found = Findings()
-        parts: dict[str, Callable[[Any, argparse.Namespace, Findings], None]] = {
-            "watching": watching, "race": race, "first": first, "tic-tac-toe": tic_tac_toe, "paint": paint
-        }  # fmt: skip
-        for name in options.parts:
+    found = Findings()
+    parts: dict[str, Callable[[Any, argparse.Namespace, Findings], None]] = {
+        "watching": watching, "race": race, "first": first, "tic-tac-toe": tic_tac_toe, "paint": paint
+    }  # fmt: skip
+    for name in options.parts:
+        with ExitStack() as kept:
+            with kept_on(first=False) if name == "watching" else nullcontext():
+                chromium = kept.enter_context(browser())
+            if chromium is None:
+                print("nothing measured: Playwright or Chromium is missing (pip install 'alrviz[bench]'; Debian: "
+                      "apt-get install chromium; or: playwright install chromium)")  # fmt: skip
+                return
             print(f"{name} ...", flush=True)
             parts[name](chromium, options, found)
     print()
@@ -155,7 +173,9 @@ def watching(chromium: Any, options: argparse.Namespace, found: Findings) -> Non
     """Time the same race alone and watched."""
     make = partial(made_dataset, options.made, 15, 6, 3)
     alone, watched, blocked = [], [], []
-    with serving(make, recipes_of(ITERATIONS)) as server:
+    with ExitStack() as kept:
+        with kept_on(first=True):
+            server = kept.enter_context(serving(make, recipes_of(ITERATIONS)))
         server.ask("warm")
         server.ask("alone")
         for _ in range(options.repeats):
@@ -169,7 +189,7 @@ def watching(chromium: Any, options: argparse.Namespace, found: Findings) -> Non
     found.add(f"two racers, {options.made:,} made rows, {ITERATIONS} iterations, one thread, alone", alone)
     found.add("the same, watched", watched)
     found.add("event loop blocked at the longest meanwhile", blocked, 0.05)
-    cost = median(watched) / median(alone) - 1.0
+    cost = median(np.divide(watched, alone)) - 1.0  # of neighbours: a machine drifts
     found.add("so watching costs", [100.0 * cost], 5.0, "%")
 
 

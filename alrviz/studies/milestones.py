@@ -10,7 +10,8 @@ is 0 and is never reached; the milestones are then F / N <= 1e-2 and 1e-4. Miles
 seconds; an iteration is a step of the solver, the same amount of work for lbfgs, cg and gd (one forward and one scatter
 pass), as many passes as it takes for tron.
 
-Shapes: a lane's `frame` has one row a step, with the columns of `Step`; `n_rows` is N, the total row weight.
+Shapes: a lane's `frame` has one row a step, with the columns of `Step` (it may be those columns by name, too: a live
+view asks ten times a second); `n_rows` is N, the total row weight.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ UNITS = {"iterations": "index", "passes": "passes", "seconds": "seconds"}
 class Lane:
     """What a verdict needs to know of one racer; nothing in it is computed by fitting.
 
-    name: how sentences call the racer. label: its family's label. frame: one row a step. n_rows: total training weight.
+    name: how sentences call the racer. label: its family's label. frame: one row a step, or its columns by name. n_rows: total training weight.
     outcome: the code of its outcome, None while it runs. detail: the outcome's own sentence. objective: equal for
     racers that minimise the same function. alpha: strength of the penalty. loss: the other part of the objective, "nll"
     or another. bounded: whether the weights keep between bounds. heldout: the log loss of each held-out row (nats) at
@@ -38,7 +39,7 @@ class Lane:
 
     name: str
     label: str
-    frame: pd.DataFrame
+    frame: pd.DataFrame | Mapping[str, Any]
     n_rows: float
     outcome: str | None = None
     detail: str = ""
@@ -51,25 +52,32 @@ class Lane:
     @property
     def iterations(self) -> int:
         """Index of the last step."""
-        return int(self.frame["index"].iloc[-1])
+        return int(self.of("index")[-1])
 
     @property
     def last(self) -> float:
         """The last objective per row, in nats."""
-        return float(self.frame["objective"].iloc[-1]) / self.n_rows
+        return float(self.of("objective")[-1]) / self.n_rows
 
     @property
     def best(self) -> float:
         """The lowest finite objective reached (not per row); infinite where there is none."""
-        values = self.frame["objective"].to_numpy(float)
+        values = self.of("objective")
         values = values[np.isfinite(values)]
         return float(values.min()) if len(values) else float("inf")
 
     def last_of(self, column: str) -> float:
         """The last value of a column of the frame, NaN where it was not watched."""
-        if column not in self.frame or self.frame.empty:
-            return float("nan")
-        return float(self.frame[column].iloc[-1])
+        return float("nan") if column not in self.frame or self.empty else float(self.of(column)[-1])
+
+    @property
+    def empty(self) -> bool:
+        """Whether it has no step yet."""
+        return not len(self.frame["index"])
+
+    def of(self, column: str) -> np.ndarray:
+        """A column of the frame (steps,)."""
+        return np.asarray(self.frame[column], float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +118,7 @@ def falls_to_zero(lanes: Iterable[Lane]) -> bool:
     return any(
         lane.alpha == 0
         and not lane.bounded
-        and (lane.outcome == "separated" or ("lead" in lane.frame and lane.frame["lead"].max() >= 1.0))
+        and (lane.outcome == "separated" or ("lead" in lane.frame and (lane.of("lead") >= 1.0).any()))
         for lane in lanes
     )
 
@@ -120,12 +128,11 @@ def objective_noun(lanes: Iterable[Lane]) -> str:
     return "NLL" if all(lane.alpha == 0 and lane.loss == "nll" for lane in lanes) else "F"
 
 
-def _first(frame: pd.DataFrame, goal: float) -> dict[str, float] | None:
-    below = np.flatnonzero(frame["objective"].to_numpy(float) <= goal)
+def _first(lane: Lane, goal: float) -> dict[str, float] | None:
+    below = np.flatnonzero(lane.of("objective") <= goal)
     if not len(below):
         return None
-    step = frame.iloc[below[0]]
-    return {unit: float(step[column]) for unit, column in UNITS.items()}
+    return {unit: float(lane.of(column)[below[0]]) for unit, column in UNITS.items()}
 
 
 def milestones(lanes: Sequence[Lane]) -> Milestones:
@@ -140,7 +147,7 @@ def milestones(lanes: Sequence[Lane]) -> Milestones:
     else:
         goals = tuple(best * (1 + level) for level in RELATIVE)
         words = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE)
-    met = {lane.name: tuple(_first(lane.frame, goal) for goal in goals) for lane in lanes}
+    met = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
     return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=met)
 
 

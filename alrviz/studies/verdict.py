@@ -74,8 +74,8 @@ def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
     `by` is who stopped it, should it have been stopped: "you", "the server", "its owner".
     """
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
-    if not lanes or any(lane.frame.empty for lane in lanes):
-        broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.frame.empty]
+    if not lanes or any(lane.empty for lane in lanes):
+        broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
         return _ended_early(broken, by) if broken else Verdict("waiting", "Press Run to start the race.")
     if any(lane.outcome is None for lane in lanes):
         return Verdict("racing", "Racing: nothing is decided yet.")

@@ -102,9 +102,10 @@ def feed(source: ColumnDataSource, line: dict[str, np.ndarray]) -> str:
         source.data = line
         return "replaced"
     if same < have:
-        source.patch({part: [(slice(same, have), line[part][same:have])] for part in _PARTS})
+        source.patch({part: [(slice(same, have), line[part][same:have].tolist())] for part in _PARTS})
     if want > have:
-        source.stream({part: line[part][have:] for part in _PARTS})
+        # as lists: each array would be a message of its own, and there are few numbers
+        source.stream({part: line[part][have:].tolist() for part in _PARTS})
     return "patched" if same < have else "streamed"
 
 

@@ -6,7 +6,8 @@ that is over in a blink can still be watched; scrubbing moves it by hand. Nothin
 
 from typing import Any
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.fitting.step import Step
 from alrviz.pictures.convergence import Curve
@@ -23,7 +24,9 @@ SHORT = 30
 class Racer:
     """One run and the columns read from its trace so far, one row an iteration: row k is iteration k.
 
+    columns: views of what is kept, as long as what was read: a tick of a long race copies no more than its new steps.
     tried: trial fits before the first iteration. They are steps of the trace, but no iterations, and in no column.
+    lowest: the lowest objective read.
     """
 
     def __init__(self, run: Any, name: str):
@@ -35,7 +38,9 @@ class Racer:
         self.alpha = float(run.recipe.params.get("alpha", 0.0))
         self.loss = str(run.recipe.params.get("objective", "nll"))
         self.bounded = run.recipe.params.get("bounds") is not None
-        self.columns: dict[str, list[Any]] = {name: [] for name in _FIELDS}
+        self._kept: dict[str, NDArray[Any]] = {name: np.empty(64, _KINDS.get(name, float)) for name in _FIELDS}
+        self.columns: dict[str, NDArray[Any]] = {name: values[:0] for name, values in self._kept.items()}
+        self.lowest = float("inf")
         self.tried = 0
         self._read = 0  # steps of the trace
         self.best_lead = float("-inf")  # a row that leads once proves what falls to 0, even if it drops back later
@@ -46,18 +51,26 @@ class Racer:
 
     def pull(self) -> int:
         """Read what the trace has added; returns how many steps that were."""
-        before = len(self)
         added = self.run.trace.since(self._read)
         steps = [step for step in added if step.kind != "search"]
         self._read += len(added)
         self.tried += len(added) - len(steps)
-        extras = dict.fromkeys(name for step in steps for name in step.extra)
-        for name in extras:
-            self.columns.setdefault(name, [float("nan")] * before)
-        for name, column in self.columns.items():
-            column.extend(_of(step, name) for step in steps)
-        self.best_lead = max([self.best_lead, *(step.extra["lead"] for step in steps if "lead" in step.extra)])
+        if steps:
+            self._keep(steps)
         return len(added)
+
+    def _keep(self, steps: list[Step]) -> None:
+        before, after = len(self), len(self) + len(steps)
+        for name in dict.fromkeys(name for step in steps for name in step.extra):
+            if name not in self._kept:
+                self._kept[name] = np.full(len(self._kept["index"]), np.nan)
+        for name, values in self._kept.items():
+            if after > len(values):
+                self._kept[name] = values = np.concatenate([values, np.empty(after, values.dtype)])
+            values[before:after] = [_of(step, name) for step in steps]
+            self.columns[name] = values[:after]
+        self.lowest = min([self.lowest, *(step.objective for step in steps if step.objective < self.lowest)])
+        self.best_lead = max([self.best_lead, *(step.extra["lead"] for step in steps if "lead" in step.extra)])
 
     @property
     def behind(self) -> bool:
@@ -71,7 +84,7 @@ class Racer:
         return Lane(
             name=self.name,
             label=self.label,
-            frame=pd.DataFrame({name: self.columns[name][:cut] for name in _JUDGED if name in self.columns}),
+            frame={name: self.columns[name][:cut] for name in _JUDGED if name in self.columns},
             n_rows=self.run.trace.rows or 1.0,
             outcome=None if outcome is None else outcome.code,
             detail="" if outcome is None else outcome.sentence,
@@ -85,7 +98,8 @@ class Racer:
 
 # What milestones and verdicts look at.
 _JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss", "heldout_error")
-_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+_FIELDS = tuple(name for name in Step.__slots__ if name not in ("kind", "extra"))
+_KINDS = {"index": int, "evaluations": int}
 
 
 def _of(step: Step, name: str) -> Any:
@@ -173,8 +187,7 @@ class Watched:
         """The lowest value read of every objective."""
         best: dict[Any, float] = {}
         for racer in self.racers:
-            lowest = min(racer.columns["objective"], default=float("inf"))
-            best[racer.key] = min(best.get(racer.key, float("inf")), lowest)
+            best[racer.key] = min(best.get(racer.key, float("inf")), racer.lowest)
         return best
 
     def levels(self) -> dict[str, float]:
@@ -197,11 +210,10 @@ def _lead_only(racer: Racer) -> Lane:
     """The part of a lane that says whether NLL falls to 0, cheap enough for every tick."""
     outcome = racer.run.outcome
     code = None if outcome is None else outcome.code
-    frame = pd.DataFrame({"lead": [racer.best_lead]})
     return Lane(
         name=racer.name,
         label=racer.label,
-        frame=frame,
+        frame={"lead": (racer.best_lead,)},
         n_rows=1.0,
         alpha=racer.alpha,
         bounded=racer.bounded,

@@ -38,13 +38,28 @@ def watched_at(race, head):
 def test_the_head_is_an_iteration_and_no_place_in_the_trace(race):
     watched = watched_at(race, 2)
     searched = watched.racers[1]
-    assert searched.columns["index"] == [0, 1, 2, 3]
+    assert searched.columns["index"].tolist() == [0, 1, 2, 3]
     assert searched.tried == TRIALS
     assert watched.last == 6
     assert watched.at(searched, "index") == 2
     assert watched.at(searched, "nll") == pytest.approx(15.0)
     assert searched.lane(upto=watched.seen).iterations == 2
-    assert watched.curves()[1].columns["index"] == [0, 1, 2]
+    assert watched.curves()[1].columns["index"].tolist() == [0, 1, 2]
+
+
+def test_columns_grow_and_what_was_drawn_stays_as_it_was(race):
+    watched = watched_at(race, 6)
+    racer, early = watched.racers[0], watched.curves()[0].columns
+    before = {name: column.tolist() for name, column in early.items()}
+    for index in range(7, 200):
+        racer.run.trace._steps.append(a_step(index, 1.0 / index))
+        if index % 50 == 0:
+            watched.pull()
+    watched.pull()
+    assert racer.columns["index"].tolist() == list(range(200))
+    assert racer.columns["objective"][7:].tolist() == [step.objective for step in racer.run.trace.since(7)]
+    assert racer.lowest == racer.columns["objective"].min()
+    assert {name: column.tolist() for name, column in early.items()} == before
 
 
 def test_everything_was_shown_at_the_last_iteration(race):
