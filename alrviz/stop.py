@@ -32,6 +32,11 @@ class StopToken:
         if self._event.is_set():
             raise Stopped("stopped on request")
 
+    def rest(self, seconds: float) -> None:
+        """Wait so long; raise `Stopped` as soon as `stop` is called."""
+        self._event.wait(seconds)
+        self.check()
+
     def report(self, share: float) -> None:
         """Say how much of the work is done, from 0 to 1 in parts of equal time, as far as that is known."""
         self.share = share

@@ -4,6 +4,7 @@ What is drawn is a moment: a step of the run, bandwidths that were dragged by ha
 Moments are made on a thread, the latest asked for only; all pictures change together when one has come.
 """
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 FIRST_PEER = "lr"
-QUICK = 25  # ms between two looks while a hand moves something: the page's own tick is too slow for that
+REST, PATIENT = 0.08, 0.4  # seconds a hand pauses before all pictures follow it; they wait no longer for a pause
+QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that
 
 
 class DlrTab:
@@ -52,6 +54,7 @@ class DlrTab:
         self.moment: Moment | None = None
         self._whole: Any = None
         self._stale = self._behind = False
+        self._settled = float("-inf")  # when all pictures showed the same moment
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, ("dlr",), open_drawer
         )
@@ -80,7 +83,8 @@ class DlrTab:
         player = self.part.player
         transport = (player.transport.panel, player.status, self.part.pricing.pane)
         self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0))
-        said = pn.Row(self.words, self.back, sizing_mode="stretch_width", margin=0)
+        room = {"min-height": "36px"}  # with and without a button: what lies below stays where it is
+        said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=room, margin=0)
         inside = (self.buttons, self.drawing.bar.panel, self.bar, said, self.pictures.seen)
         card = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
         below = (self.pictures.read, self.pictures.folded, self.menus.more)
@@ -215,7 +219,9 @@ class DlrTab:
             player.scrub(player.head)
         log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
         run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
-        self.ask(lambda stop: moments.of_hand(run, log_h, w, step, scene, stop))
+        self._take()  # a hand that is faster than the looks sees every curve that is there
+        rest = REST if time.monotonic() - self._settled < PATIENT else 0.0
+        self.ask(lambda stop: moments.of_hand(run, log_h, w, step, scene, stop, rest))
         self.hurry()
 
     def redraw(self) -> None:
@@ -242,6 +248,11 @@ class DlrTab:
         if (moment.run is None) != self.drawing.on:  # it was asked for before drawing began, or ended
             return
         self.moment = moment
+        if moment.passing:  # a hand moves: its column's curve goes first, alone
+            with pn.io.hold():
+                self.pictures.ratios.show(moment.scene)
+            return
+        self._settled = time.monotonic()
         with pn.io.hold():
             self.pictures.show(moment, self.part.outdated and not self.drawing.on)
             self.back.visible = moment.by_hand
@@ -264,7 +275,7 @@ class DlrTab:
     def _say(self) -> None:
         player = self.part.player.player
         self.bar.visible = bool(player.waits or player.coming is not None or self.peer.waiting)
-        if self.columns.chosen is not None:
+        if self.columns.chosen is not None and not (self.moment is not None and self.moment.passing):
             say(self.words, compared_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------
@@ -280,15 +291,18 @@ class DlrTab:
 
     def _advance(self) -> bool:
         """Take what threads have found since; returns whether there may be more."""
+        self._take()
+        drawing = self.drawing.advance()
+        busy = self.pictures.pump()
+        self._say()
+        return busy or drawing or self._asking.busy
+
+    def _take(self) -> None:
         found = self._asking.take()
         if isinstance(found, Moment):
             self._show_moment(found)
         elif isinstance(found, Exception):
             self.jobs.failed(found)
-        drawing = self.drawing.advance()
-        busy = self.pictures.pump()
-        self._say()
-        return busy or drawing or self._asking.busy
 
     def hurry(self) -> None:
         """Look often until everything has settled: a hand is moving something."""

@@ -49,6 +49,11 @@ class Moment:
         """Whether bandwidths were dragged."""
         return self.live is not None and self.run is not None
 
+    @property
+    def passing(self) -> bool:
+        """Whether its weights are still to follow the bandwidths that were dragged."""
+        return self.by_hand and self.live is not None and not self.live.settled
+
 
 def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
     """Yield the moment of a run's step, if it has a model there."""
@@ -61,14 +66,20 @@ def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iter
         yield Moment(model, scene, bandwidth_path(run), run=run)
 
 
-def of_hand(run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
-    """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them."""
+def of_hand(
+    run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken, rest: float = 0.0
+) -> Iterator[Moment]:
+    """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them.
+
+    rest: seconds between the two; a hand that moves on meanwhile stops the work before it draws everything anew.
+    """
     low, high = run.objective.features.bounds
     held = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
     labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
     first = Live(run.encoder, run.encoded, held, nan, nan, False)
     scene = scene_of(held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous)
     yield Moment(_model(first, step), scene, path, first, run)
+    stop.rest(rest)
     live = at_bandwidths(run, log_h, w, stop)
     note = f"By hand: NLL {live.nll:.4f} per training row."
     settled = scene_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)

@@ -92,16 +92,17 @@ class Pictures:
 
     def show(self, moment: Moment, outdated: bool) -> None:
         """Show a moment in all pictures together."""
-        for view in (self.map, self.ratios, self.path, self.gram):
+        for view in (self.map, self.ratios, self.gram):
             view.outdated = outdated
+        self.path.outdated = outdated or moment.X is not None  # drawn points have no path
         if moment.X is not None:
             self.map.show(moment.model, moment.X, moment.y)
         else:
             self.map.set_model(moment.model)
         self.ratios.show(moment.scene)
-        if moment.path is not None:
+        if moment.path is not None and not moment.by_hand:
             self.path.head = moment.model.step
-        self.path.show(moment.path)
+            self.path.show(moment.path)
 
     def show_beside(self, label: str, model: Any) -> None:
         """Show the classifier beside; None where there is none."""

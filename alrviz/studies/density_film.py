@@ -67,6 +67,8 @@ def _curve(
     else:
         x = old.x
     phi = model.features.curve(d, x, float(model.log_h[d])).phi.T
+    if old is not None:
+        return ColumnRatio(name, _narrow(phi), weight, x, (), h, silverman, old.rug, old.rug_class)
     rug = values[drawn]
     there = np.isfinite(rug)
     classes = encoded.y[drawn][there].astype(np.intp)

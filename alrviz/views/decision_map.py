@@ -33,6 +33,7 @@ from alrviz.views.saving import save_buttons
 from alrviz.views.style import CSS, FADED, safe
 
 TICK = 50  # ms
+REST = 0.12  # seconds
 HEIGHT = 424  # px of menus and picture
 DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
 
@@ -210,7 +211,8 @@ class DecisionMapView(NotebookViewer):
                 first_axes(frame)
             axes = [axis_of(frame, name, old) for name, old in zip(names, keep, strict=True)]
             options: dict[str, Any] = {"others": others, "row": row, "classes": classes, "stop": stop}
-            return decision_map(model, X, y, across=axes[0], up=axes[1], **options)
+            coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
+            return _at_rest(coarse_first, stop)
 
         self._asking.ask(maps)
         self._wake()
@@ -304,3 +306,11 @@ class DecisionMapView(NotebookViewer):
         if self.surface is not None and self._on_move is not None:
             across, up = self.surface.across, self.surface.up
             self._on_move(across.column.index[row], across.value(x), up.value(y))
+
+
+def _at_rest(maps: Iterator[Surface], stop: StopToken) -> Iterator[Surface]:
+    """Yield the coarse map at once, the finer ones when nothing else was asked for a moment: a hand may be moving."""
+    for k, surface in enumerate(maps):
+        if k == 1:
+            stop.rest(REST)
+        yield surface

@@ -45,6 +45,7 @@ class RatioCell:
             label=f"{column}: h / Silverman's", options=options, value=1.0, size="small", sizing_mode="stretch_width",
             visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
+        self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
         self._echo, self._placing, self._touched = Echo(), False, float("-inf")
         self.panel = pn.Column(
@@ -59,6 +60,7 @@ class RatioCell:
         self._made_of: Any = None
         self._view: tuple[float, float] | None = None
         self.ratio: ColumnRatio | None = None
+        self._weighted = False
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
         """Show the column as it is now."""
@@ -68,16 +70,28 @@ class RatioCell:
             heights = self._picture.figure.y_range
             self._made_of, self._view = made_of, (heights.start, heights.end)
             self.pane.object = self._picture.figure
-        else:
+        elif not self._same(ratio, weighted):
             self._feed(self._picture, ratio, classes, weighted, dark)
-        self.ratio = ratio
+        self.ratio, self._weighted = ratio, weighted
         say(self.words, words_html(ratio))
         self._place(ratio)
 
+    def _same(self, ratio: ColumnRatio, weighted: bool) -> bool:
+        """Whether it is what is drawn: of two columns a hand moves one."""
+        old = self.ratio
+        return (
+            old is not None
+            and old.phi is ratio.phi
+            and old.rug is ratio.rug
+            and np.array_equal(old.weight, ratio.weight)
+            and self._weighted == weighted
+        )
+
     def _feed(self, picture: Picture, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
         what = contents(ratio, classes, weighted=weighted, dark=dark, view=self._view)
-        picture.lines.data, picture.fills.data = what.lines, what.fills
-        picture.marks.data, picture.bar.data = what.marks, what.bar
+        picture.lines.data, picture.fills.data, picture.bar.data = what.lines, what.fills, what.bar
+        if ratio.x is None:
+            picture.marks.data = what.marks
         old = self.ratio
         view = what.low, what.high
         if view != self._view or old is None or old.rug is not ratio.rug:

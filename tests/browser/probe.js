@@ -160,6 +160,8 @@ window.probe = (() => {
     const x = view.frame.x_scale.compute(column(source, "x")[at]), y = view.frame.y_scale.compute(column(source, "y")[at]);
     return onScreen(view, x, y);
   };
+  /** Whether a hand may drag points of a map. */
+  const draggable = (number) => figures("alrviz-map")[number].model.toolbar.gestures.pan.active?.type === "PointDrawTool";
   /** From the next press on: the milliseconds until a map's ground is another than `ground`. */
   let took = null;
   const awaitMap = (number, ground) => {
@@ -354,5 +356,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, awaitMap, tookMap, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, awaitMap, tookMap, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

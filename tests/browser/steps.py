@@ -68,6 +68,17 @@ class Explorer:
     def wait(self, condition: Any, what: str, seconds: float = PATIENCE) -> Any:
         return wait_until(condition, seconds, what)
 
+    def still(self, expression: str) -> Any:
+        """What an expression gives once it gives the same four times in a row: nothing moves it any more."""
+        seen: list[Any] = []
+
+        def same() -> bool:
+            seen.append(self.js(expression))
+            return len(seen) > 3 and seen[-1] is not None and seen[-4:] == [seen[-1]] * 4
+
+        wait_until(same, PATIENCE, f"{expression} to rest; it gave {seen[-1:]}", every=0.1)
+        return seen[-1]
+
     # ---- controls ----------------------------------------------------------------------------------------------------
 
     def button(self, *names: str) -> Any:

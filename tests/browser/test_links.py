@@ -36,9 +36,11 @@ def test_no_query_breaks_a_page(explorer: Explorer):
 def test_a_link_opens_what_it_says_and_the_address_follows(explorer: Explorer):
     explorer.open("?data=balance-scale&q=start&axis=passes&seed=7")
     explorer.race()
-    assert explorer.says("^625 rows|625 rows")
-    assert explorer.page.get_by_role("button", name="passes").get_attribute("aria-pressed") == "true"
-    assert "Where to start?" in explorer.page.get_by_role("combobox", name=re.compile("^Question")).inner_text()
+    explorer.wait_says("^625 rows|625 rows")
+    passes = explorer.page.get_by_role("button", name="passes")
+    explorer.wait(lambda: passes.get_attribute("aria-pressed") == "true", "the axis in the link")
+    question = explorer.page.get_by_role("combobox", name=re.compile("^Question"))
+    explorer.wait(lambda: "Where to start?" in question.inner_text(), "the question in the link")
     explorer.choose("Question", "Which solver?")
     explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], "the address")
     explorer.go("Data")
