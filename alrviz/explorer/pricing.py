@@ -136,7 +136,7 @@ def priced(
     """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
-    from alrviz.fitting.warm import warm_covers, warm_density, warm_fit
+    from alrviz.fitting.warm import warm_conditional, warm_covers, warm_density, warm_fit
 
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
@@ -151,9 +151,11 @@ def priced(
         stop.check()
         if not price.refused:
             tell("preparing: compiling")
+            classes = prepared.encoded.n_classes
             if recipe.family == "dlr":
-                warm_density(prepared.encoded.n_classes)
-                continue
-            wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
-            warm_fit(recipe, prepared.encoded.n_classes, wide)
+                warm_density(classes)
+            elif recipe.family == "elr":
+                warm_conditional(classes, prepared.wide)
+            else:
+                warm_fit(recipe, classes, prepared.plan(recipe.params["order"], stop).largest > 2**16)
     return found

@@ -16,10 +16,9 @@ from alrviz.fitting.density import DensityObjective
 from alrviz.fitting.density_fit import assemble_density, rows_beside
 from alrviz.fitting.prepare import Covered, Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.warm import warm_density, warm_fit, warm_networks
+from alrviz.fitting.warm import warm_conditional, warm_density, warm_fit
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Rows
-from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
 
 
@@ -97,7 +96,7 @@ def _make_conditional(
     prepared: Prepared, recipe: Recipe, params: Mapping[str, Any], tell: Callable[[str], None], stop: StopToken
 ) -> Made:
     tell("compiling")
-    compiled = warm_networks(prepared.wide) + warm_passes(prepared.encoded.n_classes)
+    compiled = warm_conditional(prepared.encoded.n_classes, prepared.wide)
     tell("counting cells")
     tables = prepared.tables(1, params["smoothing"], stop)
     classes = prepared.encoded.classes

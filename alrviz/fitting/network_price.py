@@ -12,31 +12,55 @@ import numpy as np
 from alrviz.fitting.choice import Choice
 from alrviz.fitting.density_price import ShapePrice
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.space import count_parameters
+from alrviz.fitting.solvers.cross_tuned import FOLDS
+from alrviz.models.networks import LOOKUPS
+from alrviz.passes.room import lanes_of
+from alrviz.passes.speed import Work
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.fitting.price import Price
 
 # Vectors as long as phi: counts, phi, start, and of a fit weights, gradients and directions of two points, snapshots.
 _COUNTED, _FITTED = 4, 16
-# Arrays of scores alive at once in a fit: of the point and of a trial, residuals, held-out rows; and those of a fold.
-_SCORES = 6
+# A cell with its logarithms of sums, against one whose phi is its weight.
+_CELLS = 10
+# Seconds of what a pass calls, beside all sums.
+_CALLS = 60e-6
 # What scikit-learn keeps of a kernel's rows.
 _KERNEL = 200 * 2**20
 
 
-def network_price(encoded: "Encoded", recipe: Recipe, n_heldout: int, tables: int) -> ShapePrice:
-    """Return what `recipe` takes beside `tables`, the bytes of the counts that its structure is made of."""
-    n, classes, fits = encoded.n_rows, encoded.n_classes, recipe.family == "elr"
+def network_price(encoded: "Encoded", recipe: Recipe, n_heldout: int, tables: "Price") -> ShapePrice:
+    """Return what `recipe` takes; `tables` is the price of counting what its structure is made of."""
+    n, classes, a, fits = encoded.n_rows, encoded.n_classes, encoded.n_columns, recipe.family == "elr"
     if recipe.family == "ande":
-        parameters = count_parameters(encoded.levels, recipe.params["n"] + 1, classes)
-        return ShapePrice(parameters, tables, _choice(False))
+        return ShapePrice(tables.parameters, tables.bytes, _choice(False))
     cells = possible_cells(encoded, recipe)
     seen = sum(min(own, n * (int(top) if fits else 1)) for own, top in zip(cells, encoded.levels, strict=True))
-    vectors = 8 * classes * (seen + 1) * (_FITTED if fits else _COUNTED)
-    index = seen * 40 + encoded.n_columns * n * (2 + 2 * fits)
-    scores = 8 * classes * (n + n_heldout) * _SCORES if fits else 0
-    return ShapePrice(classes * (1 + sum(cells)), tables + vectors + index + scores, _choice(fits))
+    vectors = 8 * classes * (seen + 1) * (_FITTED if fits else _COUNTED) + 40 * seen
+    counts = 8 * classes * tables.cells_seen
+    located = 8 * min(LOOKUPS, n * a)
+    parameters = classes * (1 + sum(cells))
+    if not fits:
+        return ShapePrice(parameters, max(tables.bytes, counts + vectors + located + 2 * a * n), _choice(False))
+    covers = 1 + (recipe.params["structure"] == "tan")
+    kept, size = _fit_bytes(encoded, n, n_heldout, covers)
+    if recipe.params["cross_tuning"]:  # a fold's fit beside it
+        _, fold = _fit_bytes(encoded, n - n // FOLDS, n // FOLDS, 1)
+        size = max(size, kept + fold + vectors)
+    size += counts + vectors
+    work = Work(n, classes, _CELLS * seen, a, seen, seen)
+    return ShapePrice(parameters, max(tables.bytes, size), _choice(True), _CALLS + work.reference_seconds())
+
+
+def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple[int, int]:
+    """Bytes that rows and the scores of a point keep; and at the peak, while keys are made or in a pass."""
+    a, both, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
+    given, scores = both * (a * encoded.codes.dtype.itemsize + 12), 8 * lanes_of(classes)[1] * n
+    laying = 2 * a * n + 8 * min(LOOKUPS, n * a) + 8 * classes * n
+    keys = 2 * a * both * (1 + covers)
+    return given + keys + scores, given + keys + max(2 * a * both + laying, 3 * scores)
 
 
 def table_price(encoded: "Encoded", recipe: Recipe) -> ShapePrice:

@@ -174,7 +174,7 @@ def _price_shape(
         tables = price_of(encoded, Recipe("anje", order=order), holdout, max_memory, stop)
         if tables.refused:
             return tables
-        what, found = "tables", network_price(encoded, recipe, n_heldout, tables.bytes)
+        what, found = "tables", network_price(encoded, recipe, n_heldout, tables)
     allowed = free_memory() // 2 if max_memory is None else max_memory
     refused = ""
     if found.bytes > allowed:
@@ -214,23 +214,25 @@ def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER) -> in
         rng = np.random.default_rng(0)
         chosen = np.array([np.sort(rng.choice(a, order, replace=False)) for _ in range(SAMPLE)])
     seen = possible = 0
+    whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
     for columns in chosen:
         stop.check()
-        seen += _occurring(encoded, columns)
+        seen += _occurring(encoded, columns, bool(whole[columns].all()))
         possible += int(encoded.levels[columns].prod())
     if n_tuples <= SAMPLE:
         return seen
     return round(seen / possible * count_cells(encoded.levels, order))
 
 
-def _occurring(encoded: "Encoded", columns: np.ndarray) -> int:
+def _occurring(encoded: "Encoded", columns: np.ndarray, whole: bool) -> int:
+    """How many cells rows have in a tuple; `whole`: all of them have a level in each of its columns."""
     card = int(encoded.levels[columns].prod())
-    key = np.zeros(encoded.n_rows, np.int64)
-    inside = np.ones(encoded.n_rows, bool)
-    for j in columns:
-        key = key * encoded.levels[j] + encoded.codes[j]
-        inside &= encoded.codes[j] < encoded.levels[j]
-    key = key[inside]
+    key = encoded.codes[columns[0]].astype(np.int64 if card >= 2**31 else np.int32)
+    for j in columns[1:]:
+        key *= key.dtype.type(encoded.levels[j])
+        key += encoded.codes[j]
+    if not whole:
+        key = key[(encoded.codes[columns] < encoded.levels[columns][:, None]).all(axis=0)]
     if card > 8 * len(key):
         return len(np.unique(key))
     occurs = np.zeros(card, bool)

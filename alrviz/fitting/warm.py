@@ -41,6 +41,11 @@ def warm_fit(recipe: Recipe, n_classes: int, wide: bool) -> float:
     return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
 
 
+def warm_conditional(n_classes: int, wide: bool) -> float:
+    """Make ready what fits of elr call; return the seconds it took (0.0 if it was)."""
+    return warm_networks(wide) + warm_passes(n_classes)
+
+
 def warm_networks(wide: bool = False) -> float:
     """Make ready what counts networks and scores by them, of wide codes or not; return the seconds it took."""
     with _lock:

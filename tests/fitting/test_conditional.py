@@ -2,6 +2,7 @@
 
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -252,3 +253,20 @@ def test_the_price_counts_possible_cells(structure, cells):
     assert "MiB may be used" in small.refused
     with pytest.raises(MemoryLimitError, match="MiB may be used"):
         list(Run.of(encoded, Recipe("elr", structure=structure), max_memory=1000).steps())
+
+
+@pytest.mark.parametrize(("structure", "tuned"), [("nb", False), ("tan", False), ("tan", True)])
+def test_the_price_is_what_it_takes(structure, tuned):
+    dataset = load_demo("led", 20_000)
+    recipe = Recipe("elr", structure=structure, cross_tuning=tuned, max_iter=2)
+    prepared = prepare(dataset, recipe, 1)
+    encoded, holdout = prepared.encoded, prepared.holdout
+    list(Run.of(encoded, recipe, holdout, n_jobs=1).steps())  # compiled
+    tracemalloc.start()
+    list(Run.of(encoded, recipe, holdout, n_jobs=1).steps())
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    taken += sum(part.codes.nbytes + part.y.nbytes + part.weights.nbytes for part in (encoded, holdout))
+    price = price_of(encoded, recipe, holdout, timed=True)
+    assert 0.85 * taken < price.bytes < 1.25 * taken
+    assert price.seconds_per_pass > 0
