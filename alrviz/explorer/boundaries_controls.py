@@ -84,10 +84,10 @@ class DlrControls:
         for name, button in (("settings", self.settings), ("python", python)):
             button.on_click(lambda _, name=name: pressed(name))
         tries = [pill(example, pressed) for example in EXAMPLES]
+        last = pn.Row(python, margin=0, styles={"margin-left": "auto"})
         self.more = pn.FlexBox(
-            asked, *tries, pn.HSpacer(), python, align_items="center", gap="4px 0", sizing_mode="stretch_width",
-            margin=(12, 0, 0, 0),
-        )  # fmt: skip
+            asked, *tries, last, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=(12, 0, 0, 0)
+        )
 
     def _tell(self, name: str, value: Any) -> None:
         if not self._setting and value is not None:
