@@ -179,7 +179,9 @@ def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: flo
         blocks.append(block)
         joint.append(expected)
         links += expected * min(tuples, _ROOT * sqrt(tuples))
-        shown.append(np.unique(growth.key, return_index=True)[1] if tuples >= _NESTED else np.empty(0, np.int64))
+        # numbered as they first occur: a row shows a new one where it is above all before
+        new = np.diff(np.maximum.accumulate(growth.key), prepend=-1) if tuples >= _NESTED else growth.key[:0]
+        shown.append(np.flatnonzero(new))
     return _Grown(Plan(tuple(blocks), sum(joint), links, max(joint, default=0.0)), tuple(shown), tuple(joint))
 
 
