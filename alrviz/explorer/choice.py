@@ -47,7 +47,8 @@ class Choice:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
         self.order = min(self.order, columns)
         if self.question == OWN:
-            changed = (recipe.replace(order=self.order, alpha=self.alpha) for recipe in self.recipes)
+            wanted = {"order": self.order, "alpha": self.alpha}
+            changed = (r.replace(**{name: wanted[name] for name in wanted if name in r.params}) for r in self.recipes)
             self.recipes = tuple(dict.fromkeys(changed))
             return
         if self._pulls and not self.alpha:

@@ -63,7 +63,9 @@ class Controls:
             self.question.description = asked.why if asked is not None else "Racers as you set them"
             self.data.options = tables
             self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
-            self.order.visible = asked is None or asked.orders
+            has = {name for recipe in choice.recipes for name in ("order", "alpha") if name in recipe.params}
+            self.order.visible = "order" in has and (asked is None or asked.orders)
+            self.alpha.visible = "alpha" in has
             self.order.value = order if order in (1, 2, 3) else None
             alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
             self.alpha.options = {f"{a:g}": a for a in alphas}

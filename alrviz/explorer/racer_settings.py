@@ -47,7 +47,7 @@ class RacerSettings:
         changed: Callable[[int, Recipe], None],
         removed: Callable[[int], None],
         shared: Callable[[dict[str, Any]], None],
-        families: Sequence[str] = ("lr", "alr"),
+        families: Sequence[str] = ("lr", "alr", "elr"),
         what: str = "Racer",
     ):
         self._changed, self._removed, self._shared = changed, removed, shared

@@ -16,6 +16,7 @@ FAMILY_COLOURS = {
     "diagonal": "#E69F00",
     "adaptive": "#CC79A7",
     "dlr": "#009E73",
+    "elr": "#8A6D00",
     "anje": GREY,
     "nb": GREY,
 }

@@ -54,6 +54,10 @@ def objective_key(recipe: Recipe) -> Hashable:
     if recipe.family == "dlr":  # its features are its own
         kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
         return (recipe.family, *(of[name] for name in kept), weighting, recipe.holdout, recipe.seed)
+    if recipe.family == "elr":  # tuned or not: one is to find the lowest F, the other is not
+        given = of["structure"]
+        structure = given if isinstance(given, str) else tuple(given.items())
+        return (recipe.family, structure, of["cross_tuning"], of["smoothing"], weighting, *rows)
     common: tuple[Hashable, ...] = (of.get("order"), *rows, weighting, of.get("objective"))
     scale = (recipe.family, of.get("scale"), of.get("smoothing"))
     if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:

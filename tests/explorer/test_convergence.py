@@ -76,8 +76,8 @@ def test_questions_give_recipes_that_exist_and_survive_a_link(slug):
         assert 2 <= len(recipes) <= 6
         assert len(set(recipes)) == len(recipes)
         assert read_recipes(write_recipes(recipes), 3) == recipes
-        assert all((recipe.params["alpha"] > 0) == QUESTIONS[slug].pulls for recipe in recipes)
-    assert all(recipe.params["order"] <= 2 for recipe in recipes_of(slug, order=3, columns=2))
+        assert all((recipe.params.get("alpha", 0) > 0) == QUESTIONS[slug].pulls for recipe in recipes)
+    assert all(recipe.params.get("order", 1) <= 2 for recipe in recipes_of(slug, order=3, columns=2))
 
 
 def test_controls_choose_racers_and_mark_the_picture_as_outdated():
@@ -356,3 +356,17 @@ def test_run_that_waits_for_a_table_is_given_up_with_the_table():
     page.session.give_up()
     assert not page.race_view.player.waits
     assert "stopped" in page.race_view.status.object
+
+
+def test_racers_without_order_and_alpha_have_no_such_controls_and_keep_their_own():
+    page = open_page("?data=monks-1&q=tables")
+    assert [recipe.family for recipe in page.recipes] == ["elr"] * 4
+    assert not page.controls.order.visible
+    assert not page.controls.alpha.visible
+    page.choice.own(Recipe("elr"), Recipe("lr", order=2, alpha=0.0))
+    page.choice.alpha = 1.0
+    page.choice.ask(6, 0)
+    assert page.choice.recipes[0] == Recipe("elr")
+    assert page.choice.recipes[1].params["alpha"] == 1.0
+    page.controls.show(page.choice, page.session)
+    assert page.controls.alpha.visible

@@ -221,6 +221,11 @@ def test_objective_keys():
     assert objective_key(Recipe("alr", order=1, alpha=1, penalty="phi", center=1)) == objective_key(
         Recipe("lr", order=1, alpha=1, penalty="phi", center="anje")
     )
+    elr = Recipe("elr")
+    assert objective_key(elr) == objective_key(elr.replace(max_iter=3)) != objective_key(Recipe("lr", order=1, alpha=0))
+    others = [elr.replace(structure="tan"), elr.replace(structure={"b": "a"}), elr.replace(cross_tuning=False)]
+    assert len({objective_key(recipe) for recipe in (elr, *others)}) == 4
+
 
 
 def test_objective_keys_of_dlr():
