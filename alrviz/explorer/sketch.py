@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
-CLASSES = ("a", "b", "c")
+CLASSES = ("a", "b", "c")  # of a sketch that begins with nothing
+NEW = "new class"  # beside those of a table: a letter could be taken for one of them
 # How `csv` is to be read: nothing is guessed, and a class may be called "NA" or "?". The kinds are by position.
 AS_WRITTEN = ReadOptions(delimiter=",", encoding="utf-8", decimal=".", thousands="", missing=("",), header=True)
 KINDS = {0: "numeric", 1: "numeric", 2: "target"}
@@ -61,7 +62,8 @@ class Sketch:
             rows = np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:MOST])
         y = dataset.y[rows]
         known = [str(label) for label in dataset.classes]
-        more = [name for name in CLASSES if name not in known][: max(0, len(CLASSES) - len(known))]
+        names = (NEW, *(f"{NEW} {k}" for k in range(2, len(known) + 3)))
+        more = [name for name in names if name not in known][: max(0, len(CLASSES) - len(known))]
         return cls(columns, dataset.target, frame.to_numpy()[rows], y, (*known, *more), np.arange(len(y)))
 
     def __len__(self) -> int:

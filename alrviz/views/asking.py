@@ -22,6 +22,7 @@ class Asking:
     def __init__(self, name: str = "alrviz-asking"):
         self._name = name
         self._lock = threading.Lock()
+        self._came = threading.Condition(self._lock)
         self._token = StopToken()
         self._next: tuple[Work, StopToken] | None = None
         self._found: Any = None
@@ -49,6 +50,11 @@ class Asking:
         with self._lock:
             found, self._found = self._found, None
             return found
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a result, but no longer than this: for what takes less than a look later would."""
+        with self._came:
+            self._came.wait_for(lambda: self._found is not None, seconds)
 
     @property
     def busy(self) -> bool:
@@ -79,3 +85,4 @@ class Asking:
         with self._lock:
             if not token.stopped:
                 self._found = found
+                self._came.notify()

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from alrviz.explorer import boundaries_dlr
 from alrviz.explorer.boundaries import BoundariesPage
 from alrviz.explorer.boundaries_words import ABOUT, dlr_script, loss_words
 from alrviz.explorer.convergence_words import rich
@@ -164,7 +165,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     until(page, lambda: settled(page) and len(tab.moment.X) == 212)
     assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 212
     assert np.abs(tab.pictures.map.surface.values - before.values).max() > 0.05
-    tab.drawing.bar.label.value = "a"
+    tab.drawing.bar.label.value = "new class"
     tab.drawing.add(1.0, 1.0)
     tab.drawing.move(0, 2.0, 2.0)
     tab.drawing.remove(1)
@@ -302,6 +303,50 @@ def test_a_tab_stops_what_the_other_ran(page):
     page.session.tab = ""
     until(page, lambda: settled(page))
     assert "dlr" in page.tab.words.object
+
+
+def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
+    dlr = page.tab
+    moment, figure, run = dlr.moment, dlr.pictures.map.picture.pane.object, dlr.part.player.racer.run
+    for _ in range(2):
+        page.session.tab = "any"
+        assert [part.visible for part in (dlr.panel, page.tab.panel)] == [False, True]
+        until(page, lambda: settled(page))
+        mapped = page.tab.map.picture.pane.object
+        page.session.tab = ""
+        assert page.tab is dlr
+        assert dlr.moment is moment  # at once, and the slider answers
+        dlr.drag("x1", 9.0)
+        until(page, lambda: dlr.moment.by_hand and settled(page))
+        dlr.redraw()
+        until(page, lambda: not dlr.moment.by_hand and settled(page))
+        moment = dlr.moment
+        assert dlr.pictures.map.picture.pane.object is figure
+        assert dlr.part.player.racer.run is run
+    page.session.tab = "any"
+    assert page.tab.map.picture.pane.object is mapped
+
+
+def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
+    tab = page.tab
+    monkeypatch.setattr(boundaries_dlr, "REST", 60.0)
+    monkeypatch.setattr(boundaries_dlr, "SOON", 5.0)
+    words, surface, path = tab.words.object, tab.pictures.map.surface, tab.pictures.path.path
+    other = tab.pictures.ratios.cells["x2"].ratio.phi
+    for h in (9.0, 8.0, 7.0):
+        tab.drag("x1", h)
+        assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
+        page.pump()
+        assert tab.moment.passing
+    assert tab.words.object == words
+    assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
+    assert tab.pictures.ratios.cells["x2"].ratio.phi is other
+    monkeypatch.setattr(boundaries_dlr, "PATIENT", 0.0)  # so long ago did all pictures follow
+    tab.drag("x1", 6.0)
+    until(page, lambda: settled(page) and not tab.moment.passing)
+    assert "By hand" in tab.pictures.ratios.scene.note
+    assert tab.pictures.map.surface is not surface
+    assert tab.pictures.path.path is path
 
 
 class Endless:

@@ -16,6 +16,7 @@ from alrviz.fitting import run as run_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.solvers import LBFGS
+from alrviz.stop import StopToken
 from tests.fitting.tables import run_of, same_steps, table
 
 PATIENCE = 60
@@ -219,3 +220,11 @@ def test_a_stopped_encoding_is_begun_anew_by_the_next(monkeypatch):
     list(second.steps())
     assert second.outcome.code == "step limit"
     assert len(fits) == 2
+
+
+def test_a_rest_ends_with_the_stop():
+    token = StopToken()
+    token.rest(0.001)
+    threading.Timer(0.05, token.stop).start()
+    with pytest.raises(Stopped):
+        token.rest(60)

@@ -61,6 +61,7 @@ def test_a_curve_whose_bandwidth_did_not_move_is_kept(run):
     assert new["pressure"].phi is old["pressure"].phi
     assert new["pressure"].weight == 2 * old["pressure"].weight
     assert new["temperature"].x is old["temperature"].x
+    assert new["temperature"].rug is old["temperature"].rug
     assert np.abs(new["temperature"].phi - old["temperature"].phi).max() > 1e-3
 
 

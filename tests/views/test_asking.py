@@ -69,3 +69,18 @@ def test_stopped_work_is_forgotten():
     go.set()
     wait_until(lambda: "alrviz-asking" not in [thread.name for thread in threading.enumerate()], 5, "its thread's end")
     assert asking.take() is None
+
+
+def test_a_result_is_waited_for_but_not_for_long():
+    asking, go = Asking(), threading.Event()
+
+    def work(stop):
+        yield 1
+        go.wait(5)
+
+    asking.ask(work)
+    asking.wait(5)
+    assert asking.take() == 1
+    asking.wait(0.01)
+    assert asking.take() is None
+    go.set()
