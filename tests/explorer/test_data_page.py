@@ -11,22 +11,17 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
-from alrviz.explorer import prices
-from alrviz.explorer.column_picture import MOST_BARS, count_levels, picture_of
+from alrviz.explorer.column_picture import picture_of
 from alrviz.explorer.columns_grid import _CONFIGURATION, columns_frame
 from alrviz.explorer.data_cards import classes_html, head_html, notes_html, numbers_html
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.pricing import priced
 from alrviz.explorer.read_options import missing_text, missing_tokens
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
 from alrviz.fitting.prepare import prepare
-from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
-from alrviz.pictures.columns import bars, class_colours, cut_lines
-from alrviz.stop import StopToken
 
 # Panel's Tabulator calls reset_index(inplace=True), which pandas 3.1 deprecates.
 # panel-material-ui's FileDownload passes on an option that Panel deprecates.
@@ -256,108 +251,6 @@ def find(page):
     panel = ReadOptionsPanel(page.session)
     assert isinstance(panel.panel, pn.Column)
     return panel
-
-
-def test_the_price_table_says_what_is_not_known_yet():
-    html = prices.offers_html((), waiting=True)
-    assert html.count("being priced") == 5
-    offer = prices.Offer(3, 0, None, "the table has only <2> used columns")
-    assert "refused</span>: the table has only &lt;2&gt; used columns" in prices.offers_html((offer,), waiting=False)
-
-
-def test_prices_are_of_the_training_rows():
-    dataset = load_demo("led", rows=300)
-    told = []
-    found = prices.offers(dataset, 0, told.append)
-    assert told == list(found)
-    assert [offer.tuples for offer in found] == [7, 21, 35, 35, 21]
-    assert found[1].price.parameters == 10 + 10 * 21 * 4
-
-
-def test_an_order_is_offered_at_the_price_a_race_asks():
-    rng = np.random.default_rng(0)
-    few = rng.integers(0, 3, (40, 4)).astype(str)
-    frame = pd.DataFrame(few[rng.integers(0, 40, 4000)], columns=list("abcd")).assign(kind=rng.choice(["x", "y"], 4000))
-    dataset = read_table(frame, target="kind")
-    offered = prices.offers(dataset, 0, lambda _: None)[1].price
-    ((_, asked),) = priced(dataset, (Recipe("alr", order=2),), StopToken())
-    assert offered.bytes == asked.bytes
-    apart = prepare(dataset, Recipe("alr", order=2))
-    assert offered.bytes < price_of(apart.encoded, Recipe("alr", order=2), apart.holdout).bytes  # repeats as if not
-
-
-@pytest.mark.parametrize(("family", "covers"), [("lr", 1), ("dlr", 0)])
-def test_a_price_waits_for_no_kernels_that_the_fit_never_calls(family, covers, monkeypatch):
-    asked = []
-    monkeypatch.setattr("alrviz.fitting.warm.warm_covers", lambda wide: asked.append(wide) or 0.0)
-    ((_, price),) = priced(load_demo("two-moons"), (Recipe(family),), StopToken())
-    assert not price.refused
-    assert len(asked) == covers
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (123_456, "123 kB"), (2.5e9, "2.5 GB"), (9.9e14, "990 TB")],
-)
-def test_bytes_as_people_write_them(size, text):
-    assert prices.bytes_text(size) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(None, "—"), (2e-5, "< 0.1 ms"), (4e-4, "0.4 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (600, "10 min")],
-)
-def test_seconds_as_people_write_them(seconds, text):
-    assert prices.seconds_text(seconds) == text
-
-
-def test_counts_by_level_and_class():
-    codes, y = np.array([0, 1, 1, 2, 2, 2], np.uint8), np.array([0, 0, 1, 1, 1, 0])
-    assert count_levels(codes, y, 4, 2).tolist() == [[1, 0], [1, 1], [1, 2], [0, 0]]
-
-
-@pytest.mark.parametrize("cuts", ["mdl", "quantile", "uniform"])
-def test_every_row_with_a_value_is_in_the_picture(cuts):
-    dataset = load_demo("iris")
-    for column in dataset.columns:
-        picture = picture_of(dataset, column.name, cuts, 10)
-        assert picture.counts.sum() == 150
-        rows = bars(picture, [str(c) for c in dataset.classes])
-        assert rows["rows"].sum() == 150
-        assert (rows["top"] - rows["bottom"] == rows["rows"]).all()
-        lines = cut_lines(picture)
-        assert ((lines["x"] > picture.edges[0]) & (lines["x"] < picture.edges[-1])).all()
-
-
-def test_levels_in_order_and_the_most_frequent_of_many():
-    frame = pd.DataFrame(
-        {"size": ["low", "high", "medium", "low"] * 50, "name": [f"n{i % 60:02d}" for i in range(200)]}
-    )
-    frame["class"] = ["a", "b"] * 100
-    dataset = read_table(frame, name="t", size="ordinal")
-    assert picture_of(dataset, "size", "mdl", 10).labels == ("low", "medium", "high")
-    many = picture_of(dataset, "name", "mdl", 10)
-    assert len(many.labels) == MOST_BARS
-    assert "60 levels, the 16 most frequent shown" in many.title
-
-
-def test_missing_values_are_told():
-    frame = pd.DataFrame({"x": [None, *np.arange(99) / 2 % 20], "z": ["u", None] * 50, "class": ["a", "b"] * 50})
-    dataset = read_table(frame, name="t")
-    assert "1 rows without a value" in picture_of(dataset, "x", "uniform", 5).title
-    assert "missing" in picture_of(dataset, "z", "mdl", 10).labels
-
-
-def test_a_picture_is_stopped():
-    stop = StopToken()
-    stop.stop()
-    with pytest.raises(Exception, match="stopped on request"):
-        picture_of(load_demo("waveform"), "x1", "mdl", 10, 0, stop)
-
-
-def test_colours_tell_classes_apart():
-    assert len(set(class_colours(30))) == 30
-    assert len(class_colours(1000)) == 1000
 
 
 def test_the_grid_lists_every_column():

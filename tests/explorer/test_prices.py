@@ -1,0 +1,67 @@
+"""What each order would cost: offered at the price a race asks, in words for people."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.demos import load_demo
+from alrviz.data.read import read_table
+from alrviz.explorer import prices
+from alrviz.explorer.pricing import priced
+from alrviz.fitting.prepare import prepare
+from alrviz.fitting.price import price_of
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+
+
+def test_the_price_table_says_what_is_not_known_yet():
+    html = prices.offers_html((), waiting=True)
+    assert html.count("being priced") == 5
+    offer = prices.Offer(3, 0, None, "the table has only <2> used columns")
+    assert "refused</span>: the table has only &lt;2&gt; used columns" in prices.offers_html((offer,), waiting=False)
+
+
+def test_prices_are_of_the_training_rows():
+    dataset = load_demo("led", rows=300)
+    told = []
+    found = prices.offers(dataset, 0, told.append)
+    assert told == list(found)
+    assert [offer.tuples for offer in found] == [7, 21, 35, 35, 21]
+    assert found[1].price.parameters == 10 + 10 * 21 * 4
+
+
+def test_an_order_is_offered_at_the_price_a_race_asks():
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 3, (40, 4)).astype(str)
+    frame = pd.DataFrame(few[rng.integers(0, 40, 4000)], columns=list("abcd")).assign(kind=rng.choice(["x", "y"], 4000))
+    dataset = read_table(frame, target="kind")
+    offered = prices.offers(dataset, 0, lambda _: None)[1].price
+    ((_, asked),) = priced(dataset, (Recipe("alr", order=2),), StopToken())
+    assert offered.bytes == asked.bytes
+    apart = prepare(dataset, Recipe("alr", order=2))
+    assert offered.bytes < price_of(apart.encoded, Recipe("alr", order=2), apart.holdout).bytes  # repeats as if not
+
+
+@pytest.mark.parametrize(("family", "covers"), [("lr", 1), ("dlr", 0)])
+def test_a_price_waits_for_no_kernels_that_the_fit_never_calls(family, covers, monkeypatch):
+    asked = []
+    monkeypatch.setattr("alrviz.fitting.warm.warm_covers", lambda wide: asked.append(wide) or 0.0)
+    ((_, price),) = priced(load_demo("two-moons"), (Recipe(family),), StopToken())
+    assert not price.refused
+    assert len(asked) == covers
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (123_456, "123 kB"), (2.5e9, "2.5 GB"), (9.9e14, "990 TB")],
+)
+def test_bytes_as_people_write_them(size, text):
+    assert prices.bytes_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "—"), (2e-5, "< 0.1 ms"), (4e-4, "0.4 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (600, "10 min")],
+)
+def test_seconds_as_people_write_them(seconds, text):
+    assert prices.seconds_text(seconds) == text

@@ -1,0 +1,165 @@
+"""The picture of a RaceView without a browser: what its sources hold, what is streamed, which axis it has."""
+
+import numpy as np
+import pytest
+from bokeh.document import Document
+from bokeh.models import Column, ColumnDataSource
+from bokeh.plotting import figure
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.recorded import read_recorded, record
+from alrviz.views.live import feed
+from alrviz.views.race_view import RaceView
+from alrviz.views.watched import Watched
+from tests.races import ByHand, a_step
+from tests.views.raced import drawn, finished, pressed, pump, view_of
+
+
+def test_points_are_streamed_not_sent_again():
+    race = ByHand()
+    view = view_of(race)
+    race.take(2)
+    view.press_run()
+    pump(view, 2)
+    source = view.picture._picture.train[0]
+    events = []
+    source.on_change("data", lambda attr, old, new: events.append(attr))
+    race.take(2)
+    figure = view.picture.pane.object
+    pump(view, 2)
+    assert len(source.data["y"]) == 4
+    assert view.picture.pane.object is figure
+    line = {part: np.arange(5.0) for part in ("x", "y", "step")}
+    assert feed(source, line) == "replaced"
+    assert feed(source, {part: np.arange(7.0) for part in line}) == "streamed"
+    assert feed(source, {part: np.arange(7.0) for part in line}) == "kept"
+    line = {part: np.array([0.0, 1, 2, 3, 4, 5, 8, 9]) for part in line}
+    assert feed(source, line) == "patched"
+    np.testing.assert_array_equal(source.data["y"], line["y"])
+    line = {part: np.arange(8.0) + 100 for part in line}
+    assert feed(source, line) == "replaced"
+
+
+def test_measure_and_axis_are_one_click_apart():
+    race, view = pressed()
+    race.take(10)
+    race.end()
+    pump(view, 30)
+    view.axis = "seconds"
+    assert view.picture._picture.train[0].data["x"][-1] == pytest.approx(0.09)
+    assert view.picture.pane.object.xaxis[0].axis_label.startswith("seconds")
+    view.measure = "error"
+    np.testing.assert_allclose(drawn(view)[0], 1.5 / 4)
+
+
+def test_gap_is_hidden_when_objectives_differ():
+    same, other = view_of(ByHand()), view_of(ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", order=2, alpha=0)))
+    assert "gap" in same._measures.select.options.values()
+    assert "gap" not in other._measures.select.options.values()
+    other = RaceView(ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0)), wake=lambda: None, measure="gap")
+    assert other.measure == "nll"
+
+
+def test_separable_rows_turn_the_axis_and_the_measure_comes_back_afterwards():
+    race, other = ByHand(), ByHand()
+    view = view_of(race, again=lambda: other, measure="gap")
+    view.press_run()
+    race.take(3)
+    pump(view, 3)
+    assert view.picture.pane.object.yaxis[0].axis_label.startswith("F - best known F")
+    for run in race.runs:
+        step = run.trace[-1]
+        run.trace.append(type(step)(*(getattr(step, n) for n in step.__slots__[:-1]), {**step.extra, "lead": 1.0}))
+    pump(view, 3)
+    assert view.measure == "nll"
+    assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+    assert type(view.picture.pane.object.y_scale).__name__ == "LogScale"
+    assert "gap" not in view._measures.select.options.values()
+    view.outdated = True
+    view.press_stop()
+    view.press_run()
+    other.take(3)
+    pump(view, 3)
+    assert view.measure == "gap"
+
+
+def test_a_lead_that_drops_again_has_still_proved_that_nll_falls_to_zero():
+    race, view = pressed()
+    race.take(3)
+    for lead in (1.0, 0.9):
+        race.runs[0].trace.append(a_step(len(race.runs[0].trace), 0.5, lead=lead))
+    pump(view, 5)
+    assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+    assert "0.01" in view.side.object
+    assert "1 %" not in view.side.object
+
+
+def test_the_outcome_separated_turns_the_axis_though_no_step_came_with_it():
+    race, view = pressed(measure="gap")
+    race.take(6)
+    pump(view, 8)
+    assert not view.player.shown.to_zero
+    race.end("separated")
+    pump(view, 8)
+    assert view.measure == "nll"
+    assert view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+    assert "1 %" not in view.side.object
+
+
+def test_another_race_of_the_same_racers_is_drawn_in_the_figure_that_is_there():
+    recorded, live = read_recorded(record(finished(30), "1.0")), ByHand()
+    view = view_of(recorded, again=lambda: live, measure="gap")
+    figure, picture = view.picture.pane.object, view.picture._picture
+    assert picture.note.visible
+    figure.x_range.start, figure.x_range.end = 3.0, 4.0  # the reader looked closer
+    view.press_run()
+    live.take(4)
+    pump(view, 3)
+    assert view.picture.pane.object is figure
+    assert len(drawn(view)) == 4
+    assert not picture.note.visible
+    assert figure.x_range.start < 0
+    live.end("separated")
+    pump(view, 3)
+    assert view.measure == "nll"
+    assert view.picture.pane.object is figure
+    assert figure.yaxis[0].axis_label == "NLL per row (nats), log scale"
+    assert [item.visible for item in picture.legend.items] == [True] * 4
+    view.measure = "gradient"
+    assert view.picture.pane.object is figure
+    assert [item.visible for item in picture.legend.items] == [True] * 3 + [False]
+    view.measure = "error"
+    assert view.picture.pane.object is not figure
+
+
+def test_watched_levels():
+    race = ByHand()
+    race.take(30)
+    watched = Watched(race)
+    watched.pull()
+    levels = watched.levels()
+    best = min(run.trace[-1].objective for run in race.runs) / 10
+    assert levels["milestone_0"] == pytest.approx(0.01 * best)
+    assert levels["class_shares"] == 2.0
+    orders = Watched(ByHand(Recipe("alr", order=1), Recipe("alr", order=2)))
+    assert "anje" not in orders.levels()
+
+
+def test_what_waits_to_be_sent_whole_is_not_streamed_into():
+    """The message is written when it is sent: points streamed meanwhile would arrive twice."""
+    source = ColumnDataSource({part: np.arange(1.0) for part in ("x", "y", "step")})
+    lines = [{part: np.arange(float(n)) for part in source.data} for n in (5, 8, 9, 12)]
+    document, layout = Document(), Column(children=[])
+    document.add_root(layout)
+    plot = figure()
+    plot.line("x", "y", source=source)
+    document.add_root(plot)
+    document.hold("combine")
+    source.data = lines[0]
+    assert feed(source, lines[1]) == "replaced"
+    document.unhold()
+    document.hold("combine")
+    assert feed(source, lines[2]) == "streamed"
+    layout.children = [Column()]  # it might hold the source
+    assert feed(source, lines[3]) == "replaced"
+    document.unhold()
