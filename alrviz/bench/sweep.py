@@ -1,7 +1,8 @@
 """A sweep of bias and variance: 5 x 2-fold of lr and alr, n = 1, 2, 3, by one worker and by two.
 
-alpha 1, tol 1e-6, at most 200 steps, each family's default penalty; every fold is cut and counted anew. Processes are
-started before the clock, and what that takes is said apart. With --data adult, else a made table.
+alpha 1, tol 1e-6, at most 200 steps, each family's default penalty; every fold is cut and counted anew. A step of tron
+("auto") may be hundreds of passes, one of lbfgs is one: see --solver. Processes are started before the clock, and what
+that takes is said apart. With --data adult, else a made table.
 """
 
 import argparse
@@ -26,12 +27,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=2000, help="rows of the made table")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of 2-fold cross-validation (default: 5)")
     parser.add_argument("--orders", type=int, nargs="+", default=[1, 2, 3], metavar="N")
+    parser.add_argument("--solver", default="auto", help="of every fit (default: auto, which is tron here)")
     parser.add_argument("--workers", type=int, nargs="+", default=[2, 1], metavar="K", help="numbers of workers")
 
 
-def sweep(dataset: Dataset, orders: list[int], rounds: int, workers: int) -> Study:
+def sweep(dataset: Dataset, orders: list[int], rounds: int, workers: int, solver: str) -> Study:
     """Return the study."""
-    fit: dict[str, Any] = {"alpha": 1.0, "tol": 1e-6, "max_iter": 200}
+    fit: dict[str, Any] = {"alpha": 1.0, "tol": 1e-6, "max_iter": 200, "solver": solver}
     recipes = [Recipe(family, order=order, **fit) for order in orders for family in ("lr", "alr")]
     return bias_variance(dataset, recipes, rounds=rounds, folds=2, n_jobs=workers)
 
@@ -43,10 +45,10 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     taken: dict[int, float] = {}
     for workers in options.workers:
         start = time.perf_counter()
-        sweep(dataset, [1], 1, workers).run()  # processes started, kernels loaded, the table read
+        sweep(dataset, [1], 1, workers, options.solver).run()  # processes started, kernels loaded, the table read
         ready = time.perf_counter() - start
         start = time.perf_counter()
-        study = sweep(dataset, options.orders, options.rounds, workers).run()
+        study = sweep(dataset, options.orders, options.rounds, workers, options.solver).run()
         taken[workers] = time.perf_counter() - start
         what = f"{workers} worker{'s' if workers > 1 else ''}, {len(study.cells)} fits, {study.progress.failed} failed"
         print(f"{what}: {reached(taken[workers], LIMIT)} (made ready in {seconds(ready)})", flush=True)

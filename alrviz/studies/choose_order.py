@@ -14,7 +14,7 @@ import numpy as np
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import RELIABILITY, Cell, fold_cells
-from alrviz.studies.measures import pooled_reliability
+from alrviz.studies.measures import loss_text, pooled_reliability
 from alrviz.studies.significance import corrected_error
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
@@ -177,15 +177,15 @@ def _sentence(lines: "pd.DataFrame", order: int) -> str:
     here, folds = lines.loc[order], int(lines.folds.iloc[0])
     above = [n for n in lines.index if n > order]
     if order == lines.index[0]:
-        first = f"n = {order} has the held-out log loss {_loss(here.log_loss)} ± {_loss(here.se)}"
+        first = f"n = {order} has the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
         first = f"the class shares (order 0) {first[6:]}" if order == 0 else first
         return first + (f"; {_orders(above)} no lower by more than chance" if above else "")
     below = lines.index[list(lines.index).index(order) - 1]
     before = lines.loc[below]
     times = here.parameters / before.parameters
     what = (
-        f"n = {order} lowers held-out log loss from {_loss(before.log_loss)} to {_loss(here.log_loss)} "
-        f"± {_loss(here.gain_se)}, in {int(here.wins)} of {folds} folds"
+        f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to {loss_text(here.log_loss)} "
+        f"± {loss_text(here.gain_se)}, in {int(here.wins)} of {folds} folds"
     )
     what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
     return what + (f"; {_orders(above)} not" if above else "")
@@ -206,12 +206,6 @@ def _refused(study: Study) -> str:
         if (part.outcome == "failed").all():
             said.append(f"; n = {int(order)} could not be fitted: {part.sentence.iloc[0]}")
     return "".join(said)
-
-
-def _loss(value: float) -> str:
-    """Three digits that count, without the 0 in front: ".391"."""
-    text = f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
-    return text.removeprefix("0") if text.startswith("0.") else text
 
 
 def _times(factor: float) -> str:

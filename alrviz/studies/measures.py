@@ -93,3 +93,13 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -
     """Return the expected calibration error, ECE."""
     table = reliability(log_p, y, bins)
     return float((table.rows * (table.accuracy - table.confidence).abs()).sum() / table.rows.sum())
+
+
+def loss_text(value: float) -> str:
+    """Return a loss as a sentence has it, three digits that count and no 0 in front.
+
+    >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2)
+    ('.391', '.0046', '1.200')
+    """
+    text = f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
+    return text.removeprefix("0") if text.startswith("0.") else text

@@ -13,24 +13,19 @@ saved: after a crash, or in a study that shares cells with it, nothing is comput
 import json
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from alrviz import __version__
 from alrviz.errors import AlrvizError
-from alrviz.fitting.home import home
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.store import Store, default_store
-from alrviz.fitting.store.store import BEAT
 from alrviz.passes.memory import free_memory
 from alrviz.passes.threads import available_threads
 from alrviz.stop import StopToken
 from alrviz.studies.cells import RELIABILITY, Cell, Result, Row
+from alrviz.studies.keeping import Keep, Keeping
 from alrviz.studies.names import short_names
+from alrviz.studies.progress import Progress, progress_of
 from alrviz.studies.workers import computed, require_dask
 
 if TYPE_CHECKING:
@@ -42,16 +37,6 @@ LOCAL = "local"
 Summary = Callable[["Study"], "pd.DataFrame"]
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a study is: cells done and in all, those that failed, and seconds left (None while unknown)."""
-
-    done: int
-    total: int
-    failed: int
-    seconds_left: float | None
-
-
 class Study:
     """Cells of tables, and what has come of them; made by the functions of the studies, not by hand.
 
@@ -60,7 +45,6 @@ class Study:
         datasets, recipes, cells: what it is about; a cell's `racer` is the place of its recipe.
         names: a short name for each recipe.
         spec: JSON of what was asked for: with the data's hash it is the same study again.
-        id: of the study in the store, once it has begun; None where it is not kept.
         error: what ended it before its time; None.
     """
 
@@ -76,7 +60,7 @@ class Study:
         n_jobs: int | None = None,
         max_memory: int | None = None,
         scheduler: str | None = None,
-        keep: "bool | str | Path | Store" = False,
+        keep: Keep = False,
         owner: str = LOCAL,
     ):
         if scheduler is not None:
@@ -87,12 +71,11 @@ class Study:
         self.spec = json.dumps(
             {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": max_memory}, sort_keys=True
         )
-        self.id: str | None = None
         self.error: Exception | None = None
         self._summary = summary
-        self._n_jobs, self._scheduler, self._owner = n_jobs, scheduler, owner
+        self._n_jobs, self._scheduler = n_jobs, scheduler
         self._max_memory = max_memory or _fair_memory()
-        self._store = _store(keep)
+        self._keeping = Keeping(keep, owner, kind, self.spec, self.data_hash)
         self._results: dict[int, Result] = {}
         self._arrived: list[int] = []
         self._seconds: dict[int, float] = {}
@@ -165,20 +148,21 @@ class Study:
             for place in lost:
                 del self._results[place]
             self._arrived = [place for place in self._arrived if place in self._results]
-        if self._store is not None:
-            self._store.forget_cells(self._owner, [self.cells[place].key for place in lost])
+        self._keeping.forget([self.cells[place] for place in lost])
         return len(lost)
 
     def recall(self) -> int:
         """Take the cells that are kept of this very study, and compute none; returns how many there are now."""
-        if self._store is not None and self.phase == "waiting":
-            found = self._store.find(self._owner, self.kind, self.spec, self.data_hash)
-            if found is not None:
-                self.id = found.id
-                self._take_saved(StopToken())
+        if self.phase == "waiting" and self._keeping.find():
+            self._take_saved(StopToken())
         return len(self._results)
 
     # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str | None:
+        """Of the study in the store, once it has begun; None where it is not kept."""
+        return self._keeping.id
 
     @property
     def dataset(self) -> "Dataset":
@@ -211,8 +195,7 @@ class Study:
     def progress(self) -> Progress:
         """How far it is."""
         with self._changed:
-            failed = sum(result.failed for result in self._results.values())
-            return Progress(len(self._results), len(self.cells), failed, self._left())
+            return progress_of(self.cells, self._results, self._seconds)
 
     def since(self, cursor: int) -> tuple[int, list[Row]]:
         """Return the next cursor, and the rows of the cells that came after `cursor` (0: all), as they came.
@@ -277,7 +260,7 @@ class Study:
     def _drive(self, stop: StopToken) -> None:
         state = "stopped"
         try:
-            self._begin()
+            self._keeping.begin(", ".join(self.names), ", ".join(one.name for one in self.datasets.values()))
             self._take_saved(stop)
             left = [(place, cell) for place, cell in enumerate(self.cells) if place not in self._results]
             if left and not stop.stopped:
@@ -286,25 +269,22 @@ class Study:
         except Exception as error:  # nobody waits on this thread: whoever looks must find it
             self.error, state = error, "failed"
         finally:
-            self._end(state)
+            if self._stop is stop:  # else it was stopped, and goes on already
+                self._end(state)
             with self._changed:
                 self._changed.notify_all()
 
     def _compute(self, left: Sequence[tuple[int, Cell]], stop: StopToken) -> None:
-        begun = beaten = time.monotonic()
-
-        def beat() -> None:
-            nonlocal beaten
-            if self._store is not None and self.id is not None and time.monotonic() - beaten > BEAT:
-                beaten = time.monotonic()
-                self._store.beat(self.id)
-
-        options: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
-        for place, result in computed(
-            left, self.datasets, max_memory=self._max_memory, stop=stop, tick=beat, **options
-        ):
-            self._save(place, result)
+        begun = time.monotonic()
+        self._seconds = {}
+        where: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler, "max_memory": self._max_memory}
+        for place, result in computed(left, self.datasets, stop=stop, tick=self._keeping.beat, **where):
+            self._keeping.save(place, self.cells[place], result)
             self._seconds[place] = time.monotonic() - begun
+            self._accept(place, result, stop)
+
+    def _take_saved(self, stop: StopToken) -> None:
+        for place, result in self._keeping.taken(self.cells, self._results):
             self._accept(place, result, stop)
 
     def _accept(self, place: int, result: Result, stop: StopToken) -> None:
@@ -314,74 +294,15 @@ class Study:
                 self._arrived.append(place)
                 self._changed.notify_all()
 
-    def _left(self) -> float | None:
-        """Seconds left, by those that the cells computed in this sitting took."""
-        timed = [place for place in self._seconds if place in self._results]
-        if not timed:
-            return None
-        each = max(self._seconds.values()) / len(timed)
-        cost: dict[int, list[float]] = defaultdict(list)
-        for place in timed:
-            cost[self.cells[place].racer].append(_weight(self._results[place]))
-        mean = sum(map(sum, cost.values())) / len(timed) or 1.0
-        left = [cell.racer for place, cell in enumerate(self.cells) if place not in self._results]
-        return each * sum(sum(cost[k]) / len(cost[k]) / mean if k in cost else 1.0 for k in left)
-
-    # -- the store ----------------------------------------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        if self._store is None:
-            return
-        if self.id is None:
-            found = self._store.find(self._owner, self.kind, self.spec, self.data_hash)
-            self.id = None if found is None else found.id
-        if self.id is None:
-            tables = ", ".join(dataset.name for dataset in self.datasets.values())
-            about = {"name": ", ".join(self.names), "data_name": tables, "version": __version__}
-            self.id = self._store.begin(self._owner, self.kind, self.spec, self.data_hash, **about)
-        else:
-            self._store.resume(self.id)
-
-    def _take_saved(self, stop: StopToken) -> None:
-        if self._store is None or self.id is None:
-            return
-        for place, cell in enumerate(self.cells):
-            if place not in self._results and (found := self._store.take_cell(self.id, place, cell.key)):
-                outcome, rows, predicted = found
-                self._accept(place, Result(rows, predicted, outcome), stop)
-
-    def _save(self, place: int, result: Result) -> None:
-        if self._store is not None and self.id is not None:
-            cell = self.cells[place]
-            self._store.save_cell(self.id, place, cell.key, cell.recipe, result.outcome, result.rows, result.predicted)
-
     def _end(self, state: str) -> None:
-        if self._store is None or self.id is None:
-            return
         lost = sum(result.failed for result in self._results.values())
-        sentence = (
-            str(self.error)
-            if self.error
-            else f"{len(self._results)} of {len(self.cells)} cells" + (f", {lost} failed" if lost else "")
-        )
+        done = f"{len(self._results)} of {len(self.cells)} cells" + (f", {lost} failed" if lost else "")
         try:
-            self._store.end(self.id, state, sentence)
+            self._keeping.end(state, str(self.error) if self.error else done)
         except AlrvizError as error:
             self.error = self.error or error
-
-
-def _weight(result: Result) -> float:
-    return sum(float(value) for row in result.rows for name, value in row.items() if name.endswith("seconds")) or 1e-3
 
 
 def _fair_memory() -> int:
     """Bytes for each fit: half of what is free, shared by as many workers as the machine could run; fixed once."""
     return free_memory() // 2 // available_threads()
-
-
-def _store(keep: "bool | str | Path | Store") -> Store | None:
-    if isinstance(keep, Store):
-        return keep
-    if keep is False:
-        return None
-    return default_store(home() if keep is True else Path(keep))

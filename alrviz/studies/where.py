@@ -1,9 +1,8 @@
 """Where a study computes and what is kept of it: the options that every study has."""
 
-from pathlib import Path
 from typing import TypedDict
 
-from alrviz.fitting.store import Store
+from alrviz.studies.keeping import Keep
 
 
 class Where(TypedDict, total=False):
@@ -21,5 +20,5 @@ class Where(TypedDict, total=False):
     n_jobs: int | None
     max_memory: int | None
     scheduler: str | None
-    keep: bool | str | Path | Store
+    keep: Keep
     owner: str

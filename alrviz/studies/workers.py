@@ -10,6 +10,7 @@ thread. Who computes it changes no number.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -85,26 +86,38 @@ class _Slot(Protocol):
 
 
 class _Board:
-    """The cells not yet begun, by what they share."""
+    """The cells not yet begun, by what they share, and the seconds that those of each recipe took."""
 
     def __init__(self, cells: Sequence[tuple[int, Cell]]):
-        groups: dict[Any, deque[tuple[int, Cell]]] = {}
+        groups: dict[Any, list[tuple[int, Cell]]] = {}
         for place, cell in cells:
-            groups.setdefault(cell.group, deque()).append((place, cell))
+            groups.setdefault(cell.group, []).append((place, cell))
         self._fresh = deque(groups.values())
-        self._begun: dict[int, deque[tuple[int, Cell]]] = {}
+        self._begun: dict[int, list[tuple[int, Cell]]] = {}
+        self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def take(self, slot: int) -> tuple[int, Cell] | None:
-        """Return a cell of the slot's group, else of a fresh one, else of the longest that another slot is at."""
+        """Return a cell of the slot's group, else of a fresh one; once none is fresh the costliest first, own or not.
+
+        So the last to end is a short one, and no slot waits long for another.
+        """
         with self._lock:
-            mine = self._begun.get(slot)
+            mine = self._begun.setdefault(slot, [])
             if not mine and self._fresh:
                 mine = self._begun[slot] = self._fresh.popleft()
-            if mine:
-                return mine.popleft()
-            longest = max(self._begun.values(), key=len, default=None)
-            return longest.pop() if longest else None
+            if self._fresh:
+                return mine.pop(0)
+            mine = mine or max(self._begun.values(), key=len)
+            if not mine:
+                return None
+            costs = [self._seconds.get(cell.recipe, 0.0) for _, cell in mine]
+            return mine.pop(costs.index(max(costs)))
+
+    def note(self, cell: Cell, seconds: float) -> None:
+        """Remember what a cell took."""
+        with self._lock:
+            self._seconds[cell.recipe] = seconds
 
     def clear(self) -> None:
         """Hand out no more."""
@@ -249,7 +262,13 @@ def _threads_of(scheduler: str) -> int:
 def _serve(slot: _Slot, board: _Board, finished: "SimpleQueue[tuple[int, Result]]") -> None:
     while (taken := board.take(id(slot))) is not None:
         place, cell = taken
-        finished.put((place, slot.compute(cell)))
+        begun = time.perf_counter()
+        try:
+            result = slot.compute(cell)
+        except Exception as error:  # no process can be had, a table cannot be sent: whoever waits must hear of it
+            result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}")
+        board.note(cell, time.perf_counter() - begun)
+        finished.put((place, result))
     slot.close()
 
 

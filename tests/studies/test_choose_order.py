@@ -1,5 +1,8 @@
 """Which order: the answers that are known, and the rule by hand."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +15,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import Result
 from alrviz.studies.choose_order import choose_order
 from alrviz.studies.significance import corrected_error
+
+ROOT = Path(__file__).parents[2]
 
 
 def of(frame):
@@ -108,3 +113,9 @@ def test_what_has_no_order():
     with pytest.raises(RecipeError, match=r"orders=\[-1\]"):
         choose_order(load_demo("xor", 100), orders=[-1])
     assert [r.params["order"] for r in choose_order(load_demo("xor", 100), orders=(0, 1, 9)).recipes] == [1]
+
+
+def test_the_example_of_the_docs_runs(capsys):
+    (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/studies.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(source, "studies.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.startswith("n = 2 lowers held-out log loss from .6")

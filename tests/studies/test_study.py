@@ -115,6 +115,16 @@ def test_a_class_that_training_never_saw_has_a_finite_loss():
     assert np.isfinite(study.summary().error).all()
 
 
+def test_splits_are_shared_out_and_the_costliest_cells_are_not_left_for_the_end():
+    cells = list(enumerate(small(rounds=1).cells))  # two splits of three recipes
+    board = workers._Board(cells)
+    for (_, cell), seconds in zip(cells[:3], (1.0, 9.0, 2.0), strict=True):
+        board.note(cell, seconds)
+    taken = [board.take(slot)[0] for slot in (1, 2, 1, 2, 2, 2)]
+    assert taken == [0, 4, 1, 5, 3, 2], "2 has the last split, then helps 1 out"
+    assert board.take(1) is None
+
+
 # -- stopping, killing, going on --------------------------------------------------------------------------------------
 
 
@@ -172,6 +182,16 @@ def worker_pids():
     """Processes that compute for this one."""
     pools = [pool for pool in gc.get_objects() if type(pool) is ProcessPoolExecutor]
     return {pid for pool in pools for pid in pool._processes or {}}
+
+
+def test_a_cell_that_no_worker_takes_is_not_waited_for(monkeypatch):
+    def broken(*args):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(workers._Process, "_submit", broken)
+    study = small(n_jobs=2).run()
+    assert study.progress.failed == 12
+    assert "could not be handed to a worker: OSError: no more processes" in study.frame().sentence[0]
 
 
 def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):

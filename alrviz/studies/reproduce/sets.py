@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import platformdirs
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
 from alrviz.errors import TableError
+from alrviz.fitting.home import home
 
 ENDINGS = (".csv.gz", ".csv", ".arff", ".parquet")
 _UCI = "https://archive.ics.uci.edu/dataset"
@@ -21,7 +21,7 @@ _UCI = "https://archive.ics.uci.edu/dataset"
 
 def default_folder() -> Path:
     """Return the folder in which sets are looked for unless another is given."""
-    return platformdirs.user_data_path("alrviz", appauthor=False) / "sets"
+    return home() / "sets"
 
 
 @dataclass(frozen=True)
