@@ -28,6 +28,8 @@ from sklearn.svm import SVC
 from alrviz.errors import RecipeError, nearest
 from alrviz.estimators.density_map import DensityMap
 from alrviz.estimators.kernel_map import KernelMap
+from alrviz.estimators.make import make_estimator
+from alrviz.fitting.recipe import Recipe
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -54,7 +56,7 @@ class Peer:
     name: str
     label: str
     note: str
-    build: Callable[[], Pipeline] = field(repr=False)
+    build: Callable[[], Any] = field(repr=False)
     grid: Grid = field(repr=False)
     probability: bool = False
 
@@ -68,8 +70,8 @@ def peer_names() -> tuple[str, ...]:
     return tuple(PEERS)
 
 
-def make_peer(name: str) -> Pipeline:
-    """Return a peer, unfitted, at its plain settings; `set_params(model__C=10)` changes them.
+def make_peer(name: str) -> Any:
+    """Return a peer or a rival, unfitted, at its plain settings; `set_params(model__C=10)` changes a peer's.
 
     It takes tables with numeric, categorical and missing values, or arrays of numbers; two classes or more.
 
@@ -79,9 +81,10 @@ def make_peer(name: str) -> Pipeline:
     >>> make_peer("svm-rbf").set_params(model__C=10).steps[-1]
     ('model', SVC(C=10))
     """
-    if name not in PEERS:
-        raise RecipeError(f"no peer is called {name!r}; expected one of {', '.join(PEERS)}{nearest(name, PEERS)}")
-    return PEERS[name].build()
+    known = {**PEERS, **RIVALS}
+    if name not in known:
+        raise RecipeError(f"no peer is called {name!r}; expected one of {', '.join(known)}{nearest(name, known)}")
+    return known[name].build()
 
 
 def numbers_of(*, splines: bool = False) -> ColumnTransformer:
@@ -197,3 +200,21 @@ _PEERS = (
     ),
 )
 PEERS: Mapping[str, Peer] = MappingProxyType({peer.name: peer for peer in _PEERS})
+
+
+def _rival(name: str, label: str, note: str, recipe: Recipe) -> Peer:
+    return Peer(name, label, note, lambda: make_estimator(recipe), {}, probability=True)
+
+
+# Families of recipes that are fitted at one go, so that no run shows them.
+RIVALS: Mapping[str, Peer] = MappingProxyType(
+    {
+        rival.name: rival
+        for rival in (
+            _rival("tan", "TAN", "Naive Bayes in which each column depends on one other.", Recipe("tan")),
+            _rival("kdb", "KDB", "Naive Bayes in which each column depends on one that knows more.", Recipe("kdb")),
+            _rival("ande", "A1DE", "The mean of networks in each of which all depend on one column.", Recipe("ande")),
+            _rival("rf", "random forest", "The mean of a hundred trees on rows drawn anew.", Recipe("rf")),
+        )
+    }
+)

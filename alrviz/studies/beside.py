@@ -1,7 +1,7 @@
 """A classifier put beside a run: fitted on the same training rows, judged on the same held-out rows.
 
-It is one of `estimators.peers`, or the truth of a demo set whose generator is known. Fits here cannot be stopped
-inside: a table of more than MOST rows is thinned for them, class by class and by a seed.
+It is one of `estimators.peers`, a peer or a rival, or the truth of a demo set whose generator is known. Fits here
+cannot be stopped inside: a table of more than MOST rows is thinned for them, class by class and by a seed.
 """
 
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def fit_beside(
 ) -> Beside:
     """Fit the peer `name` on the training rows that a run with this `holdout` and `seed` has.
 
-    name: a key of `estimators.peers.PEERS`, or "truth", for which `truth` is taken.
+    name: a key of `estimators.peers.PEERS` or `RIVALS`, or "truth", for which `truth` is taken.
 
     Raises:
         RecipeError: if no peer has that name.

@@ -69,10 +69,19 @@ def test_without_held_out_rows_nothing_is_judged(gaussians):
     assert np.isnan([found.error, found.log_loss]).all()
 
 
-@pytest.mark.parametrize("family", ["lr", "alr", "dlr", "anje"])
+@pytest.mark.parametrize("name", ["tan", "kdb", "ande", "rf"])
+def test_a_rival_is_put_beside_a_run_too(name):
+    dataset = alrviz.load_demo("mixed-types", rows=300)
+    found = fit_beside(name, dataset, holdout=0.3, seed=0)
+    assert found.rows == 210
+    assert found.error < 0.35
+    assert np.isfinite(found.log_loss) or name == "rf"  # trees may be sure, and wrong
+
+
+@pytest.mark.parametrize("family", ["lr", "alr", "dlr", "anje", "elr"])
 def test_the_model_of_a_run_scores_rows_of_the_table(family):
     dataset = alrviz.load_demo("mixed-types", rows=300)
-    params = {} if family in ("anje", "dlr") else {"order": 1}
+    params = {} if family in ("anje", "dlr", "elr") else {"order": 1}
     run = alrviz.Run(dataset, alrviz.Recipe(family, **params))
     steps = list(run.steps())
     model = model_at(run)

@@ -227,7 +227,6 @@ def test_objective_keys():
     assert len({objective_key(recipe) for recipe in (elr, *others)}) == 4
 
 
-
 def test_objective_keys_of_dlr():
     dlr = Recipe("dlr")
     assert objective_key(dlr) == objective_key(dlr.replace(start="one", max_iter=7, discretize=None))
