@@ -104,7 +104,8 @@ class LinearObjective(Objective):
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
-        cells, last = self._gather(self.rows.diagonal(point.z, self.stop, self.loss))
+        bent = self.rows.diagonal(point.z, self.stop, self.loss, self._lend(self.rows))
+        cells, last = self._gather(bent)
         return np.concatenate([cells[:, : self.n_classes], last[None, :]])
 
     def metric(self, point: Point) -> Floats | None:

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from alrviz.data.mdl import mdl_cuts
-from alrviz.fitting.matrix import STOCHASTIC
+from alrviz.fitting.matrix import STOCHASTIC, chosen_solver
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.averages import AverageModel
 from alrviz.models.cover import cover_rows
@@ -37,7 +37,8 @@ _networks: set[bool] = set()
 
 def warm_fit(recipe: Recipe, n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
-    seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")])
+    bends = chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
+    seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
     return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
 
 

@@ -125,7 +125,7 @@ def _begin(codes, tops, seed, block, inside, gains, key, slot):
     for i in range(len(seed)):
         block[i] = seed[i]
         inside[seed[i]] = 1
-    values = 1
+    values = np.int64(1)  # a bare constant is a type of its own, for which all that it is handed to compiles once more
     for c in seed:
         if values * (np.int64(tops[c]) + 1) > len(slot):
             return 0
@@ -202,13 +202,13 @@ def grow(
     values = _begin(codes, tops, seed, block, inside, gains, key, slot)
     if values == 0:
         return n, codes.shape[1] * 2.0**doublings, 1, mark
-    early = 0
+    early = np.int64(0)
     for r in range(len(key) // 2):
         early = max(early, key[r] + 1)
-    expected, tuples, total = _in_all(values, early, doublings), 1, n
+    expected, tuples, total = _in_all(values, early, doublings), np.int64(1), n
     if values > most or n == a:
         return n, expected, 1, mark
-    _gain(block, total, n - 1, -1, inside, open_, weight, gains, chosen, others)
+    _gain(block, total, n - 1, np.int64(-1), inside, open_, weight, gains, chosen, others)
     while total < a:
         best, after, mark = _cheapest(
             codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, root,

@@ -217,9 +217,12 @@ class Rows:
         self._by_rows(work, stop)
         return dz
 
-    def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
-        """Return the diagonal (N, W) of the matrix of each row that `curve` multiplies by: weight p (1 - p) for nll."""
-        out = self.scores()
+    def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL, room: Floats | None = None) -> Floats:
+        """Return the diagonal (N, W) of the matrix of each row that `curve` multiplies by: weight p (1 - p) for nll.
+
+        It is written to `room`, if that is given.
+        """
+        out = self.scores() if room is None else room
 
         def work(begin: int, end: int) -> None:
             loss.diagonal(z, out, self.y, self.weights, self.n_classes, begin, end)

@@ -154,7 +154,7 @@ def test_seconds_are_told_when_asked_for():
 
 
 def test_seconds_of_dlr_grow_with_rows_columns_and_what_the_bandwidths_take(monkeypatch):
-    monkeypatch.setattr(speed, "machine_factor", lambda: 2.0)
+    monkeypatch.setattr(speed, "machine_factor", lambda n_classes: 2.0)
     rng = np.random.default_rng(0)
 
     def told(rows, columns, bandwidth, n_jobs=1):
