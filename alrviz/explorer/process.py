@@ -5,19 +5,41 @@ Measured on two cores: a full collection looks through 470,000 objects of import
 Each time the loop lets go of the interpreter beside a fit it waits for the switch interval to get it back, and to
 answer one message it lets go dozens of times.
 
+Two things are kept out of its log. A browser may leave while a message is on its way to it: the message's own task
+ends with a WebSocketClosedError that nobody waits for, and asyncio would write a traceback. And the grid of columns
+sends its style sheets back, whole, which Bokeh remarks on.
+
 The visitor after whose first page this is done has it still, and what is frozen is not freed when it is only held by
 itself, as pages are. So when nobody is there for the first time, what was frozen is looked through once more.
 """
 
 import gc
+import logging
 import sys
+import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from bokeh.util.warnings import BokehUserWarning
+
 SWITCH = 0.001  # seconds; Python's own is 0.005. Shorter ones cost a fit more than they give a visitor.
 AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then
+HAND = 0.3  # seconds after a move of somebody's hand in which films of others wait
 _settled = False
 _frozen_page = False
+_moved = float("-inf")
+
+
+def hand_moved() -> None:
+    """Somebody drags something and waits for the loop."""
+    global _moved
+    _moved = time.monotonic()
+
+
+def hand_moving() -> bool:
+    """Whether somebody does: what only plays may wait a moment."""
+    return time.monotonic() - _moved < HAND
 
 
 def settle(context: Any) -> None:
@@ -29,6 +51,19 @@ def settle(context: Any) -> None:
     sys.setswitchinterval(SWITCH)
     gc.collect()
     gc.freeze()
+
+
+def hush() -> None:
+    """Keep out of a server's log what is nothing to report; asked again it changes nothing."""
+    logging.getLogger("asyncio").addFilter(_concerns)
+    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+
+
+def _concerns(record: logging.LogRecord) -> bool:
+    """Whether a record is about more than a message to a browser that has gone."""
+    from tornado.websocket import WebSocketClosedError
+
+    return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))
 
 
 def left(context: Any, later: Callable[[float, Callable[[], None]], Any]) -> None:

@@ -180,6 +180,7 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     if request is not None:
         session.hold()
     dark = (pn.state.cookies.get(look.THEME_COOKIE) if request is not None else "") == "dark"
+        process.hush()
     pn.config.theme = "dark" if dark else "default"
     session.dark = dark
     search = pn.state.location.search if pn.state.location is not None else ""

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import logging
 import sys
 import threading
 import time
@@ -10,6 +11,7 @@ from urllib.request import urlopen
 import pytest
 from bokeh.client import pull_session
 from panel.io.server import get_server
+from tornado.websocket import WebSocketClosedError
 
 from alrviz.explorer import application, process
 from alrviz.explorer.shell import Shell
@@ -47,6 +49,26 @@ def test_a_process_that_serves_pages_no_longer_looks_through_what_it_imported():
     process.settle(object())
     assert gc.get_freeze_count() <= frozen, "frozen again: what visitors leave would stay for ever"
     assert len(leftover) == 100
+
+
+@pytest.mark.usefixtures("event_loop")
+def test_a_message_to_a_browser_that_has_gone_leaves_no_traceback(caplog):
+    async def fail(error):
+        raise error
+
+    async def unawaited(error):
+        task = asyncio.ensure_future(fail(error))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert task.done()
+
+    process.hush()
+    for error in (WebSocketClosedError(), ValueError("of our own")):
+        asyncio.get_event_loop().run_until_complete(unawaited(error))
+        gc.collect()
+    assert "of our own" in caplog.text
+    assert "WebSocketClosedError" not in caplog.text
+    logging.getLogger("asyncio").removeFilter(process._concerns)
 
 
 @pytest.mark.usefixtures("unsettled")
