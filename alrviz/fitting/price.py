@@ -129,7 +129,8 @@ def price_of(
         found = _price_shape(encoded, recipe, holdout, max_memory, stop)
         alone = found.seconds_per_pass if timed else None
         n_jobs = None if prepared is None else prepared.n_jobs
-        return replace(found, seconds_per_pass=None if alone is None else seconds_here(alone, n_jobs, encoded.n_classes))
+        seconds = None if alone is None else seconds_here(alone, n_jobs, encoded.n_classes)
+        return replace(found, seconds_per_pass=seconds)
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
