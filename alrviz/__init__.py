@@ -40,6 +40,7 @@ _HOME = {
     "DensityFilmView": "alrviz.views",
     "DensityRatioView": "alrviz.views",
     "GramMatrixView": "alrviz.views",
+    "OrderStudyView": "alrviz.views",
     "RaceView": "alrviz.views",
 }
 

@@ -118,8 +118,9 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Se
     started: list[Served] = []
 
     def start(app: Path = ROOT / "apps" / "explorer.py", *arguments: str, **environment: str) -> Served:
-        log_path = tmp_path_factory.mktemp("server") / "log.txt"
-        started.append(start_server(app, log_path, *arguments, **environment))
+        folder = tmp_path_factory.mktemp("server")
+        own = {"ALRVIZ_HOME": str(folder / "home")} | environment  # what a test keeps is not the user's
+        started.append(start_server(app, folder / "log.txt", *arguments, **own))
         return started[-1]
 
     yield start

@@ -57,9 +57,14 @@ def write_recipes(recipes: tuple[Recipe, ...]) -> str:
     return "~".join(_write(recipe) for recipe in recipes[:MOST_RACERS])
 
 
-def read_recipes(text: str, seed: int = 0, families: Collection[str] = tuple(FAMILIES)) -> tuple[Recipe, ...]:
-    """Return the recipes of `families` that `text` holds, leaving out what is not one."""
-    racers = [_read(part, seed) for part in text.split("~")[:MOST_RACERS]]
+def read_recipes(
+    text: str, seed: int = 0, families: Collection[str] = tuple(FAMILIES), words: bool = False
+) -> tuple[Recipe, ...]:
+    """Return the recipes of `families` that `text` holds, leaving out what is not one.
+
+    words: whether a number may be a word ("cv"), which only studies know what to do with.
+    """
+    racers = [_read(part, seed, words) for part in text.split("~")[:MOST_RACERS]]
     return tuple(racer for racer in racers if racer is not None and racer.family in families)
 
 
@@ -90,7 +95,7 @@ def _is_short(value: Any) -> bool:
     return isinstance(value, float) and float(f"{value:g}") == value
 
 
-def _read(text: str, seed: int) -> Recipe | None:
+def _read(text: str, seed: int, words: bool) -> Recipe | None:
     family, *fields = text.split("_")[: len(LETTERS) + 1]
     if family not in FAMILIES:
         return None
@@ -99,7 +104,7 @@ def _read(text: str, seed: int) -> Recipe | None:
         name = LETTERS.get(field[:1], "")
         param = _param(family, name)
         if param is not None:
-            given[name] = _value(name, param, field[1:])
+            given[name] = param.word if words and field[1:] == param.word else _value(name, param, field[1:])
     try:
         return Recipe(family, seed=seed, **given)
     except RecipeError:

@@ -39,26 +39,26 @@ def offers(dataset: "Dataset", seed: int, said: Callable[[Offer], None], stop: S
     found = []
     for order in ORDERS:
         stop.check()
-        offer = _offer(prepared, order, seed, stop)
+        offer = offer_of(prepared, Recipe("alr", order=order, seed=seed), stop)
         found.append(offer)
         said(offer)
     return tuple(found)
 
 
-def _offer(prepared: "Prepared", order: int, seed: int, stop: StopToken) -> Offer:
+def offer_of(prepared: "Prepared", recipe: Recipe, stop: StopToken, max_memory: int | None = None) -> Offer:
+    """Price a recipe that has an order; `max_memory`: bytes allowed, None for half of what is free."""
     from alrviz.fitting.price import PLANNED, price_of
 
     encoded, holdout = prepared.encoded, prepared.holdout
-    columns = encoded.n_columns
+    order, columns = int(recipe.params["order"]), encoded.n_columns
     if order > columns:
         return Offer(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
     tuples = comb(columns, order)
-    recipe = Recipe("alr", order=order, seed=seed)
     # What a race will do: repeats merged, the cover planned. Planning a longer list of tuples is too slow for a table
     # of five prices, which are then a little high.
     made = prepared if tuples <= PLANNED else None
     try:
-        price = price_of(encoded, recipe, holdout, stop=stop, timed=True, prepared=made)
+        price = price_of(encoded, recipe, holdout, max_memory, stop=stop, timed=True, prepared=made)
     except (AlrvizError, MemoryError) as error:
         if stop.stopped:
             raise

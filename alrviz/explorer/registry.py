@@ -114,6 +114,10 @@ class Registry:
         entry = self._entries.get(id)
         return entry if entry is not None and entry.owner == owner else None
 
+    def entries(self, owner: str) -> list[Entry]:
+        """Return all that the owner has, the oldest first."""
+        return [entry for entry in list(self._entries.values()) if entry.owner == owner]
+
     def by_token(self, token: str) -> Entry | None:
         """Return the run whose read-only link holds `token`."""
         return next((e for e in list(self._entries.values()) if secrets.compare_digest(e.token, token)), None)

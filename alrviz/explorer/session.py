@@ -20,11 +20,15 @@ from alrviz.explorer.governed import Governed
 from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.registry import Entry, Registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
+from alrviz.explorer.studies import GovernedStudy, Underway, find_study
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.fitting.recipe import Recipe
 
-OF_MAPS = ("tab", "axes", "model", "peer", "others", "row")  # what a state and a session call by the same names
+# What a state and a session call by the same names.
+OF_MAPS = ("tab", "axes", "model", "peer", "others", "row")
+OF_STUDIES = ("judged", "folds")
 
 
 class Session(Opening):
@@ -40,9 +44,12 @@ class Session(Opening):
     axes: tuple = param.Parameter(default=(), doc="Positions of the two columns of a map.")
     model: tuple = param.Parameter(default=(), doc="The recipe of a map, or none.")
     peer = param.String(default="", doc="Slug of the classifier beside it.")
+    drawn = param.Integer(default=0, doc="Points that a visitor draws in place of the table's rows.")
     others = param.String(default="", doc="Slug of how other columns are held on a map.")
     row: "int | None" = param.Parameter(default=None, doc="The row that other columns are fixed at.")
     fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
+    judged: tuple = param.Parameter(default=(), doc="The recipe of a study, or none.")
+    folds = param.String(default="", doc="Slug of its cross-validation.")
 
     def __init__(
         self,
@@ -55,6 +62,8 @@ class Session(Opening):
         self.served = served  # the table the server was started with, if it was
         self.read_only = False
         self.race_wanted = False  # whether another page asked for a race to begin
+        self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
+        self.studies: dict[str, Entry] = {}  # by kind, those that pages show
         self.open_drawer: Callable[[bool], None] = lambda open: None
         self.param.watch(lambda _: self._page_turned(), "page")
 
@@ -65,7 +74,7 @@ class Session(Opening):
         self.param.update(
             page=state.page, question=state.question, axis=state.axis, seed=state.seed, recipes=state.recipes
         )
-        self.param.update({name: getattr(state, name) for name in OF_MAPS})
+        self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_STUDIES)})
         self.source = Source(kinds=dict(state.kinds))
         self.fit = self.registry.find(state.fit, self.owner)
         if state.watch:
@@ -113,7 +122,7 @@ class Session(Opening):
             axis=self.axis,
             recipes=self.recipes,
             seed=self.seed,
-            **{name: getattr(self, name) for name in OF_MAPS},
+            **{name: getattr(self, name) for name in (*OF_MAPS, *OF_STUDIES)},
             fit=self.fit.id if self.fit is not None else "",
             run=self.entry.id if self.entry is not None and not self.read_only else "",
             watch=self.entry.token if self.entry is not None and self.read_only else "",
@@ -142,6 +151,21 @@ class Session(Opening):
         self.fit = self._exchange(self.fit, race, bytes, threads)
         return Governed(self.registry, self.fit)
 
+    def find_study(self, study: Any) -> GovernedStudy | None:
+        """Return the study of this process that is about the same, and follow it from now on; None without one."""
+        entry = find_study(self.registry, self.owner, study)
+        if entry is None:
+            return None
+        self.studies[study.kind] = entry
+        self.wake()
+        return GovernedStudy(self.registry, entry)
+
+    def adopt_study(self, study: Any, *, bytes: int = 0, threads: int = 1) -> GovernedStudy:
+        """Give a study to the registry under this owner, in place of the one of its kind that was shown before."""
+        entry = self._exchange(self.studies.get(study.kind), Underway(study), bytes, threads)
+        self.studies[study.kind] = entry
+        return GovernedStudy(self.registry, entry)
+
     def _exchange(self, before: Entry | None, race: Any, bytes: int, threads: int) -> Entry:
         entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
         if before is not None and not before.keep and not before.race.ended:
@@ -168,15 +192,15 @@ class Session(Opening):
             self.load_demo(name)
             self.own_choice = False
 
-    def go(self, page: str, *, race: bool = False) -> None:
-        """Show another page; `race`: one that races begins at once, unless it shows this table's race."""
-        self.race_wanted = race
+    def go(self, page: str, *, race: bool = False, recipes: "tuple[Recipe, ...]" = ()) -> None:
+        """Show another page; `race`: one that races begins at once, unless it shows this table's race; of `recipes`."""
+        self.race_wanted, self.offered = race, recipes
         self.own_choice |= race
         self.page = page
 
     @property
     def _entries(self) -> list[Entry]:
-        return [entry for entry in (self.entry, self.fit) if entry is not None]
+        return [entry for entry in (self.entry, self.fit, *self.studies.values()) if entry is not None]
 
     @property
     def busy(self) -> bool:

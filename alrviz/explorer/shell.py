@@ -16,10 +16,12 @@ from tornado.ioloop import IOLoop
 
 from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
-from alrviz.explorer.session import OF_MAPS, Session
+from alrviz.explorer.session import OF_MAPS, OF_STUDIES, Session
 from alrviz.explorer.state import read_link
 from alrviz.views.ready import connected, page_ready, server_session
 
+_OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit")
+_LINKED = (*_OWN, *OF_MAPS, *OF_STUDIES)  # what of a session its link shows
 TICK = 100  # ms
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 
@@ -71,7 +73,7 @@ class Shell:
         session.param.watch(lambda *_: self.show_page(), "page")
         session.param.watch(
             lambda *_: self.write_link(),
-            ["page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", *OF_MAPS],
+            list(_LINKED),
         )
         self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
         self.show_page()
@@ -178,9 +180,9 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
         owners.remember(request, owner)
     session = Session(owner=owner, served=dataset)
     if request is not None:
+        process.hush()
         session.hold()
     dark = (pn.state.cookies.get(look.THEME_COOKIE) if request is not None else "") == "dark"
-        process.hush()
     pn.config.theme = "dark" if dark else "default"
     session.dark = dark
     search = pn.state.location.search if pn.state.location is not None else ""

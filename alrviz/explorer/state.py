@@ -19,7 +19,8 @@ from alrviz.fitting.recipe import Recipe
 
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
 FIRST_DEMO, FIRST_ROWS = "led", 3_000
-FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians"}  # pages with a demo set of their own
+# Pages with a demo set of their own.
+FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "tic-tac-toe"}
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 
@@ -58,6 +59,8 @@ class State:
         model: the recipe of a map, () for the page's own.
         peer: slug of the classifier beside it.
         others, row: how other columns are held on a map (a slug), and the row they are fixed at.
+        judged: the recipe of a study, () for its page's own.
+        folds: slug of its cross-validation ("2x5"), "" for its page's own.
         fit: id of the run of a map, to be found again by its owner.
         run: id of a run, to be found again by its owner.
         watch: secret of a run, to be opened read-only by anybody who has it.
@@ -78,6 +81,8 @@ class State:
     peer: str = ""
     others: str = ""
     row: int | None = None
+    judged: tuple[Recipe, ...] = ()
+    folds: str = ""
     fit: str = ""
     run: str = ""
     watch: str = ""
@@ -166,6 +171,8 @@ PROPERTIES = (
     Property("peer", "peer", _slug),
     Property("others", "others", _slug),
     Property("at", "row", lambda text: _clamped(text, 0, 10**9, None), _number),
+    Property("of", "judged", str, write_recipes),
+    Property("folds", "folds", _slug),
     Property("fit", "fit", _id),
     Property("run", "run", _id),
     Property("watch", "watch", _id),
@@ -186,12 +193,13 @@ def read_link(query: str) -> State:
     except ValueError:  # more fields than any link of ours has
         return _DEFAULT
     values = {p.attribute: p.read(given[p.key]) for p in PROPERTIES if p.key in given}
-    racers, model = values.pop("recipes", ""), values.pop("model", "")
+    racers, model, judged = (values.pop(name, "") for name in ("recipes", "model", "judged"))
     state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
     if state.file is not None:
         state = state.replace(data="", rows=None)
     models = read_recipes(model, state.seed, RUNS)[:1]
-    return state.replace(recipes=read_recipes(racers, state.seed, RUNS), model=models)
+    of_study = read_recipes(judged, state.seed, RUNS, words=True)[:1]
+    return state.replace(recipes=read_recipes(racers, state.seed, RUNS), model=models, judged=of_study)
 
 
 def write_link(state: State) -> str:

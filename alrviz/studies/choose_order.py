@@ -57,11 +57,11 @@ class OrderStudy(Study):
         """Return the bins of `measures.reliability` by order, each over the held-out rows of all folds so far."""
         import pandas as pd
 
-        tables: dict[int, list[pd.DataFrame]] = {}
+        tables: dict[int, list[dict[str, list[float]]]] = {}
         for cell, result in self.results():
             for row in result.rows:
                 if RELIABILITY in row:
-                    tables.setdefault(int(self.about(cell.racer)["order"]), []).append(pd.DataFrame(row[RELIABILITY]))
+                    tables.setdefault(int(self.about(cell.racer)["order"]), []).append(row[RELIABILITY])
         pooled = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
         return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame({"order": []})
 

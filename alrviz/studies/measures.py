@@ -10,7 +10,7 @@
 of rows (15 of them, fewer where rows are fewer); rows of equal probability may fall into neighbouring bins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from alrviz.passes.room import Floats
 
 BINS = 15
+_BINNED = ("rows", "confidence", "accuracy")
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,13 @@ def reliability_table(rows: NDArray[np.integer], confidence: Floats, accuracy: F
     return pd.DataFrame({"rows": rows, "confidence": confidence, "accuracy": accuracy, "standard_error": error})
 
 
-def pooled_reliability(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.DataFrame:
     """Return one table for the tables of several folds: bin k holds the rows that are in bin k of each."""
-    every = pd.concat([table.assign(bin=np.arange(len(table))) for table in tables])
-    weighed = every.assign(confidence=every.confidence * every.rows, accuracy=every.accuracy * every.rows)
-    sums = weighed.groupby("bin")[["rows", "confidence", "accuracy"]].sum()
-    rows = sums.rows.to_numpy()
-    return reliability_table(rows, (sums.confidence / rows).to_numpy(), (sums.accuracy / rows).to_numpy())
+    rows, confidence, accuracy = (np.concatenate([t[name] for t in tables]) for name in _BINNED)
+    bins = np.concatenate([np.arange(len(table["rows"])) for table in tables])
+    every = np.bincount(bins, rows)
+    means = [np.bincount(bins, rows * part) / every for part in (confidence, accuracy)]
+    return reliability_table(every.astype(np.int64), *means)
 
 
 def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> float:

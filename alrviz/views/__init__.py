@@ -5,6 +5,15 @@ from alrviz.views.decision_map import DecisionMapView
 from alrviz.views.density_film import DensityFilmView
 from alrviz.views.density_ratio import DensityRatioView
 from alrviz.views.gram_matrix import GramMatrixView
+from alrviz.views.order_study import OrderStudyView
 from alrviz.views.race_view import RaceView
 
-__all__ = ["BandwidthView", "DecisionMapView", "DensityFilmView", "DensityRatioView", "GramMatrixView", "RaceView"]
+__all__ = [
+    "BandwidthView",
+    "DecisionMapView",
+    "DensityFilmView",
+    "DensityRatioView",
+    "GramMatrixView",
+    "OrderStudyView",
+    "RaceView",
+]

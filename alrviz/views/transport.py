@@ -39,10 +39,10 @@ class Transport:
         self._scrub = scrub
         self._moving = False
         self._echo = Echo()
-        self.run = _button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
-        self.back = _button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
-        self.step = _button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
-        self.stop = _button("Stop", "stop", "s", "Stop: no later point appears (s)", stop)
+        self.run = key_button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
+        self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
+        self.step = key_button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
+        self.stop = key_button("Stop", "stop", "s", "Stop: no later point appears (s)", stop)
         self.slider = pmui.IntSlider(
             label="Iteration",
             start=0,
@@ -72,11 +72,11 @@ class Transport:
 
         scrubs: whether the slider is moved too; while a race runs it need not follow every tick.
         """
-        _set(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
-        _set(self.run, disabled=not (may_run or running))
-        _set(self.back, disabled=head <= 0)
-        _set(self.step, disabled=not may_step)
-        _set(self.stop, disabled=not may_stop)
+        change(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
+        change(self.run, disabled=not (may_run or running))
+        change(self.back, disabled=head <= 0)
+        change(self.step, disabled=not may_step)
+        change(self.stop, disabled=not may_stop)
         if scrubs:
             self._place(head, last)
 
@@ -86,20 +86,22 @@ class Transport:
             end = max(last, 1)
             self._echo.place(min(max(head, 0), end))
             if end > self.slider.end:
-                _set(self.slider, end=end)
-            _set(self.slider, value=min(max(head, 0), end), disabled=last <= 0)
-            _set(self.slider, end=end)
+                change(self.slider, end=end)
+            change(self.slider, value=min(max(head, 0), end), disabled=last <= 0)
+            change(self.slider, end=end)
         finally:
             self._moving = False
 
 
-def _set(widget: Any, **params: Any) -> None:
+def change(widget: Any, **params: Any) -> None:
+    """Set what differs: even what is set to what it is goes to the browser."""
     changed = {name: value for name, value in params.items() if getattr(widget, name) != value}
     if changed:
         widget.param.update(**changed)
 
 
-def _button(label: str, icon: str, key: str, hint: str, pressed: Callable[[], None], **params: Any) -> Any:
+def key_button(label: str, icon: str, key: str, hint: str, pressed: Callable[[], None], **params: Any) -> Any:
+    """Return a button that the page's keyboard finds by `key`: "space", "left", "right" or a letter."""
     button = pmui.Button(
         label=label,
         icon=icon,

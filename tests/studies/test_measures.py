@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
-from alrviz.studies.measures import calibration_error, measures, reliability
+from alrviz.studies.measures import calibration_error, measures, pooled_reliability, reliability
 
 
 def drawn(n=200, classes=3, seed=0):
@@ -58,3 +58,16 @@ def test_classes_drawn_from_their_probabilities_are_calibrated_and_others_are_no
 def test_fewer_rows_than_bins():
     log_p, y = drawn(4)
     assert reliability(log_p, y).rows.tolist() == [1, 1, 1, 1]
+
+
+def test_reliability_of_folds_is_pooled_bin_by_bin():
+    folds = [
+        {"rows": [2, 2], "confidence": [0.5, 0.9], "accuracy": [0.5, 1.0]},
+        {"rows": [6, 2], "confidence": [0.7, 0.7], "accuracy": [1.0, 0.5]},
+        {"rows": [4], "confidence": [0.6], "accuracy": [0.0]},
+    ]
+    pooled = pooled_reliability(folds)
+    assert pooled.rows.tolist() == [12, 4]
+    np.testing.assert_allclose(pooled.confidence, [(1.0 + 4.2 + 2.4) / 12, 0.8])
+    np.testing.assert_allclose(pooled.accuracy, [7 / 12, 0.75])
+    np.testing.assert_allclose(pooled.standard_error, [np.sqrt(7 / 12 * 5 / 12 / 12), np.sqrt(0.75 * 0.25 / 4)])

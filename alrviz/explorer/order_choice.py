@@ -1,0 +1,136 @@
+"""What the page "Which order?" asks for, and what is known of it before it runs: prices, refusals, what is kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from alrviz.explorer.prices import Offer, offer_of
+from alrviz.explorer.studies import kept_where
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.studies.choose_order import OrderStudy
+
+ORDERS = (0, 1, 2, 3)
+FAMILIES = ("lr", "alr", "anje")
+FOLDS = {"5": (1, 5), "2x5": (2, 5), "10": (1, 10), "5x2": (5, 2), "10x10": (10, 10)}  # repeats and folds by slug
+FIRST_FOLDS = "2x5"
+FIRST = Recipe("lr", alpha="cv")
+# What a guess at the time of all fits counts on; measured on sets of 500 to 50,000 rows, within a factor 3.
+_PASSES, _SECONDS = 40, 0.015  # of a fit, and beside its passes
+_ALPHAS = 40  # fits that choosing alpha takes
+# Seconds below which this process computes by itself: starting another takes three.
+_HERE = 8.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Settings of a study of orders."""
+
+    recipe: Recipe
+    folds: str
+
+    @property
+    def splits(self) -> tuple[int, int]:
+        """Repeats and folds."""
+        return FOLDS.get(self.folds, FOLDS[FIRST_FOLDS])
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before a study runs.
+
+    Attributes:
+        asked: the settings.
+        offers: the price of each order above 0.
+        study: the study of the orders that are not refused, with the cells that are kept; None where no order is left.
+        seconds: about how long all fits take one after the other.
+        n_jobs: processes; 1 is this one.
+    """
+
+    asked: Asked
+    offers: tuple[Offer, ...]
+    study: "OrderStudy | None"
+    seconds: float
+    n_jobs: int
+
+    @property
+    def bytes(self) -> int:
+        """What all workers take together."""
+        return self.n_jobs * max(
+            (offer.price.bytes for offer in self.offers if _runs(offer) and offer.price), default=0
+        )
+
+
+def learn(
+    dataset: "Dataset", asked: Asked, seed: int, owner: str, most_jobs: int, stop: StopToken,
+    tell: Callable[[str], None],
+) -> Known:  # fmt: skip
+    """Price every order, make the study of those that can be paid for, and take what is kept of it."""
+    from alrviz.passes.memory import free_memory
+    from alrviz.passes.threads import available_threads
+    from alrviz.studies.choose_order import choose_order
+
+    tell("pricing")
+    offers = _offers(dataset, asked, free_memory() // 2 // available_threads(), stop)
+    repeats, folds = asked.splits
+    seconds = sum(_seconds(offer, asked.recipe) for offer in offers if _runs(offer)) * repeats * folds
+    n_jobs = 1 if seconds < _HERE else max(1, min(most_jobs, available_threads()))
+    orders = [0, *(offer.order for offer in offers if _runs(offer))]
+    if len(orders) == 1:
+        return Known(asked, offers, None, seconds, n_jobs)
+    stop.check()
+    tell("looking for what is kept")
+    study = choose_order(
+        dataset, asked.recipe, orders=orders, repeats=repeats, folds=folds, seed=seed, n_jobs=n_jobs, owner=owner,
+        keep=kept_where(),
+    )  # fmt: skip
+    study.recall()
+    return Known(asked, offers, study, seconds, n_jobs)
+
+
+def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> tuple[Offer, ...]:
+    """The price of each order above 0 on as many rows as a fold learns from, with one thread."""
+    from alrviz.fitting.prepare import prepare
+
+    plain = asked.recipe.replace(holdout=1 / asked.splits[1], **({"alpha": 1.0} if by_cv(asked.recipe) else {}))
+    prepared = prepare(dataset, plain, stop=stop).on(1)
+    found = []
+    for order in ORDERS[1:]:
+        stop.check()
+        found.append(offer_of(prepared, plain.replace(order=order), stop, allowed))
+    return tuple(found)
+
+
+def by_cv(recipe: Recipe) -> bool:
+    """Whether each fold chooses alpha by itself."""
+    return bool(recipe.params.get("alpha") == "cv")
+
+
+def _runs(offer: Offer) -> bool:
+    return not offer.refused
+
+
+def _seconds(offer: Offer, recipe: Recipe) -> float:
+    each = _SECONDS + _PASSES * ((offer.price.seconds_per_pass if offer.price else None) or 0.0)
+    return each * (_ALPHAS if by_cv(recipe) else 1)
+
+
+def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:
+    """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class shares.
+
+    An alpha that each fold chose is the middle one of them.
+    """
+    chosen = study.recipe()
+    if chosen is None:
+        return ()
+    if by_cv(chosen):
+        frame = study.frame()
+        alphas = frame[(frame.order == chosen.params["order"]) & (frame.outcome != "failed")].alpha_chosen
+        chosen = chosen.replace(alpha=float(f"{median(alphas):.3g}"))
+    mine = chosen.replace(seed=seed)
+    shared = {name: mine.params[name] for name in ("order", "alpha", "penalty") if name in mine.params}
+    return mine, Recipe("lr" if mine.family != "lr" else "alr", seed=seed, **shared)

@@ -1,0 +1,80 @@
+"""The words of "Which order?": what one looks at, what orders cost, the script."""
+
+from typing import TYPE_CHECKING, Any
+
+from alrviz.explorer.convergence_words import dataset_code, recipe_code
+from alrviz.explorer.glossary import term_html
+from alrviz.explorer.order_choice import Known
+from alrviz.explorer.prices import bytes_text, count_text, seconds_text
+from alrviz.views.study_bar import left_text
+from alrviz.views.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.explorer.session import Session
+
+ABOUT = r"""
+Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
+*class shares* is the model that looks at no column. Each order is fitted on the same training parts of the table and
+judged on the rows left out, again and again: *cross-validation*. Numeric columns are cut, and [[alpha]] is chosen where
+it says so, inside the training rows of each part, so that [[held-out]] rows stay unseen.
+
+The large picture shows the [[log loss]] of held-out rows, in [[nats]]: a thin grey line for each part, and over them
+the mean with one standard error. Parts share training rows, which makes their spread too small to be true; the error is
+Nadeau's and Bengio's, which allows for that: its square is $s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$
+parts. The ring marks the verdict: the *smallest* order whose mean is within one such error of the lowest, the error
+being that of the difference to the lowest, part by part. Below, on log scales, what an order costs: its parameters, and
+the seconds of one fit, the choice of [[alpha]] included.
+
+*Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
+against the share it got right. On the dashed diagonal a model means what it says; below it is too sure of itself, above
+it not sure enough. Bars are one standard error of a share."""
+
+WAITING = "<span class='quiet'>No table yet.</span>"
+
+
+def price_html(known: Known) -> str:
+    """What each order costs, and which are refused and why."""
+    head = (
+        f"<tr><th>{term_html('order', 'n')}</th><th class='n'>parameters</th><th class='n'>memory</th>"
+        f"<th class='n'>one {term_html('pass')}</th></tr>"
+    )
+    body = ""
+    for offer in known.offers:
+        if offer.refused or offer.price is None:
+            why = f"<span class='bad'>left out</span>: {safe(offer.refused, 160)}"
+            body += f"<tr><td>{offer.order}</td><td colspan='3'>{why}</td></tr>"
+            continue
+        price = offer.price
+        cells = (count_text(price.parameters), bytes_text(price.bytes), seconds_text(price.seconds_per_pass))
+        body += f"<tr><td>{offer.order}</td>" + "".join(f"<td class='n'>{text}</td>" for text in cells) + "</tr>"
+    return f"<table>{head}{body}</table>"
+
+
+def time_html(known: Known) -> str:
+    """About how long all of it takes, and where."""
+    about = left_text(known.seconds / known.n_jobs)
+    where = f" in {known.n_jobs} processes" if known.n_jobs > 1 else ""
+    return f"<span class='quiet'>about {about}{where}</span>"
+
+
+def script(session: "Session", known: Known, version: str) -> str:
+    """The script of "copy as Python": its numbers are the screen's, but for seconds."""
+    repeats, folds = known.asked.splits
+    orders: Any = [0, *(offer.order for offer in known.offers if not offer.refused)]
+    return f"""# alrviz {version}
+import alrviz
+
+{dataset_code(session)}
+study = alrviz.choose_order(
+    dataset,
+    {recipe_code(known.asked.recipe)},
+    orders={orders}, repeats={repeats}, folds={folds}, seed={session.seed},
+)  # n_jobs=1 computes in this process, keep=True keeps every fit as it finishes
+for row in study.rows():
+    if row["outcome"] == "failed":
+        print(row["order"], row["repeat"], row["fold"], row["sentence"])
+    else:
+        print(row["order"], row["repeat"], row["fold"], f"{{row['log_loss']:.6f}}")
+print(study.summary())
+print(study.verdict().sentence)
+"""

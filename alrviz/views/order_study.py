@@ -1,0 +1,199 @@
+"""OrderStudyView: which order? Held-out log loss and cost against n, a reliability curve, and the verdict.
+
+It shows a study of `alrviz.choose_order`, and fills while that computes. The figures are made once for the orders and
+the family shown.
+"""
+
+import uuid
+from typing import Any
+
+import pandas as pd
+import panel as pn
+
+from alrviz import __version__
+from alrviz.pictures import reliability as curve
+from alrviz.pictures.orders import COSTS, Picture, contents, feed, order_name, orders_picture
+from alrviz.pictures.palette import racer_colours
+from alrviz.studies.choose_order import Verdict
+from alrviz.studies.export import to_csv
+from alrviz.views.folded import Folded
+from alrviz.views.panes import as_high, html, say
+from alrviz.views.saving import csv_button, figure_buttons
+from alrviz.views.study_view import StudyView
+from alrviz.views.style import FADED, safe
+from alrviz.views.words import number
+
+HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
+SIDE = 344  # px of the curve and what a page says under it
+
+
+class OrderStudyView(StudyView):
+    """The live view of a study of orders.
+
+    Args:
+        study: what `alrviz.choose_order` returned, whether begun or not.
+        again, wake: as for `StudyView`.
+        heights: of the pictures of losses, costs and reliability, as CSS has it.
+
+    >>> import alrviz
+    >>> study = alrviz.choose_order(alrviz.load_demo("monks-1"), orders=(0, 1, 2), repeats=1, n_jobs=1)
+    >>> view = alrviz.OrderStudyView(study.run())
+    >>> "n&nbsp;=&nbsp;2 lowers held-out log loss" in view.sentence.object
+    True
+    """
+
+    def __init__(self, study: Any = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
+        self._heights = heights
+        self._name = f"alrviz-orders-{uuid.uuid4().hex[:12]}"
+        self.verdict: Verdict | None = None  # of what is drawn
+        self._made_of: Any = None
+        self._picture: Picture | None = None
+        self._curve: curve.Picture | None = None
+        super().__init__(study, **params)
+
+    def build(self) -> None:
+        """Make the panes and the layout."""
+        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in range(2 + len(COSTS))]
+        losses, *costs, reliability = self._panes
+        high, low, square = self._heights
+        self.sentence = html(min_height=52, margin=(0, 0, 8, 0))
+        # What a page has to say under the curve; beside a notebook's it is empty.
+        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
+        cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
+        left = pn.Column(as_high(losses, high, 256), cost, sizing_mode="stretch_width", margin=0)
+        right = pn.Column(as_high(reliability, square, 286), self.aside, width=SIDE, margin=(0, 0, 0, 16))
+        self.body = pn.Row(left, right, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        self._numbers = html()
+        parts = (
+            ("", "losses"),
+            ("-parameters", "parameters"),
+            ("-seconds", "seconds"),
+            ("-reliability", "reliability"),
+        )
+        saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
+        for end, what in parts:
+            for button in figure_buttons(f"{self._name}{end}", f"alrviz-orders{end}", f"the picture of {what}"):
+                button.label = f"{button.label} of {what}"
+                saves.append(button)
+        self._folded = Folded("Numbers", pn.FlexBox(*saves, margin=(0, 0, 8, 0)), self._numbers)
+        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self.layout = pn.Column(
+            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
+        )
+
+    def panes(self) -> list[Any]:
+        """Return the panes of the pictures."""
+        return self._panes
+
+    def draw(self) -> None:
+        """Show what there is of the study."""
+        self._fade()
+        study = self.study
+        self.verdict = None
+        if study is None:
+            self._say("<span class='quiet'>No study yet.</span>")
+            return
+        self.verdict = verdict = study.verdict()
+        lines = study.summary()
+        what = contents(study.frame(), lines, verdict.order, absent_orders(study))
+        orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
+        made_of = (tuple(orders), label, self.dark)
+        if self._picture is None or self._curve is None or made_of != self._made_of:
+            self._made_of = made_of
+            self._make(orders, label, what)
+        else:
+            feed(self._picture, what)
+        if self._curve is not None:
+            table = study.reliability()
+            tables = {order_name(n): table[table.order == n] for n in orders}
+            curve.feed(self._curve, tables, "" if verdict.order is None else order_name(verdict.order))
+        self._say(sentence_html(study, verdict.sentence, lines))
+        self._show_numbers()
+
+    def _make(self, orders: list[int], label: str, what: Any) -> None:
+        self._picture = orders_picture(what, orders, label, self._name, dark=self.dark)
+        above = [n for n in orders if n]
+        shades = racer_colours([label] * len(above), self.dark)
+        # The class shares have no curve: they give every row the same probability.
+        colours = {order_name(n): shade for n, shade in zip(above, shades, strict=True)}
+        self._curve = curve.reliability_picture(colours, f"{self._name}-reliability")
+        figures = (self._picture.losses, *self._picture.costs.values(), self._curve.figure)
+        for pane, figure in zip(self._panes, figures, strict=True):
+            pane.object = figure
+
+    def _fade(self) -> None:
+        faded = {"opacity": FADED if self.outdated else "1"}
+        for part in (self.sentence, self.body):
+            if part.styles != faded:
+                part.styles = faded
+
+    def _say(self, text: str) -> None:
+        say(self.sentence, f"<div class='sentence'>{text}</div>")
+
+    def _show_numbers(self) -> None:
+        if self._folded.open and self.study is not None:
+            say(self._numbers, numbers_html(self.study.summary()))
+
+    def _csv(self) -> str:
+        study = self.study
+        if study is None:
+            return ""
+        dataset = study.dataset
+        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "study": study.spec}
+        return to_csv(study.frame(), about, study.recipes)
+
+
+def orders_of(study: Any) -> list[int]:
+    """The orders that a study compares."""
+    return sorted({int(study.about(racer)["order"]) for racer in {cell.racer for cell in study.cells}})
+
+
+def absent_orders(study: Any) -> dict[int, str]:
+    """A word for each order of which every fit so far has failed."""
+    frame = study.frame()
+    if not len(frame):
+        return {}
+    lost = frame.groupby("order")["outcome"].agg(lambda part: bool((part == "failed").all()))
+    return {int(order): "failed" for order, failed in lost.items() if failed}
+
+
+def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:
+    """The verdict, and how much of the study it rests on while that is not all."""
+    total = len({cell.split for cell in study.cells})
+    if study.phase == "waiting":
+        of = f"{total} held-out parts of {study.dataset.n_rows:,} rows"
+        return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
+    there = int(lines.folds.iloc[0]) if len(lines) else 0
+    said = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+    if study.phase == "done":
+        return said if said.startswith("n&nbsp;") else said[:1].upper() + said[1:]
+    if there < 2:
+        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
+    return f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
+
+
+_COLUMNS = {
+    "order": "n", "folds": "folds", "log_loss": "log loss", "se": "± se", "gain": "gain over the one below",
+    "gain_se": "± se", "wins": "folds won", "parameters": "parameters", "train_seconds": "seconds a fit",
+}  # fmt: skip
+
+
+def numbers_html(lines: pd.DataFrame) -> str:
+    """The table below: a line an order."""
+    if not len(lines):
+        return "<p class='quiet'>No fold is complete yet.</p>"
+    shown = [name for name in _COLUMNS if name in lines]
+    head = "".join(f"<th>{_COLUMNS[name]}</th>" for name in shown)
+    whole = ("order", "folds", "wins", "parameters")
+    body = ""
+    for line in lines[shown].to_dict("records"):
+        cells = [
+            "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in whole else number(float(value))
+            for name, value in line.items()
+        ]
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    told = (
+        "<p class='quiet'>Held-out log loss in nats a row; ± one standard error by Nadeau and Bengio, since folds "
+        "share training rows. The CSV has every fit.</p>"
+    )
+    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>{told}"

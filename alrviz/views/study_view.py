@@ -1,0 +1,130 @@
+"""What every view of a study does: run, stop, go on, redo, and look after what has come.
+
+A view of one kind of study derives from `StudyView` and says what is drawn. It computes nothing: figures are the
+study's own, and it is drawn anew only when there are more of them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import param
+
+from alrviz.views.notebook import NotebookViewer
+from alrviz.views.pump import Pump
+from alrviz.views.study_bar import StudyBar
+
+TICK = 100  # ms
+SLOW = 5  # ticks between two pictures while cells come fast
+
+
+class StudyView(NotebookViewer):
+    """The frame of a study's view; `draw`, `panes` and `layout` are the deriving class's.
+
+    Args:
+        study: what a function of the studies returned.
+        again: called when Run is pressed; returns the study to run or to go on with, or None. Without it that is the
+            study shown.
+        wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
+            has a periodic callback of its own.
+    """
+
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the study shown.")
+    ready = param.Boolean(default=True, doc="Whether Run may be pressed.")
+
+    def __init__(
+        self,
+        study: Any = None,
+        *,
+        again: Callable[[], Any] | None = None,
+        wake: Callable[[], None] | None = None,
+        **params: Any,
+    ):
+        super().__init__(**params)
+        self.study = study
+        self._again = again
+        self._wake = wake or Pump(self.pump, TICK, self.panes).wake
+        self.drawn: Any = None  # what the pictures show: phase and cells done
+        self._ticks = 0
+        self.bar = StudyBar(self.press_run, self.press_stop, self.press_redo)
+        self.build()
+        self.param.watch(lambda *_: self.refresh(), ["outdated", "ready"])
+        self.param.watch(lambda _: self.redraw(), "dark")
+        self.refresh()
+
+    # -- what a deriving class says ------------------------------------------------------------------------------------
+
+    layout: Any
+
+    def build(self) -> None:
+        """Make the panes and `layout`, once."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Show what there is of the study."""
+        raise NotImplementedError
+
+    def panes(self) -> list[Any]:
+        """Return what a notebook has to be sent after each look."""
+        raise NotImplementedError
+
+    # -- the study -----------------------------------------------------------------------------------------------------
+
+    def __panel__(self) -> Any:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
+
+    def show(self, study: Any) -> None:
+        """Take up a study, or none: what it has computed is shown at once, and followed from there."""
+        self.study = study
+        self.redraw()
+        self._wake()
+
+    def press_run(self) -> None:
+        """Run, or go on with what is finished kept."""
+        study = self.study if self._again is None else self._again()
+        if study is not None:
+            self.study, self.outdated = study, False
+            study.start()
+            self.redraw()
+            self._wake()
+
+    def press_stop(self) -> None:
+        """Stop: no later cell appears."""
+        if self.study is not None:
+            self.study.stop()
+            self.refresh()
+
+    def press_redo(self) -> None:
+        """Compute the cells that failed again."""
+        if self.study is not None:
+            self.study.redo()
+            self.redraw()
+            self._wake()
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Show what has come; returns whether there may be more."""
+        self._ticks += 1
+        moving = self.study is not None and self.study.phase in ("running", "queued")
+        if not moving or self._ticks % SLOW == 1:
+            self.refresh()
+        return moving
+
+    def redraw(self) -> None:
+        """Draw it anew, whatever was drawn before."""
+        self.drawn = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Bring everything up to date: the pictures only where there is more to see."""
+        study = self.study
+        with pn.io.hold():
+            self.bar.show(study, outdated=self.outdated, may_run=self.ready and (study or self._again) is not None)
+            seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
+            if seen != self.drawn:
+                self.drawn = seen
+                self.draw()

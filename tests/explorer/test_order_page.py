@@ -1,0 +1,345 @@
+"""The page "Which order?" without a browser: prices, a study of the process, links, what is kept, what is used."""
+
+import contextlib
+import io
+import time
+
+import pandas as pd
+import pytest
+
+from alrviz.explorer.convergence import ConvergencePage
+from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.order_choice import FIRST, Asked, Known, racers_of
+from alrviz.explorer.order_page import OrderPage
+from alrviz.explorer.order_words import ABOUT, price_html, script
+from alrviz.explorer.prices import Offer
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import read_link
+from alrviz.explorer.studies import GovernedStudy, Underway
+from alrviz.studies import workers
+from tests.explorer.fakes import Clock
+
+SMALL = "?page=order&data=monks-1&of=lr_a0.1&folds=5"
+OWNER = "a" * 32
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    original = workers.compute
+
+    def compute(*args):
+        time.sleep(0.05)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
+
+
+def open_page(link=SMALL, owner=OWNER, registry=None):
+    session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    page = OrderPage(session)
+    page.view()
+    return page
+
+
+def until(page, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (page.session.problem, page.study_view.sentence.object)
+        page.session.pump()
+        page.pump()
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def page():
+    made = open_page()
+    until(made, lambda: made.known is not None)
+    yield made
+    if made.study_view.study is not None:
+        made.study_view.study.stop()
+    made.close()
+
+
+def run(page):
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.phase == "done")
+    page.pump()
+
+
+def test_every_order_is_priced_before_anything_runs(page):
+    assert [offer.order for offer in page.known.offers] == [1, 2, 3]
+    assert "<td>3</td>" in page.prices.object
+    assert "about" in page.time.object
+    assert "Press Run: 4 orders" in page.study_view.sentence.object
+    assert not page.study_view.bar.run.disabled
+    assert page.session.studies == {}
+    assert page.session.registry.entries(OWNER) == []
+
+
+def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
+    narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
+    until(narrow, lambda: narrow.known is not None)
+    shown = [offer for offer in narrow.known.offers if offer.refused]
+    assert shown, "an order above the number of columns"
+    assert "left out" in narrow.prices.object
+    assert "column" in narrow.prices.object
+    refused = {offer.order for offer in shown}
+    assert {narrow.known.study.about(cell.racer)["order"] for cell in narrow.known.study.cells} == {
+        0,
+        1,
+        2,
+        3,
+    } - refused
+    narrow.close()
+
+
+def test_run_gives_the_verdict_and_a_way_to_use_it(page):
+    run(page)
+    assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
+    assert (page.use.visible, page.use.label) == (True, "Use n = 2")
+    race_page = ConvergencePage(page.session)
+    race_page.view()
+    page.use_it()
+    assert page.session.page == "convergence"
+    race_page.on_shown()
+    assert [(r.family, r.params["order"], r.params["alpha"]) for r in race_page.recipes] == [
+        ("lr", 2, 0.1),
+        ("alr", 2, 0.1),
+    ]
+    assert "racers=" in page.session.link
+    race_page.close()
+
+
+def test_the_class_shares_are_not_used():
+    class Nothing:
+        recipe = staticmethod(lambda: None)
+
+    assert racers_of(Nothing(), 0) == ()
+
+
+def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
+    class Chosen:
+        recipe = staticmethod(lambda: FIRST.replace(order=2))
+        frame = staticmethod(
+            lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": [0.1, 0.3, 1.0, 9.0]})
+        )
+
+    assert [r.params["alpha"] for r in racers_of(Chosen(), 7)] == [0.3, 0.3]
+    assert {r.seed for r in racers_of(Chosen(), 7)} == {7}
+
+
+def test_the_script_prints_the_screens_numbers(page):
+    run(page)
+    text = script(page.session, page.known, "0")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(text.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), "script", "exec"), {})
+    assert page.study_view.study.verdict().sentence in out.getvalue()
+    rows = [line.split() for line in out.getvalue().splitlines() if line[:1].isdigit() and len(line.split()) == 4]
+    shown = page.study_view.study.frame().set_index(["order", "repeat", "fold"]).log_loss
+    assert {tuple(map(int, row[:3])) for row in rows} >= set(shown.index)
+
+
+def test_settings_are_in_the_link_and_come_from_it(page):
+    page.controls.folds.value = "10"
+    page.controls.family.value = "alr"
+    link = page.session.link
+    assert "folds=10" in link
+    assert "of=alr_a0.1" in link
+    again = open_page(link)
+    assert again.asked == page.asked
+    assert again.controls.center.options == {"nothing (0)": 0, "ones (1)": 1, "AnJE": "anje"}
+    again.close()
+    page.controls.alpha.value = "cv"
+    assert read_link(page.session.link).judged[0].params["alpha"] == "cv"
+    page.controls.family.value = "lr"
+    page.controls.folds.value = "2x5"
+    assert "of=" not in page.session.link, "the first settings are the shortest link"
+
+
+def test_a_link_may_not_give_words_to_races():
+    state = read_link("?racers=lr_acv&model=lr_acv&of=lr_acv")
+    assert [r.params["alpha"] for r in state.recipes + state.model] == [0.3, 0.3]
+    assert state.judged[0].params["alpha"] == "cv"
+    assert read_link("?of=tan").judged == ()
+    assert open_page("?page=order&of=dlr&folds=77").asked == Asked(FIRST, "2x5")
+
+
+def test_what_has_no_effect_is_hidden(page):
+    controls = page.controls
+    page.controls.alpha.value = 0.0
+    assert not controls.center.visible
+    controls.family.value = "anje"
+    assert (controls.alpha.visible, controls.center.visible) == (False, False)
+    controls.family.value = "lr"
+    assert controls.alpha.visible
+    assert len([*controls.parts, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 8
+
+
+def test_other_settings_mark_a_running_study_and_show_a_finished_one_again(page, slow):
+    run(page)
+    done = page.study_view.study
+    page.controls.folds.value = "10"
+    until(page, lambda: page.known is not None)
+    assert page.study_view.study.phase == "waiting", "the study that is set, not the one before"
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.progress.done > 1)
+    running = page.study_view.study
+    page.controls.folds.value = "2x5"
+    until(page, lambda: page.known is not None)
+    assert page.study_view.study is running
+    assert page.study_view.outdated
+    assert not page.use.visible
+    page.controls.folds.value = "5"
+    until(page, lambda: page.known is not None)
+    assert page.study_view.study.spec == done.spec
+    assert not page.study_view.outdated
+    assert page.study_view.study.phase == "done"
+    running.stop()
+
+
+def test_a_reload_finds_the_study_of_the_process(page, slow):
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.progress.done > 1)
+    again = open_page(page.session.link, registry=page.session.registry)
+    until(again, lambda: again.study_view.study is not None)
+    assert again.study_view.study.entry is page.study_view.study.entry
+    until(again, lambda: again.study_view.study.phase == "done")
+    stranger = open_page(page.session.link, owner="b" * 32, registry=page.session.registry)
+    until(stranger, lambda: stranger.known is not None)
+    assert stranger.study_view.study.progress.done == 0
+    again.close()
+    stranger.close()
+
+
+def test_another_process_goes_on_from_what_is_kept(page, slow):
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.progress.done > 3)
+    page.study_view.press_stop()
+    done = page.study_view.study.progress.done
+    page.study_view.study.join(10)
+    again = open_page(page.session.link)
+    until(again, lambda: again.known is not None)
+    assert again.study_view.study.progress.done >= done
+    assert again.study_view.study.phase == "stopped"
+    assert again.study_view.bar.run.label == "Go on"
+    run(again)
+    assert len(again.study_view.study.frame()) == 20
+    again.close()
+
+
+def test_stop_is_said_at_once_and_nothing_comes_after_it(page, slow):
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.progress.done > 1)
+    page.study_view.press_stop()
+    done = page.study_view.study.progress.done
+    assert "stopped" in page.study_view.bar.told.object
+    assert not page.session.registry.entries(OWNER)[0].under_way
+    time.sleep(0.3)
+    page.pump()
+    assert page.study_view.study.progress.done == done
+    assert not page.session.busy
+
+
+def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "file" / "below"))
+    page = open_page()
+    until(page, lambda: page.known is not None)
+    run(page)
+    assert page.study_view.study.id is None
+    page.close()
+
+
+def test_a_table_that_comes_behind_another_page_is_priced_when_the_page_is_seen(page):
+    page.session.page = "data"
+    page.session.load_demo("xor", rows=200)
+    until(page, lambda: page.session.dataset.name == "xor")
+    assert page.known.study.dataset.name == "monks-1"
+    page.session.page = "order"
+    page.on_shown()
+    until(page, lambda: page.known is not None and page.known.study.dataset.name == "xor")
+
+
+def test_the_card_explains_itself():
+    assert "<math" in rich(ABOUT)
+    assert "<abbr" in rich(ABOUT)
+
+
+# -- the registry --------------------------------------------------------------------------------------------------
+
+
+class FakeStudy:
+    kind, spec, data_hash = "choose_order", "{}", "hash"
+
+    def __init__(self):
+        self.phase, self.calls = "waiting", []
+
+    def start(self):
+        self.phase = "running"
+        self.calls.append("start")
+
+    def stop(self):
+        self.phase = "stopped" if self.phase == "running" else self.phase
+        self.calls.append("stop")
+
+    def forget_failed(self):
+        self.phase = "stopped"
+        return 3
+
+
+def governed(**limits):
+    clock = Clock()
+    caps = {"runs": 1, "owner_runs": 1, "threads": 8, "memory": 1000, "kept": 3, "idle": 60} | limits
+    registry = Registry(ServerLimits(**caps), clock, timer=False)
+    return clock, registry, lambda owner="ann": GovernedStudy(registry, registry.add(Underway(FakeStudy()), owner))
+
+
+def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():
+    clock, registry, make = governed()
+    study = make()
+    study.start()
+    clock.now += 61
+    registry.sweep()
+    assert study.phase == "stopped"
+    assert study.told == "stopped: nobody looked at it for 60 s"
+    study.start()
+    assert (study.phase, study.told) == ("running", "")
+
+
+def test_it_queues_behind_what_runs_and_stop_takes_it_out_of_the_queue():
+    _, _, make = governed()
+    first, second = make("ann"), make("bob")
+    first.start()
+    second.start()
+    assert second.phase == "queued"
+    assert second.told == "waiting for a free place: number 1 in the queue"
+    second.stop()
+    assert second.phase == "waiting"
+    second.start()
+    first.stop()
+    assert second.phase == "running"
+
+
+def test_a_finished_study_computes_again_what_failed():
+    _, _, make = governed()
+    study = make()
+    study.start()
+    study.entry.race.study.phase = "done"
+    study.start()
+    assert study.entry.race.study.calls == ["start"], "nothing is left to do"
+    assert study.redo() == 3
+    assert study.phase == "running"
+
+
+def test_price_of_what_is_refused_is_escaped():
+    text = price_html(Known(Asked(FIRST, "5"), (Offer(1, 1, None, "<b>too large</b>"),), None, 0.0, 1))
+    assert "&lt;b&gt;too large" in text

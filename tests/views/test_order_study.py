@@ -1,0 +1,160 @@
+"""OrderStudyView without a browser: it fills while a study computes, says the verdict, stops, goes on, redoes."""
+
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies import workers
+from alrviz.studies.cells import failure
+from alrviz.studies.choose_order import choose_order
+
+RECIPE = Recipe("lr", alpha=0.1)
+
+
+def study(**options):
+    given = {"orders": (0, 1, 2), "repeats": 1, "folds": 4, "n_jobs": 1} | options
+    return choose_order(alrviz.load_demo("monks-1"), RECIPE, **given)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    original = workers.compute
+
+    def compute(*args):
+        time.sleep(0.05)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
+
+
+def until(view, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
+        view.pump()
+        time.sleep(0.01)
+
+
+def test_before_it_runs_it_says_what_run_will_do():
+    view = alrviz.OrderStudyView(study())
+    assert "Press Run: 3 orders, judged on the same 4 held-out parts of 432 rows" in view.sentence.object
+    assert "0 of 12 fits" in view.bar.told.object
+    assert (view.bar.run.disabled, view.bar.stop.disabled) == (False, True)
+
+
+def test_it_fills_while_it_computes_and_ends_with_the_verdict(slow):
+    view = alrviz.OrderStudyView(study())
+    view.press_run()
+    assert (view.bar.run.disabled, view.bar.stop.disabled) == (True, False)
+    figure = view._picture.losses
+    until(view, lambda: "After 2 of 4 folds:" in view.sentence.object)
+    assert len(view._picture.means.data["x"]) == 3
+    until(view, lambda: "12 of 12 fits · done" in view.bar.told.object)
+    assert view._picture.losses is figure, "fed, not made anew"
+    verdict = view.study.verdict()
+    assert view.sentence.object == f"<div class='sentence'>{verdict.sentence.replace('n = ', 'n&nbsp;=&nbsp;')}.</div>"
+    np.testing.assert_array_equal(view._picture.means.data["y"], view.study.summary().log_loss)
+    assert view._picture.chosen.data["x"].tolist() == [verdict.order] == [2]
+    assert len(view._curve.lines["n = 2"].data["x"]) == 15
+    assert view.bar.run.disabled
+
+
+def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
+    view = alrviz.OrderStudyView(study())
+    view.press_run()
+    until(view, lambda: view.study.progress.done >= 3)
+    view.press_stop()
+    done = view.study.progress.done
+    drawn = len(view._picture.folds.data["ys"][0])
+    assert "stopped; what is finished is kept" in view.bar.told.object
+    assert view.bar.run.label == "Go on"
+    time.sleep(0.3)
+    view.pump()
+    assert view.study.progress.done == done
+    assert len(view._picture.folds.data["ys"][0]) == drawn
+    view.press_run()
+    until(view, lambda: view.study.phase == "done")
+
+
+def test_what_failed_is_drawn_as_that_and_computed_again(monkeypatch):
+    original = workers.compute
+
+    def compute(cell, *rest):
+        lost = cell.recipe and Recipe.from_json(cell.recipe).params["order"] == 2
+        return failure("out of <memory>") if lost else original(cell, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "compute", compute)
+        view = alrviz.OrderStudyView(study().run())
+    assert "4 failed" in view.bar.told.object
+    assert "n&nbsp;=&nbsp;2 could not be fitted: out of &lt;memory&gt;" in view.sentence.object
+    assert view._picture.absent.data["x"] == [2.0]
+    assert view.bar.redo.visible
+    view.press_redo()
+    until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
+    view.pump()
+    assert not view.bar.redo.visible
+    assert view._picture.absent.data["x"] == []
+
+
+def test_an_outdated_study_is_faded_and_run_asks_for_another():
+    first, second = study().run(), study(folds=3)
+    view = alrviz.OrderStudyView(first, again=lambda: second)
+    assert view.bar.run.disabled
+    view.outdated = True
+    assert view.body.styles["opacity"] != "1"
+    assert "outdated: settings have changed" in view.bar.told.object
+    assert not view.bar.run.disabled
+    view.press_run()
+    assert view.study is second
+    assert view.body.styles["opacity"] == "1"
+    until(view, lambda: second.phase == "done")
+
+
+def test_without_a_study_nothing_can_be_pressed():
+    view = alrviz.OrderStudyView()
+    assert "No study yet" in view.sentence.object
+    assert (view.bar.run.disabled, view.bar.stop.disabled) == (True, True)
+    view.press_run()
+    view.press_stop()
+    view.press_redo()
+    assert view._csv() == ""
+
+
+def test_dark_draws_the_same_in_other_colours():
+    view = alrviz.OrderStudyView(study().run())
+    light = view._picture
+    view.dark = True
+    assert view._picture is not light
+    np.testing.assert_array_equal(view._picture.means.data["y"], light.means.data["y"])
+
+
+def test_the_csv_has_every_fit_and_what_made_them():
+    view = alrviz.OrderStudyView(study().run())
+    view._folded.open = True
+    assert "<td>2</td>" in view._numbers.object
+    text = view._csv()
+    head = [line for line in text.splitlines() if line.startswith("#")]
+    assert any(line.startswith("# data hash") for line in head)
+    assert any("recipe 0" in line for line in head)
+    frame = pd.read_csv(io.StringIO(text), comment="#")
+    np.testing.assert_array_equal(frame.log_loss, view.study.frame().log_loss)
+    assert "reliability" not in frame
+
+
+def test_an_error_that_ends_it_is_said(monkeypatch):
+    def broken(*args):
+        raise OSError("no space <left>")
+
+    view = alrviz.OrderStudyView(study())
+    monkeypatch.setattr(type(view.study), "_take_saved", broken)
+    view.press_run()
+    until(view, lambda: view.study.phase == "failed")
+    view.pump()
+    assert "ended by an error: no space &lt;left&gt;" in view.bar.told.object
+    assert view.bar.run.label == "Go on"
