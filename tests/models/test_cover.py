@@ -19,6 +19,8 @@ from alrviz.models.plan import Block, Plan, plan_cover, singles
 from alrviz.models.space import CellSpace
 from alrviz.models.tables import count_tables
 from alrviz.passes import room
+from alrviz.passes.losses import NLL
+from alrviz.passes.single import SingleRows
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, kernel_codes, row_weights, table
 from tests.oracles.rows import naive_count, naive_forward, naive_scatter
@@ -229,6 +231,34 @@ class Late(StopToken):
         if self.left == 0:
             self.stop()
         super().check()
+
+
+def test_single_rows_find_their_cells_through_inner_blocks():
+    encoded = table(200, (2, 3, 2, 4, 3, 2), 3, gaps=0.1)
+
+    def within(codes, space):
+        """All tuples in one block; those of its first columns, and of some others, in inner ones."""
+        tuples = np.arange(space.n_tuples)
+        first = (space.tuples < 4).all(axis=1)
+        last = (space.tuples > 1).all(axis=1) & ~first
+        inner = (
+            Block(np.arange(4, dtype=np.int32), tuples[first]),
+            Block(np.arange(2, 6, dtype=np.int32), tuples[last]),
+        )
+        return Plan((Block(np.arange(6, dtype=np.int32), tuples, inner),), 0.0, 0.0)
+
+    found = []
+    for plan in (plain, within):
+        of = covered(encoded, 2, plan=plan)
+        index, n = of.cover.index, of.rows.n_rows
+        cells = len(index.seen) + 1
+        scale = np.random.default_rng(0).normal(size=(cells, 3))
+        single = SingleRows(of.rows, of.cover.blocks, 2 * index.space.n_tuples, scale, None, NLL)
+        order, w = np.arange(n), np.random.default_rng(1).normal(size=3 * cells)
+        found.append((single.visits(order, 3 * cells), single.loss(order, w)))
+    assert of.cover.blocks.below is not None
+    assert np.array_equal(found[0][0], found[1][0])
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-12)
 
 
 def test_covering_hears_a_stop_in_every_stage():

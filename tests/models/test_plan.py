@@ -94,6 +94,16 @@ def test_blocks_pay_where_rows_are_many(order):
     assert 2 * plan.cost(SAMPLE) < cost_of_singles(encoded, order)
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_blocks_of_many_tuples_have_inner_ones_and_fewer_links(order):
+    encoded = table(SAMPLE, (2, 3, 2, 3, 2, 3, 2, 3, 2, 2), 2)
+    found = covered(encoded, order).cover
+    check(found.plan, found.index.space)
+    assert any(block.inner for block in found.plan.blocks)
+    tuples = np.array([len(block.tuples) for block in found.plan.blocks])
+    assert 2 * found.plan.links < np.diff(found.blocks.first) @ tuples
+
+
 def test_a_copy_of_a_column_is_looked_up_with_it():
     """Columns that say the same have no more joint values than one of them: together they cost one look-up."""
     encoded = table(2000, (5, 5, 5, 5), 2)
