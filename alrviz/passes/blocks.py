@@ -23,6 +23,8 @@ from alrviz.stop import NEVER, StopToken
 
 # Links in one part: 50 us, so that few are left when a stop comes or another thread is done.
 _PART = 40_000
+# Links up to which waking another thread costs more than it saves.
+_FEW = 120_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Blocks:
             block, begin, end = parts[k]
             kernels.expand(self.links, self.at, self.first, cells, table, block, begin, end, width)
 
-        share(part, len(parts), n_jobs if len(self.links) > _PART else 1)
+        share(part, len(parts), n_jobs if len(self.links) > _FEW else 1)
         return table
 
     def marginalise(self, grad: Floats, cells: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
@@ -77,7 +79,7 @@ class Blocks:
             stop.check()
             kernels.marginalise(self.links, self.at, self.first, grad, cells, spans, edges[k], edges[k + 1], width)
 
-        share(part, len(edges) - 1, n_jobs if len(self.links) > _PART else 1)
+        share(part, len(edges) - 1, n_jobs if len(self.links) > _FEW else 1)
         if self.below is not None:
             self.below.marginalise(cells[self.below.n_cells :], cells[: self.below.n_cells], n_jobs, stop)
         return cells
