@@ -123,7 +123,7 @@ def penalties(folder: Any, sets: list[str]) -> Iterator[Row]:
 
 def growth(most: int) -> Iterator[Row]:
     """Yield the seconds of a fit of each kind against rows, after one that compiles."""
-    DLRClassifier().fit(*columns(3000))
+    DLRClassifier(bandwidth="loo").fit(*columns(3000))
     for rows in (rows for rows in (10_000, 20_000, 100_000, 1_000_000) if rows <= most):
         X, y = columns(rows)
         for mode in MODES if rows <= 100_000 else MODES[:2]:
@@ -140,7 +140,7 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
     tables: list[tuple[str, Any, Any]] = [("made", *columns(5000))]
     tables += [(name, of.X, of.y) for name in sets for of in [load_set(folder, name)]] if folder else []
     for name, X, y in tables:
-        run = Run.of(Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr"), n_jobs=1)
+        run = Run.of(Encoder(discretize="keep").fit(X, y).encode(X, y), Recipe("dlr", bandwidth="loo"), n_jobs=1)
         begin = time.process_time()
         for _ in run.steps():
             pass

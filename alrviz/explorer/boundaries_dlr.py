@@ -38,6 +38,11 @@ SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it
 QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that
 
 
+def first_recipe(seed: int) -> Recipe:
+    """Return what the tab opens with: bandwidths that move, or there would be no film."""
+    return Recipe("dlr", bandwidth="loo", seed=seed)
+
+
 class DlrTab:
     """See the module's text; the page says what a tab is."""
 
@@ -49,7 +54,7 @@ class DlrTab:
         self._asking = Asking("alrviz-dlr")
         here = session.tab == ""
         mine = here and session.model and session.model[0].family == "dlr"
-        self.recipe: Recipe = session.model[0] if mine else Recipe("dlr", seed=session.seed)
+        self.recipe: Recipe = session.model[0] if mine else first_recipe(session.seed)
         self.name = (session.peer if here else "") or FIRST_PEER
         self.table: Dataset | None = None
         self.moment: Moment | None = None
@@ -176,7 +181,7 @@ class DlrTab:
         self._set()
 
     def _set(self) -> None:
-        first = Recipe("dlr", seed=self.recipe.seed)
+        first = first_recipe(self.recipe.seed)
         self.session.param.update(
             model=() if self.recipe == first else (self.recipe,), peer="" if self.name == FIRST_PEER else self.name
         )

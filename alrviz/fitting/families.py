@@ -56,7 +56,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
         },
         "anje": _TABLES,
         "dlr": {
-            "bandwidth": Param("loo", ("loo", "silverman", "validation", "paper")),
+            "bandwidth": Param("silverman", ("loo", "silverman", "validation", "paper")),
             "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
             "alpha": Param(10.0, low=0.0, high=1e12),
             "center": Param(0, (0, 1)),

@@ -37,7 +37,7 @@ class DensityFilmView(NotebookViewer):
         RecipeError: if the race has another recipe, or several.
 
     >>> import alrviz
-    >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [alrviz.Recipe("dlr")])
+    >>> race = alrviz.race(alrviz.load_demo("two-moons", rows=200), [alrviz.Recipe("dlr", bandwidth="loo")])
     >>> film = alrviz.DensityFilmView(race)
     """
 

@@ -31,6 +31,7 @@ ESTIMATORS = [
     AnJEClassifier(),
     NaiveBayesClassifier(),
     DLRClassifier(),
+    DLRClassifier(bandwidth="loo"),
     DLRClassifier(bandwidth="silverman", alpha=0.1, center=1, start="one"),
     DLRClassifier(bandwidth="validation", random_state=0),
     DLRClassifier(bandwidth="paper", random_state=0, max_iter=2000),

@@ -140,7 +140,7 @@ def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
 def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab = page.tab
     tab.part.pricing.begin = lambda *_: None  # nothing starts
-    tab.menus._bandwidth.value = "silverman"
+    tab.menus._bandwidth.value = "validation"
     assert tab.part.outdated
     tab._show_moment(tab.moment)
     assert tab.pictures.map.outdated
@@ -262,7 +262,7 @@ def test_the_kernel_is_drawn_when_it_is_unfolded(page):
         ("&data=mixed-types&rows=300&model=alr_o1&axes=2-0&others=near", "alr n=1"),
         ("&data=mixed-types&rows=300&peer=truth", "the truth"),
         ("&data=iris&peer=svm-rbf&others=row&at=7", "SVM (RBF)"),
-        ("&data=four-gaussians&rows=200&model=dlr", "dlr loo"),
+        ("&data=four-gaussians&rows=200&model=dlr", "dlr silverman"),
     ],
 )
 def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):

@@ -111,7 +111,7 @@ def test_held_out_rows_are_scored_as_the_model_scores_them(mode):
 
 def test_a_run_is_paused_stepped_replayed_and_looked_at_in_the_past():
     dataset = load_demo("two-moons")
-    run = Run(dataset, Recipe("dlr", alpha=0.1), n_jobs=1)
+    run = Run(dataset, Recipe("dlr", bandwidth="loo", alpha=0.1), n_jobs=1)
     run.step(9)
     while len(run.trace) < 9:
         assert run.outcome is None
@@ -135,16 +135,16 @@ def test_a_run_is_paused_stepped_replayed_and_looked_at_in_the_past():
 def test_a_run_begins_where_another_ended():
     encoded = mixed(150, 3)
     end = drain(density_run(encoded, alpha=0.3))
-    again = Run.of(encoded, Recipe("dlr", alpha=0.3), n_jobs=1, start=end.model)
+    again = Run.of(encoded, Recipe("dlr", bandwidth="loo", alpha=0.3), n_jobs=1, start=end.model)
     assert again.advance().objective == pytest.approx(end.trace[-1].objective, rel=1e-12)
     assert len(drain(again).trace) < len(end.trace) / 2
-    other = Run.of(mixed(150, 2), Recipe("dlr"), n_jobs=1, start=end.model)
+    other = Run.of(mixed(150, 2), Recipe("dlr", bandwidth="loo"), n_jobs=1, start=end.model)
     with pytest.raises(RecipeError, match=r"start is no model of these 3 columns and 2 classes"):
         other.advance()
 
 
 def test_a_run_is_stopped():
-    run = Run(load_demo("two-moons"), Recipe("dlr"), n_jobs=1)
+    run = Run(load_demo("two-moons"), Recipe("dlr", bandwidth="loo"), n_jobs=1)
     run.advance()
     run.stop()
     assert run.outcome.code == "stopped"
@@ -200,10 +200,10 @@ def test_separated_rows_without_a_penalty_are_said_to_be():
 
 
 def test_names_and_paper_mode():
-    assert Recipe("dlr", alpha=0.5).name == "dlr loo from zero, alpha 0.5 to 0"
+    assert Recipe("dlr", bandwidth="loo", alpha=0.5).name == "dlr loo from zero, alpha 0.5 to 0"
     assert Recipe("dlr", alpha=0, bandwidth="paper", start="one").name == "dlr paper from one"
     assert Recipe("dlr").label == "dlr"
-    paper = paper_mode(Recipe("dlr", alpha=2, start="one"))
+    paper = paper_mode(Recipe("dlr", bandwidth="loo", alpha=2, start="one"))
     assert dict(paper.params, max_iter=0, tol=0) == {
         "bandwidth": "paper", "validation_fraction": 0.2, "alpha": 0.0, "center": 0, "start": "zero", "smoothing": 1.0,
         "class_weight": None, "max_iter": 0, "tol": 0,

@@ -19,7 +19,7 @@ def gaussians():
 
 @pytest.fixture(scope="module")
 def fitted(gaussians):
-    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", holdout=0.0))
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth="loo", holdout=0.0))
     list(run.steps())
     return run
 
@@ -84,7 +84,7 @@ def test_a_dragged_bandwidth_takes_one_thread_and_leaves_the_runs_its_own(gaussi
 
 
 def test_bandwidths_can_be_dragged_after_stop(gaussians):
-    run = alrviz.Run(gaussians, alrviz.Recipe("dlr"))
+    run = alrviz.Run(gaussians, alrviz.Recipe("dlr", bandwidth="loo"))
     for _ in range(3):
         run.advance()
     run.stop()

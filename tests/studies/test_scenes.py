@@ -10,7 +10,7 @@ from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene, path_frame,
 
 @pytest.fixture(scope="module")
 def run():
-    run = alrviz.Run(alrviz.load_demo("mixed-types", rows=300), alrviz.Recipe("dlr", max_iter=6))
+    run = alrviz.Run(alrviz.load_demo("mixed-types", rows=300), alrviz.Recipe("dlr", bandwidth="loo", max_iter=6))
     for _ in run.steps():
         pass
     return run
@@ -66,7 +66,7 @@ def test_a_curve_whose_bandwidth_did_not_move_is_kept(run):
 
 
 def test_three_classes_have_a_curve_each():
-    run = alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("dlr", max_iter=2))
+    run = alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("dlr", bandwidth="loo", max_iter=2))
     for _ in run.steps():
         pass
     scene = scene_of(run.model, run.encoded)

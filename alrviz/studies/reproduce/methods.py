@@ -61,6 +61,6 @@ _METHODS = (
     ),
     # Ours, whose rows have no vote for themselves, with the default penalty.
     _dlr("dlr-validation", "dlr (h by validation)", bandwidth="validation", alpha=10.0),
-    _dlr("dlr-loo", "dlr (leave-one-out, default)", bandwidth="loo", alpha=10.0),
+    _dlr("dlr-loo", "dlr (leave-one-out)", bandwidth="loo", alpha=10.0),
 )
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
