@@ -12,7 +12,6 @@ from typing import Any
 import panel as pn
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError
 from alrviz.explorer.choice import Choice
 from alrviz.explorer.convergence_controls import FILE, Controls
 from alrviz.explorer.convergence_dialogs import Dialogs, text_button
@@ -225,6 +224,7 @@ class ConvergencePage:
             self._show_controls()
         else:
             self._ask()
+        self.race_view.expect(self.recipes)
 
     def _check_awaited(self) -> None:
         if self.session.loading is None and self.session.dataset is None and self.race_view.player.waits:
@@ -261,15 +261,7 @@ class ConvergencePage:
         session, dataset = self.session, self.session.dataset
         if dataset is None:
             return None
-        if not self.pricing.known:
-            self._ask_price()
-            return None
-        try:
-            return self.pricing.begin(session.registry, dataset, self.recipes, session.adopt)
-        except AlrvizError as error:
-            session.problem = error
-            self.race_view.give_up()
-            return None
+        return self.pricing.start(session, dataset, self.recipes, session.adopt)
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
 

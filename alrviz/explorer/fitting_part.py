@@ -6,7 +6,6 @@ The page says what is to be fitted (`want`) and draws what is there (`player.rac
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from alrviz.errors import AlrvizError
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.pricing import Pricing
 from alrviz.explorer.session import Session
@@ -76,19 +75,11 @@ class FittingPart:
             self._autorun = False
             if self.pricing.cheap:
                 self.player.player.outdated = True  # whatever is drawn is not this run
-                self.player.press_run()
+                self.player.begin()
 
     def _new(self) -> Any:
         """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
         dataset, recipe = self.dataset, self.recipe
         if dataset is None or recipe is None:
             return None
-        if not self.pricing.known:
-            self.pricing.ask(dataset, (recipe,))
-            return None
-        try:
-            return self.pricing.begin(self.session.registry, dataset, (recipe,), self.session.adopt_fit)
-        except AlrvizError as error:
-            self.session.problem = error
-            self.player.give_up()
-            return None
+        return self.pricing.start(self.session, dataset, (recipe,), self.session.adopt_fit)

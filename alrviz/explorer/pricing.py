@@ -17,6 +17,7 @@ from alrviz.views.panes import say
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.session import Session
     from alrviz.fitting.price import Price
 
 _SAID = "as the recipe says"
@@ -110,6 +111,23 @@ class Pricing:
 
         threads = min(available_threads(), registry.limits.threads or available_threads())
         return adopt(race(dataset, recipes, n_jobs=threads), bytes=self.bytes, threads=threads)
+
+    def start(
+        self, session: "Session", dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
+    ) -> Any:
+        """Return the race that Run starts, as `adopt` hands it back; None where there is none.
+
+        Where the price is not known yet it is asked for, and the press is to be repeated when it arrives.
+        """
+        if not self.known:
+            self.ask(dataset, recipes)
+            return None
+        try:
+            return self.begin(session.registry, dataset, recipes, adopt)
+        except AlrvizError as error:
+            session.problem = error
+            self._given_up()
+            return None
 
     def say(self, words: str) -> None:
         """Show words of our own in place of the price."""

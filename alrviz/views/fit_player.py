@@ -81,6 +81,11 @@ class FitPlayer:
         self.player.run()
 
     @_as_one_message
+    def begin(self) -> None:
+        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
+        self.player.begin()
+
+    @_as_one_message
     def press_step(self) -> None:
         """Show one iteration more; if it does not exist yet, have it computed."""
         self.player.step()

@@ -6,8 +6,9 @@ the traces, milestones and the sentence from `studies`, and where the reader is 
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 import panel as pn
@@ -15,6 +16,8 @@ import panel_material_ui as pmui
 import param
 
 from alrviz import __version__
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.trace import Trace
 from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.export import race_about, to_csv
 from alrviz.studies.verdict import verdict
@@ -144,6 +147,16 @@ class RaceView(NotebookViewer):
         """Take up a race: what it has computed is shown at once, and followed from there."""
         self.player.take_up(race)
         self._after()
+
+    def expect(self, recipes: Sequence[Recipe]) -> None:
+        """Draw an empty picture for racers that may come, where there is none yet: made only with their first points,
+        a page's first figure would keep those waiting for a third of a second.
+        """
+        if self.player.watched is None and self.picture.pane.object is None:
+            runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
+            coming = Watched(SimpleNamespace(runs=runs))
+            self._measures.offer(coming)
+            self.picture.show(coming, self.measure, self.axis, self.dark)
 
     def _take(self, watched: Watched) -> None:
         self._drawn, self._judging = watched, None

@@ -163,3 +163,25 @@ def test_what_waits_to_be_sent_whole_is_not_streamed_into():
     layout.children = [Column()]  # it might hold the source
     assert feed(source, lines[3]) == "replaced"
     document.unhold()
+
+
+def test_a_picture_that_is_expected_is_the_one_the_first_points_come_into():
+    race = ByHand()
+    view = view_of(None, again=lambda: race)
+    view.expect(race.recipes)
+    expected = view.picture.pane.object
+    assert len(drawn(view)) == 0
+    assert view.race is None
+    view.press_run()
+    race.take(3)
+    pump(view, 3)
+    assert view.picture.pane.object is expected
+    assert len(drawn(view)) == 3
+
+
+def test_nothing_is_expected_where_a_race_is_shown():
+    view = view_of(finished(5))
+    before = view.picture.pane.object
+    view.expect([Recipe("lr", order=1)])
+    assert view.picture.pane.object is before
+    assert len(drawn(view)) == 5
