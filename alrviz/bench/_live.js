@@ -1,47 +1,20 @@
-// What the benchmark asks of a page from within; looks through the shadow roots of Panel's components.
+// What the benchmark asks of a page from within; `_page.js` comes before it.
 window.bench = (() => {
-  function* all(root = document) {
-    for (const element of root.querySelectorAll("*")) {
-      yield element;
-      if (element.shadowRoot) yield* all(element.shadowRoot);
-    }
-  }
-  const shown = (element) =>
-    element.getClientRects().length > 0 && element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-  const ownText = (element) =>
-    Array.from(element.childNodes).filter((n) => n.nodeType === 3).map((n) => n.data).join("").trim();
-  const says = (pattern) => {
-    const matcher = new RegExp(pattern, "i");
-    for (const element of all()) if (matcher.test(ownText(element)) && shown(element)) return true;
-    return false;
-  };
+  const { says, column, figure, drawn } = window.explorerPage;
   const button = (label) => {
-    for (const element of all())
-      if (element.matches("button") && element.textContent.trim().endsWith(label) && shown(element) && !element.disabled)
-        return element;
-    return null;
+    const found = window.explorerPage.button(label);
+    return found?.disabled ? null : found;
   };
 
-  const figure = () => {
-    for (const document of window.Bokeh?.documents ?? [])
-      for (const model of document._all_models.values())
-        if (model.type === "Figure" && model.name?.startsWith("alrviz-race") && Bokeh.index.find_one(model)) return model;
-    return null;
-  };
-  const column = (source, name) => (source.data instanceof Map ? source.data.get(name) : source.data[name]);
   /** The last iteration drawn of every racer, by its name (the first line of a name is that of the training rows). */
   const last = () => {
     const found = {};
     for (const renderer of figure()?.renderers ?? []) {
       if (renderer.glyph?.type !== "Line" || !renderer.name || renderer.name in found) continue;
       const steps = column(renderer.data_source, "step");
-      found[renderer.name] = steps.length ? steps[steps.length - 1] : -1;
+      if (steps.length) found[renderer.name] = steps[steps.length - 1];
     }
     return found;
-  };
-  const drawn = () => {
-    const view = figure() && Bokeh.index.find_one(figure());
-    return Boolean(view && shown(view.el) && view.el.getBoundingClientRect().height > 50);
   };
 
   const now = () => performance.timeOrigin + performance.now();

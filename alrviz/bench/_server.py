@@ -186,10 +186,13 @@ class _Desk:
         """Return the page with a view of a race that has not begun."""
         import panel as pn
 
+        from alrviz.explorer.process import hush, settle
         from alrviz.views.race_view import RaceView
 
         pn.extension(notifications=False)
+        hush()
         self._view = RaceView(self._race())
+        settle(pn.state.curdoc.session_context)  # as the explorer does: Panel collects whenever a page is left
         return pn.panel(self._view)
 
     def _race(self) -> Any:

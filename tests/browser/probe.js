@@ -1,38 +1,8 @@
-// What the tests ask of a page from within: everything here looks through the shadow roots of Panel's components.
+// What the tests ask of a page from within; the benchmark's `_page.js` comes before it.
 window.probe = (() => {
-  function* all(root = document) {
-    for (const element of root.querySelectorAll("*")) {
-      yield element;
-      if (element.shadowRoot) yield* all(element.shadowRoot);
-    }
-  }
+  const { all, shown, ownText, says, button, figure, drawn } = window.explorerPage;
   const parent = (element) => element.parentElement || (element.getRootNode().host ?? null);
-  const shown = (element) =>
-    element.getClientRects().length > 0 && element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-  const ownText = (element) =>
-    Array.from(element.childNodes).filter((n) => n.nodeType === 3).map((n) => n.data).join("").trim();
-
-  /** Whether a visible element's own text matches. */
-  const says = (pattern) => {
-    const matcher = new RegExp(pattern, "i");
-    for (const element of all()) if (matcher.test(ownText(element)) && shown(element)) return true;
-    return false;
-  };
-
-  /** The first visible button whose text ends with `label` (icons come before it). */
-  const button = (label) => {
-    for (const element of all())
-      if (element.matches("button") && element.textContent.trim().endsWith(label) && shown(element)) return element;
-    return null;
-  };
-
-  const column = (source, name) => Array.from(source.data instanceof Map ? source.data.get(name) : source.data[name]);
-  const figure = () => {
-    for (const document of window.Bokeh?.documents ?? [])
-      for (const model of document._all_models.values())
-        if (model.type === "Figure" && model.name?.startsWith("alrviz-race") && Bokeh.index.find_one(model)) return model;
-    return null;
-  };
+  const column = (source, name) => Array.from(window.explorerPage.column(source, name));
 
   /** What the convergence picture draws: of every racer its name, iterations, values, and held-out values. */
   const racers = () => {
@@ -62,12 +32,6 @@ window.probe = (() => {
             if (typeof column[0] === "string") found.push(...Array.from(column));
       }
     return found.join(" ");
-  };
-
-  /** Whether the picture's canvas is on the screen. */
-  const drawn = () => {
-    const view = figure() && Bokeh.index.find_one(figure());
-    return Boolean(view && shown(view.el) && view.el.getBoundingClientRect().height > 50);
   };
 
   /** The milliseconds of an empty request to the same server, for a fair reading of other figures. */

@@ -12,12 +12,13 @@ from urllib.parse import parse_qs, urljoin
 
 import pandas as pd
 
+import alrviz.bench
 from tests.conftest import wait_until
 
 # A race that does not end while a test looks at it: gradient descent never gets there.
 LONG = "racers=lr_a0.01_vgd_i100000~alr_a0.01_pphi_vgd_i100000"
 PATIENCE = 45.0  # seconds for what only must happen at all: the machine may be busy with other things
-PROBE = Path(__file__).with_name("probe.js")
+PROBES = (Path(alrviz.bench.__file__).with_name("_page.js"), Path(__file__).with_name("probe.js"))
 
 
 @dataclass
@@ -37,7 +38,8 @@ class Explorer:
 
     def __init__(self, page: Any, url: str):
         self.page, self.url = page, url
-        page.add_init_script(path=PROBE)
+        for script in PROBES:
+            page.add_init_script(path=script)
 
     # ---- coming and going ------------------------------------------------------------------------------------------
 
