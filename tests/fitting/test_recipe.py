@@ -173,7 +173,10 @@ def test_a_recipe_cannot_be_changed():
 
 
 BAD = [
-    ({"family": "allr"}, "family 'allr' is not known; expected one of 'lr', 'alr', 'anje', 'dlr', 'elr', .* did you mean 'alr'?"),
+    (
+        {"family": "allr"},
+        "family 'allr' is not known; expected one of 'lr', 'alr', 'anje', 'dlr', 'elr', .* did you mean 'alr'?",
+    ),
     ({"alhpa": 1}, "lr has no parameter 'alhpa'; it has alpha, bounds, center.* did you mean 'alpha'?"),
     ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12; the nearest is 1"),
     ({"order": 13}, "order=13 is out of range; .* the nearest is 12"),
