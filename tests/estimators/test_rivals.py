@@ -1,4 +1,4 @@
-"""TAN, KDB, AnDE and ELR, and the forest and the SVM of recipes: identities, oracles, what they take and tell."""
+"""TAN, KDB, AnDE and ELR: identities, oracles, what they take and tell; parameters of all that recipes describe."""
 
 import inspect
 import pickle
@@ -8,11 +8,9 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import CategoricalNB
 
 import alrviz
-from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.estimators import (
     AnDEClassifier,
@@ -301,37 +299,6 @@ def test_every_parameter_and_attribute_is_described(cls):
     for name in vars(cls().fit(X, y)):
         if name.endswith("_"):
             assert f"\n{name} : " in doc
-
-
-def test_the_forest_is_scikit_learns_on_numbers_and_codes():
-    X, y = mixed()
-    ours = make_estimator(Recipe("rf", n_estimators=20, seed=5)).fit(X, y)
-    encoder = Encoder(discretize="keep").fit(X, y)
-    matrix = np.concatenate([encoder.numbers(X), encoder.transform(X)[2:]]).T
-    theirs = RandomForestClassifier(20, max_features=3, random_state=5).fit(matrix, y)  # floor(log2 5) + 1
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(matrix), rtol=0, atol=1e-12)
-    assert ours.score(X, y) > 0.95
-
-
-def test_the_svm_takes_any_table_and_its_probabilities_are_calibrated():
-    X, y = mixed(300)
-    model = make_estimator(Recipe("svm")).fit(X[:200], y[:200])
-    strange = X[200:].assign(text="never seen")
-    assert np.isfinite(model.predict_log_proba(strange)).all()
-    assert model.score(X[200:], y[200:]) > 0.7
-    p = model.predict_proba(X[200:])[:, 1]
-    assert abs(p.mean() - (y[200:] == "yes").mean()) < 0.1
-    few = np.array(["k"] * 30 + ["l"] * 30 + ["m"])  # a class of one row
-    X3, _ = drawn(61)
-    assert make_estimator(Recipe("svm")).fit(X3, few).predict_proba(X3).shape == (61, 3)
-
-
-def test_heavier_rows_move_forest_and_svm():
-    X, y = mixed()
-    weights = np.where(y == "yes", 5.0, 0.1)
-    for recipe in (Recipe("rf"), Recipe("svm")):
-        plain, heavy = (make_estimator(recipe).fit(X, y, w).predict_proba(X)[:, 1].mean() for w in (None, weights))
-        assert heavy > plain + 0.05
 
 
 def test_what_has_no_steps_is_no_run():
