@@ -4,16 +4,16 @@ What is drawn is a moment: a step of the run, bandwidths that were dragged by ha
 Moments are made on a thread, the latest asked for only; all pictures change together when one has come.
 """
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.explorer import boundaries_moment as moments
-from alrviz.explorer.boundaries_columns import ColumnMenus, log_bandwidths, table_of
+from alrviz.explorer.boundaries_columns import ColumnMenus, table_of
 from alrviz.explorer.boundaries_controls import DlrControls
 from alrviz.explorer.boundaries_drawing import Drawing
+from alrviz.explorer.boundaries_hand import Hand
 from alrviz.explorer.boundaries_moment import Moment
 from alrviz.explorer.boundaries_peers import PeerPart
 from alrviz.explorer.boundaries_pictures import Pictures
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 FIRST_PEER = "lr"
-REST, PATIENT = 0.08, 0.4  # seconds a hand pauses before all pictures follow it; they wait no longer for a pause
-SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it takes 4 ms
 QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that
 
 
@@ -51,7 +49,7 @@ class DlrTab:
         self.jobs = Jobs(session)
         self.part = FittingPart(session, self.jobs, self._place_changed)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
-        self._asking = Asking("alrviz-dlr")
+        self.asking = Asking("alrviz-dlr")
         here = session.tab == ""
         mine = here and session.model and session.model[0].family == "dlr"
         self.recipe: Recipe = session.model[0] if mine else first_recipe(session.seed)
@@ -60,7 +58,6 @@ class DlrTab:
         self.moment: Moment | None = None
         self._whole: Any = None
         self._stale = self._behind = False
-        self._settled = float("-inf")  # when all pictures showed the same moment
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, ("dlr",), open_drawer
         )
@@ -74,7 +71,8 @@ class DlrTab:
     def _build(self) -> None:
         self.drawing = Drawing(self)
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
-        self.pictures = Pictures(self.session.wake, hands, self.drag, self.part.player.scrub, self._show_gram)
+        self.hand = Hand(self)
+        self.pictures = Pictures(self.session.wake, hands, self.hand.drag, self.part.player.scrub, self._show_gram)
         self.columns = ColumnMenus(self._columns_chosen)
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
@@ -159,7 +157,7 @@ class DlrTab:
     def hidden(self) -> None:
         """The other tab comes to the front: what runs here is stopped, what is drawn stays."""
         self.drawing.end()
-        self._asking.stop()
+        self.asking.stop()
         self.pictures.stop()
         self.part.forget()
         self._behind = True
@@ -213,24 +211,8 @@ class DlrTab:
     def ask(self, work: Any) -> None:
         """Have a moment made in place of whatever was asked before."""
         self._stale = False
-        self._asking.ask(work)
+        self.asking.ask(work)
         self.session.wake()
-
-    def drag(self, column: str, h: float) -> None:
-        """Set a column's bandwidth by hand: the weights follow, and with them every picture."""
-        moment, player = self.moment, self.part.player
-        if moment is None or moment.run is None or self.part.outdated:
-            return
-        if player.player.playing:
-            player.scrub(player.head)
-        log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
-        run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
-        self._take()  # a hand that is faster than the looks sees every curve that is there
-        rest = REST if time.monotonic() - self._settled < PATIENT else 0.0
-        self.ask(lambda stop: moments.of_hand(run, log_h, w, step, scene, stop, rest))
-        self._asking.wait(SOON)
-        self._take()
-        self.hurry()
 
     def redraw(self) -> None:
         """Go back from what a hand has made to the step of the run that is shown."""
@@ -256,11 +238,10 @@ class DlrTab:
         if (moment.run is None) != self.drawing.on:  # it was asked for before drawing began, or ended
             return
         self.moment = moment
-        if moment.passing:  # a hand moves: its column's curve goes first, alone
+        if self.hand.passes(moment):
             with pn.io.hold():
                 self.pictures.ratios.show(moment.scene)
             return
-        self._settled = time.monotonic()
         with pn.io.hold():
             self.pictures.show(moment, self.part.outdated and not self.drawing.on)
             self.back.visible = moment.by_hand
@@ -293,20 +274,25 @@ class DlrTab:
         waiting = self.jobs.poll()
         player = self.part.player
         moving = not self.drawing.on and player.pump()
-        if self._stale and not self.drawing.on and not (player.player.playing and self._asking.busy):
+        if (
+            self._stale
+            and not self.drawing.on
+            and not (player.player.playing and (self.asking.busy or self.hand.goes_first))
+        ):
             self._ask_moment()
         return bool(self._advance() or waiting or moving or self._stale)
 
     def _advance(self) -> bool:
         """Take what threads have found since; returns whether there may be more."""
-        self._take()
+        self.take()
         drawing = self.drawing.advance()
         busy = self.pictures.pump()
         self._say()
-        return busy or drawing or self._asking.busy
+        return busy or drawing or self.asking.busy
 
-    def _take(self) -> None:
-        found = self._asking.take()
+    def take(self) -> None:
+        """Show the moment that has come, if one has."""
+        found = self.asking.take()
         if isinstance(found, Moment):
             self._show_moment(found)
         elif isinstance(found, Exception):
@@ -325,7 +311,7 @@ class DlrTab:
 
     def close(self) -> None:
         """End the threads' work."""
-        self._asking.stop()
+        self.asking.stop()
         self.drawing.end()
         self.pictures.stop()
         self.jobs.close()

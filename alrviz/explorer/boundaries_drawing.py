@@ -48,7 +48,7 @@ class Drawing:
     def end(self) -> None:
         """Draw no more; the points are forgotten."""
         if self.on:
-            self.sketch = None
+            self.sketch, self._tab.session.drawn = None, 0
             self._peers.stop()
             self.bar.panel.visible = False
             self._tab.pictures.map.drawing = ""
@@ -101,6 +101,7 @@ class Drawing:
     def _changed(self) -> None:
         sketch = self.sketch
         assert sketch is not None
+        self._tab.session.drawn = len(sketch)
         self.bar.show(sketch)
         self._tab.pictures.follow(sketch.columns, sketch.drawn)
         self.follow()

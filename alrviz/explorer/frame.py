@@ -46,7 +46,7 @@ class Frame:
         self._help = Later(_help_dialog)
         self._about = pn.pane.HTML("", stylesheets=[look.PANE_CSS], margin=0, align="center")
         self.root = self._page(self._rail(list(pages.values())))
-        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending"])
+        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn"])
         self._show_about()
 
     def show(self, slug: str, view: Any) -> None:
@@ -150,6 +150,12 @@ class Frame:
             return
         if dataset is None:
             self._about.object = "<span class='quiet'>no table yet</span>"
+            return
+        if self.session.drawn:
+            self._about.object = (
+                f"<b>{self.session.drawn:,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet; begun from "
+                f"{safe(dataset.name, 40)}</span>"
+            )
             return
         self._about.object = (
             f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"

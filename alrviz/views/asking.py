@@ -6,7 +6,7 @@ so that however fast a slider moves, at most one answer is late. Results wait un
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from alrviz.errors import AlrvizError, Stopped
@@ -86,3 +86,11 @@ class Asking:
             if not token.stopped:
                 self._found = found
                 self._came.notify()
+
+
+def at_rest(found: Iterable[Any], stop: StopToken, seconds: float) -> Iterator[Any]:
+    """Yield the first result at once, the others when nothing else was asked for so many seconds."""
+    for k, result in enumerate(found):
+        if k == 1:
+            stop.rest(seconds)
+        yield result

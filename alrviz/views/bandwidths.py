@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from bokeh.events import Tap
 from panel.io.notebook import push_notebook
 
 from alrviz import __version__
@@ -20,6 +19,7 @@ from alrviz.pictures.labels import Box
 from alrviz.studies.export import to_csv
 from alrviz.studies.scenes import BandwidthPath, path_frame
 from alrviz.views.folded import Folded
+from alrviz.views.live_map import PRESSES
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
@@ -112,7 +112,8 @@ class BandwidthView(NotebookViewer):
         what = contents(path, dark=self.dark)
         self._picture, self._boxes = picture, (what.ratio_box, what.loss_box)
         for pane, place, figure in zip(self.panes, self._places, (picture.ratios, picture.losses), strict=True):
-            figure.on_event(Tap, lambda event: self._pressed(event.x))
+            for kind in PRESSES:
+                figure.on_event(kind, lambda event: self._pressed(event.x))
             pane.object = figure
             place.visible = figure is picture.losses or bool(path.columns)
 

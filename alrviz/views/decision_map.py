@@ -22,7 +22,7 @@ from alrviz.studies.export import to_csv
 from alrviz.studies.map_axes import axis_of
 from alrviz.studies.others import OTHERS
 from alrviz.views import map_words
-from alrviz.views.asking import Asking
+from alrviz.views.asking import Asking, at_rest
 from alrviz.views.folded import Folded
 from alrviz.views.live_map import LiveMap
 from alrviz.views.map_menus import MapMenus
@@ -33,7 +33,7 @@ from alrviz.views.saving import save_buttons
 from alrviz.views.style import CSS, FADED, safe
 
 TICK = 50  # ms
-REST = 0.12  # seconds
+REST = 0.12  # seconds before what is finer than the first map: a hand may be moving
 HEIGHT = 424  # px of menus and picture
 DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
 
@@ -212,7 +212,7 @@ class DecisionMapView(NotebookViewer):
             axes = [axis_of(frame, name, old) for name, old in zip(names, keep, strict=True)]
             options: dict[str, Any] = {"others": others, "row": row, "classes": classes, "stop": stop}
             coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
-            return _at_rest(coarse_first, stop)
+            return at_rest(coarse_first, stop, REST)
 
         self._asking.ask(maps)
         self._wake()
@@ -306,11 +306,3 @@ class DecisionMapView(NotebookViewer):
         if self.surface is not None and self._on_move is not None:
             across, up = self.surface.across, self.surface.up
             self._on_move(across.column.index[row], across.value(x), up.value(y))
-
-
-def _at_rest(maps: Iterator[Surface], stop: StopToken) -> Iterator[Surface]:
-    """Yield the coarse map at once, the finer ones when nothing else was asked for a moment: a hand may be moving."""
-    for k, surface in enumerate(maps):
-        if k == 1:
-            stop.rest(REST)
-        yield surface

@@ -21,6 +21,7 @@ from alrviz.studies.decision_map import Points, Surface
 
 _PREDICTED = ("fill", "predicted")  # columns of the points that a changed model changes
 NEAR = 0.04  # of the map's width or height: how near a press must be to a point to mean it
+PRESSES = (Tap, DoubleTap, PressUp)
 SLIP = 12  # px: a hand that moves no further while it presses means one place
 
 
@@ -55,10 +56,10 @@ class LiveMap:
         """Draw a surface."""
         made_of = (_of_axes(surface), surface.classes, surface.probability, surface.single, dark)
         if self._picture is None or made_of != self._made_of:
-            self._make(surface, dark)
+            picture = self._make(surface, dark)
             self._made_of = made_of
             self.drag(draggable)
-            self.pane.object = self._picture.figure
+            self.pane.object = picture.figure
             return
         self.drag(draggable)
         self._feeding = True
@@ -98,9 +99,9 @@ class LiveMap:
         k = int(distance.argmin())
         return int(self._points.rows[k]) if distance[k] <= NEAR else None
 
-    def _make(self, surface: Surface, dark: bool) -> None:
+    def _make(self, surface: Surface, dark: bool) -> Picture:
         picture = decision_map_picture(surface, name=self.name, dark=dark, width=self._width)
-        for kind in (Tap, DoubleTap, PressUp):
+        for kind in PRESSES:
             picture.figure.on_event(kind, self._press)
         for kind in (PanStart, PanEnd):
             picture.figure.on_event(kind, self._slipped)
@@ -108,6 +109,7 @@ class LiveMap:
             self._tool = PointDrawTool(renderers=[picture.dots], add=False)
             picture.points.on_change("data", lambda attr, old, new: self._dragged())
         self._picture, self._points, self._begun = picture, surface.points, None
+        return picture
 
     def _press(self, event: Any) -> None:
         """A press within the frame."""

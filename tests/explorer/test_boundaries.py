@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from alrviz.explorer import boundaries_dlr
+from alrviz.explorer import boundaries_hand, process
 from alrviz.explorer.boundaries import BoundariesPage
 from alrviz.explorer.boundaries_words import ABOUT, dlr_script, loss_words
 from alrviz.explorer.convergence_words import rich
@@ -47,7 +47,7 @@ def settled(page):
         return done and tab.map.surface is not None and not tab.map.busy and not tab._stale
     maps = (tab.pictures.map, tab.pictures.other)
     drawn = all(view.surface is not None and not view.busy for view in maps)
-    followed = tab.moment is not None and not tab._asking.busy and not tab._stale
+    followed = tab.moment is not None and not tab.asking.busy and not tab._stale
     return drawn and followed and not tab.peer.waiting and (tab.drawing.on or tab.part.player.ended)
 
 
@@ -120,7 +120,7 @@ def test_the_film_moves_all_pictures_together(page):
 def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
     tab = page.tab
     fit, scene, surface = tab.words.object, tab.pictures.ratios.scene, tab.pictures.map.surface
-    tab.drag("x1", 9.0)
+    tab.hand.drag("x1", 9.0)
     until(page, lambda: tab.moment.by_hand and settled(page))
     by_hand = tab.pictures.ratios.scene
     assert by_hand.columns[0].bandwidth == pytest.approx(9.0)
@@ -145,9 +145,9 @@ def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab._show_moment(tab.moment)
     assert tab.pictures.map.outdated
     assert tab.pictures.ratios.outdated
-    assert "q" in page.session.link.split("model=dlr_")[1]
-    tab.drag("x1", 9.0)  # of settings that are gone
-    assert not tab._asking.busy
+    assert "model=dlr" in page.session.link
+    tab.hand.drag("x1", 9.0)  # of settings that are gone
+    assert not tab.asking.busy
 
 
 def test_drawn_points_are_followed_kept_and_found_again(page):
@@ -156,6 +156,8 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     until(page, lambda: settled(page) and tab.moment.run is None)
     assert not tab.buttons.visible
     assert "on what is drawn" in tab.words.object
+    assert tab.pictures.path.outdated  # drawn points have no path
+    assert session.drawn == 200
     before = tab.pictures.map.surface
     for k in range(12):
         tab.drawing.add(
@@ -173,6 +175,8 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     sketch = tab.drawing.sketch
     tab.drawing.keep()
     until(page, lambda: session.dataset.name == "drawn" and settled(page))
+    assert session.drawn == 0
+    assert not tab.pictures.path.outdated
     assert np.allclose(session.dataset.X.to_numpy(), sketch.x)
     assert tab.buttons.visible
     again = open_page(session.link, registry=session.registry)
@@ -316,7 +320,7 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
         page.session.tab = ""
         assert page.tab is dlr
         assert dlr.moment is moment  # at once, and the slider answers
-        dlr.drag("x1", 9.0)
+        dlr.hand.drag("x1", 9.0)
         until(page, lambda: dlr.moment.by_hand and settled(page))
         dlr.redraw()
         until(page, lambda: not dlr.moment.by_hand and settled(page))
@@ -329,24 +333,37 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
 
 def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
     tab = page.tab
-    monkeypatch.setattr(boundaries_dlr, "REST", 60.0)
-    monkeypatch.setattr(boundaries_dlr, "SOON", 5.0)
+    monkeypatch.setattr(boundaries_hand, "REST", 60.0)
+    monkeypatch.setattr(boundaries_hand, "SOON", 5.0)
     words, surface, path = tab.words.object, tab.pictures.map.surface, tab.pictures.path.path
     other = tab.pictures.ratios.cells["x2"].ratio.phi
     for h in (9.0, 8.0, 7.0):
-        tab.drag("x1", h)
+        tab.hand.drag("x1", h)
         assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
         page.pump()
         assert tab.moment.passing
     assert tab.words.object == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
-    monkeypatch.setattr(boundaries_dlr, "PATIENT", 0.0)  # so long ago did all pictures follow
-    tab.drag("x1", 6.0)
+    monkeypatch.setattr(boundaries_hand, "PATIENT", 0.0)  # so long ago did all pictures follow
+    tab.hand.drag("x1", 6.0)
     until(page, lambda: settled(page) and not tab.moment.passing)
     assert "By hand" in tab.pictures.ratios.scene.note
     assert tab.pictures.map.surface is not surface
     assert tab.pictures.path.path is path
+
+
+def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
+    tab, player = page.tab, page.tab.part.player
+    monkeypatch.setattr(process, "HAND", 60.0)
+    monkeypatch.setattr(player.player, "playing", True)
+    process.hand_moved()
+    assert tab.hand.goes_first
+    tab.hand.settled -= 2.0  # but not for ever
+    assert not tab.hand.goes_first
+    monkeypatch.setattr(process, "HAND", 0.0)
+    tab.hand.settled += 2.0
+    assert not tab.hand.goes_first
 
 
 class Endless:
