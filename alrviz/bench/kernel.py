@@ -66,7 +66,7 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
     w = np.random.default_rng(0).normal(0.0, 0.1, at_hand.fit.w0.shape)
     point = objective.value_grad(w)
     blocks, jobs = cover.blocks, rows.n_jobs
-    cells = np.random.default_rng(1).normal(0.0, 0.1, (cover.index.n_rows, rows.padded))
+    cells = np.random.default_rng(1).normal(0.0, 0.1, (blocks.n_cells, rows.padded))
     table, grad, z, out = (
         np.zeros((n, rows.padded)) for n in (blocks.n_joint, blocks.n_joint, rows.n_rows, rows.n_rows)
     )

@@ -57,6 +57,7 @@ class Blocks:
 
     def expand(self, cells: Floats, table: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Write to `table` (joint values, W) the sums of `cells` (cells, W)."""
+        self._check(cells)
         if self.below is not None:
             self.below.expand(cells[: self.below.n_cells], cells[self.below.n_cells :], n_jobs, stop)
         width = width_of(table)
@@ -72,6 +73,7 @@ class Blocks:
 
     def marginalise(self, grad: Floats, cells: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Add to `cells` (cells, W) the sums of `grad` (joint values, W)."""
+        self._check(cells)
         width = width_of(grad)
         spans, edges = self._spans
 
@@ -83,6 +85,11 @@ class Blocks:
         if self.below is not None:
             self.below.marginalise(cells[self.below.n_cells :], cells[: self.below.n_cells], n_jobs, stop)
         return cells
+
+    def _check(self, cells: Floats) -> None:
+        """Kernels write wherever links point: a table without room for inner blocks would end the process."""
+        if len(cells) != self.n_cells:
+            raise ValueError(f"a cell table has {len(cells)} rows; expected {self.n_cells}, those of inner blocks too")
 
     @property
     def by_joint_value(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

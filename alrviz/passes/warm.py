@@ -37,8 +37,8 @@ def warm_single(wide: bool = False) -> float:
             return 0.0
         start = time.perf_counter()
         keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
-        blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
-        single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 0, np.ones((2, 2)), None, NLL)
+        blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.full(1, 2, np.int32), 3)
+        single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 2, np.ones((2, 2)), None, NLL)
         w = np.zeros(4)
         single.sgd(single.all, w, w.copy(), w.copy(), 0.0, 0.0, np.zeros(2))
         single.adagrad(single.all, w, w.copy(), w.copy(), 0.0, np.zeros(4))

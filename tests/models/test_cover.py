@@ -256,7 +256,10 @@ def test_single_rows_find_their_cells_through_inner_blocks():
         single = SingleRows(of.rows, of.cover.blocks, 2 * index.space.n_tuples, scale, None, NLL)
         order, w = np.arange(n), np.random.default_rng(1).normal(size=3 * cells)
         found.append((single.visits(order, 3 * cells), single.loss(order, w)))
-    assert of.cover.blocks.below is not None
+    blocks = of.cover.blocks
+    assert blocks.below is not None
+    with pytest.raises(ValueError, match="those of inner blocks too"):
+        blocks.expand(room.zeros(index.n_rows, 3), room.zeros(blocks.n_joint, 3))
     assert np.array_equal(found[0][0], found[1][0])
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-12)
 
