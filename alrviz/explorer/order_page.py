@@ -23,6 +23,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.order_study import OrderStudyView
 from alrviz.views.panes import say
 
+USE = "race this order on the page Convergence"
 PYTHON = "Python: copy this study as a script whose numbers are the screen's"
 
 
@@ -48,9 +49,8 @@ class OrderPage:
         self.study_view = OrderStudyView(again=self.begin, wake=session.wake, dark=session.dark, ready=False)
         self.controls = OrderControls(session, self._changed, self.jobs.failed)
         self.use = pmui.Button(
-            label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False,
-            description="Use it: race this order on the page Convergence",
-        )  # fmt: skip
+            label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
+        )
         self.use.on_click(lambda _: self.use_it())
         self.python = text_button("Python", "code", PYTHON)
         self.python.on_click(lambda _: self._show_script())
@@ -158,7 +158,8 @@ class OrderPage:
         order = None if view.verdict is None or view.outdated else view.verdict.order
         label = f"Use n = {order}" if order else "Use it"
         if (self.use.visible, self.use.label) != (bool(order), label):
-            self.use.param.update(visible=bool(order), label=label)
+            # What a button is called begins with what is written on it.
+            self.use.param.update(visible=bool(order), label=label, description=f"{label}: {USE}")
 
     def _show_script(self) -> None:
         if self.known is not None:

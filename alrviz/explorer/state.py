@@ -20,7 +20,7 @@ from alrviz.fitting.recipe import Recipe
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
 FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
-FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "tic-tac-toe"}
+FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1"}
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 

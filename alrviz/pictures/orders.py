@@ -80,12 +80,13 @@ def _folds(rows: pd.DataFrame) -> Data:
     """A line for each fold over the orders that it has."""
     if not len(rows) or "log_loss" not in rows:
         return {"xs": [], "ys": [], "fold": []}
-    fine = rows[rows["log_loss"].notna()].sort_values("order")
-    parts = [(f"{r + 1}.{k + 1}", part) for (r, k), part in fine.groupby(["repeat", "fold"])]
+    table = rows.pivot(index=["repeat", "fold"], columns="order", values="log_loss").dropna(how="all")
+    x, values = table.columns.to_numpy(float), table.to_numpy(float)
+    there = ~np.isnan(values)
     return {
-        "xs": [part["order"].to_numpy(float) for _, part in parts],
-        "ys": [part["log_loss"].to_numpy(float) for _, part in parts],
-        "fold": [name for name, _ in parts],
+        "xs": [x[known] for known in there],
+        "ys": [line[known] for line, known in zip(values, there, strict=True)],
+        "fold": [f"{repeat + 1}.{fold + 1}" for repeat, fold in table.index],
     }
 
 
@@ -172,7 +173,7 @@ def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str,
         fig.min_height = 120
         fig.line("x", "y", source=source, line_color=colour, line_width=2.4)
         fig.scatter("x", "y", source=source, color=colour, size=7)
-        _words(fig, source, ink, y_offset=-6, text_align="center")
+        _words(fig, source, ink, y_offset=-8, text_align="center")
         costs[column] = fig
     return Picture(top, costs, folds, means, chosen, absent, sources)
 

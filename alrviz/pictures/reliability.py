@@ -6,6 +6,7 @@ sure enough. One of them may be marked: it is full, with bars of a standard erro
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import frame
-from alrviz.pictures.palette import GREY
+from alrviz.pictures.palette import GREY, MARKERS
 
 Data = dict[str, Any]
 FAINT = 0.7
@@ -48,12 +49,12 @@ def reliability_picture(colours: Mapping[str, str], name: str) -> Picture:
     bars = ColumnDataSource(line_of(pd.DataFrame()))
     fig.segment("x", "low", "x", "high", source=bars, line_color=GREY, line_width=1.6)
     lines, glyphs, items = {}, {}, []
-    for text, colour in colours.items():
+    for (text, colour), marker in zip(colours.items(), cycle(MARKERS), strict=False):
         source = lines[text] = ColumnDataSource(line_of(pd.DataFrame()))
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
-        dots = fig.scatter("x", "y", source=source, color=colour, size=6)
+        dots = fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker)
         glyphs[text] = (line, dots)
-        items.append(LegendItem(label=text, renderers=[line]))
+        items.append(LegendItem(label=text, renderers=[line, dots]))
     tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=[dots for _, dots in glyphs.values()], tooltips=tips))
     legend = Legend(items=items, orientation="horizontal", margin=0, padding=2, border_line_color=None, spacing=8)

@@ -78,6 +78,7 @@ class Study:
         self._keeping = Keeping(keep, owner, kind, self.spec, self.data_hash)
         self._results: dict[int, Result] = {}
         self._arrived: list[int] = []
+        self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the cells it was made of
         self._seconds: dict[int, float] = {}
         self._changed = threading.Condition()
         self._stop = StopToken()
@@ -148,6 +149,7 @@ class Study:
             for place in lost:
                 del self._results[place]
             self._arrived = [place for place in self._arrived if place in self._results]
+            self._framed = (None, None)  # they may arrive again in the same order
         self._keeping.forget([self.cells[place] for place in lost])
         return len(lost)
 
@@ -214,7 +216,12 @@ class Study:
         """Return all rows so far, in the order of the cells."""
         import pandas as pd
 
-        return pd.DataFrame([row for cell, result in self.results() for row in self._named(cell, result)])
+        with self._changed:
+            arrived = list(self._arrived)
+        if arrived != self._framed[0]:  # a summary and a verdict ask for it several times
+            rows = [row for cell, result in self.results() for row in self._named(cell, result)]
+            self._framed = (arrived, pd.DataFrame(rows))
+        return self._framed[1].copy()
 
     def summary(self) -> "pd.DataFrame":
         """Return what follows from the rows so far; what its columns are the function that made the study says."""

@@ -13,6 +13,8 @@ from alrviz.views.panes import say
 from alrviz.views.style import CSS, safe
 from alrviz.views.transport import change, key_button
 
+_RUN = "Run (space)"
+_GO_ON = "Go on: what is finished is kept (space)"
 _BAR = """
 .bar { height: 8px; border-radius: 4px; background: var(--alrviz-line, rgba(128,128,128,.3)); overflow: hidden; }
 .bar b { display: block; height: 8px; background: var(--alrviz-accent, #4a4896); }
@@ -29,7 +31,7 @@ class StudyBar:
 
     def __init__(self, run: Callable[[], None], stop: Callable[[], None], redo: Callable[[], None]):
         self.run = key_button(
-            "Run", "play_arrow", "space", "Run, or go on: finished cells are kept (space)", run,
+            "Run", "play_arrow", "space", _RUN, run,
             variant="contained", width=128,
         )  # fmt: skip
         self.stop = key_button("Stop", "stop", "s", "Stop: no later cell appears (s)", stop)
@@ -45,9 +47,9 @@ class StudyBar:
         under_way = phase in ("running", "queued")
         goes_on = not outdated and phase in ("stopped", "failed")
         done = not outdated and phase == "done"
-        change(
-            self.run, label="Go on" if goes_on else "Run", disabled=not may_run or (not outdated and under_way) or done
-        )
+        label, hint = ("Go on", _GO_ON) if goes_on else ("Run", _RUN)
+        disabled = not may_run or (not outdated and under_way) or done
+        change(self.run, label=label, description=hint, disabled=disabled)
         change(self.stop, disabled=not under_way)
         failed = 0 if study is None else study.progress.failed
         change(self.redo, visible=bool(failed) and not under_way and not outdated)

@@ -105,6 +105,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     run(page)
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
     assert (page.use.visible, page.use.label) == (True, "Use n = 2")
+    assert page.use.description.startswith(page.use.label), "what is heard is what is read"
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.use_it()
@@ -315,6 +316,34 @@ def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():
     assert (study.phase, study.told) == ("running", "")
 
 
+def test_what_a_visitor_looks_at_goes_on_whatever_page_is_shown():
+    clock, registry, _ = governed()
+    session = Session(owner="ann", registry=registry)
+    study = session.adopt_study(FakeStudy())
+    study.start()
+    session.page = "data"
+    for watched, phase in ((True, "running"), (False, "stopped")):
+        clock.now += 50
+        session.pump(watched)
+        assert session.busy
+        clock.now += 50
+        registry.sweep()
+        assert study.phase == phase
+    assert not session.busy
+
+
+def test_another_study_of_the_kind_takes_the_place_of_the_one_before():
+    _, registry, _ = governed(owner_runs=2, runs=2)
+    session = Session(owner="ann", registry=registry)
+    first = session.adopt_study(FakeStudy())
+    first.start()
+    second = session.adopt_study(FakeStudy())
+    second.start()
+    assert (first.phase, second.phase) == ("stopped", "running")
+    assert session.find_study(FakeStudy()).entry in (first.entry, second.entry)
+    assert Session(owner="bob", registry=registry).find_study(FakeStudy()) is None
+
+
 def test_it_queues_behind_what_runs_and_stop_takes_it_out_of_the_queue():
     _, _, make = governed()
     first, second = make("ann"), make("bob")
@@ -343,3 +372,12 @@ def test_a_finished_study_computes_again_what_failed():
 def test_price_of_what_is_refused_is_escaped():
     text = price_html(Known(Asked(FIRST, "5"), (Offer(1, 1, None, "<b>too large</b>"),), None, 0.0, 1))
     assert "&lt;b&gt;too large" in text
+
+
+def test_a_family_without_alpha_is_judged_too():
+    page = open_page("?page=order&data=monks-1&of=anje&folds=5")
+    until(page, lambda: page.known is not None)
+    run(page)
+    assert page.study_view.study.progress.failed == 0
+    assert sorted(page.study_view.study.frame().order.unique()) == [0, 1, 2, 3]
+    page.close()

@@ -1,0 +1,123 @@
+"""The page "Which order?" as a visitor has it: to the sentence, stopped at once, found again, and looked at."""
+
+import random
+import re
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.steps import Explorer, say
+from tests.browser.test_keyboard import check
+from tests.browser.test_looks import Look
+
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
+SMALL = "?page=order&data=monks-1&of=lr_a0.1&folds=5"
+LONG = "?page=order&data=tic-tac-toe&folds=10x10"
+DONE = "(\\d+) of \\1 fits · done"
+
+
+def priced(explorer: Explorer) -> None:
+    explorer.wait_says("^Press Run")
+    explorer.wait(explorer.run.is_enabled, "Run can be pressed")
+
+
+def cells(explorer: Explorer) -> int:
+    """How many fits the page says are finished."""
+    said = explorer.js("() => probe.textOf('of [0-9,]+ fits')")
+    return int(said.split(" of ")[0].split()[-1].replace(",", "")) if said else -1
+
+
+def test_a_study_runs_to_its_sentence_its_numbers_and_its_use(explorer: Explorer):
+    explorer.open(SMALL)
+    priced(explorer)
+    explorer.run.click()
+    explorer.wait_says(DONE)
+    explorer.wait_says("^n\\s=\\s2 lowers held-out log loss from .* in 5 of 5 folds.* n\\s=\\s3 does not\\.$")
+    frame = explorer.csv()
+    assert sorted(frame.order.value_counts().items()) == [(0, 5), (1, 5), (2, 5), (3, 5)]
+    means = frame.groupby("order").log_loss.mean()
+    assert explorer.says(re.escape(f"from {means[1]:.3f} to {means[2]:.3f}".replace("0.", ".")))
+    explorer.button("Use n = 2").click()
+    explorer.wait(lambda: explorer.asked().get("racers") == ["lr_a0.1~alr_a0.1_pphi"], "its racers")
+
+
+@slow
+def test_stop_is_said_within_200_ms_and_no_later_cell_appears(explorer: Explorer):
+    explorer.open(LONG)
+    priced(explorer)
+    moments, took, beats = random.Random(5), [], []
+    for moment in range(5):
+        explorer.button("Run", "Go on").click()
+        before = cells(explorer)
+        explorer.wait(lambda before=before: cells(explorer) > before, "another fit", 90)
+        time.sleep(moments.uniform(0.0, 1.0))
+        press = "s" if moment % 2 else "Stop"
+        answer = explorer.js("(press) => probe.pressed(press, 'fits · stopped', 15000)", press)
+        assert "error" not in answer, answer["error"]
+        took.append(answer["ms"])
+        beats.append(answer["beat"])
+        stopped = cells(explorer)
+        time.sleep(1.0)
+        assert cells(explorer) == stopped
+    middle, beat = statistics.median(took), statistics.median(beats)
+    say(f"a study: stopped after {sorted(map(round, took))} ms, median {middle:.0f} (an empty request {beat:.0f})")
+    assert middle < 200 or beat > 25  # on a machine with nothing else to do an empty request takes 4 ms
+
+
+@slow
+def test_a_reload_finds_the_study_and_what_was_stopped_goes_on(explorer: Explorer):
+    explorer.open(LONG)
+    priced(explorer)
+    explorer.run.click()
+    explorer.wait(lambda: cells(explorer) > 102, "fits", 90)  # the hundred of the class shares are soon done
+    explorer.page.reload(wait_until="commit")
+    explorer.ready()
+    explorer.wait_says("fits · .* left$")
+    there = cells(explorer)
+    assert there > 102
+    explorer.wait(lambda: cells(explorer) > there, "further fits", 90)
+    explorer.stop.click()
+    explorer.wait_says("fits · stopped")
+    stopped = cells(explorer)
+    explorer.page.reload(wait_until="commit")
+    explorer.ready()
+    explorer.wait_says("fits · stopped")
+    assert cells(explorer) >= stopped
+    explorer.button("Go on").click()
+    explorer.wait(lambda: cells(explorer) > stopped, "further fits", 90)
+    explorer.stop.click()
+
+
+@slow
+def test_every_control_is_reached_and_has_its_name(explorer: Explorer):
+    explorer.open(SMALL)
+    priced(explorer)
+    explorer.js("probe.focused()?.blur()")
+    explorer.page.keyboard.press("Space")
+    explorer.wait_says(DONE)
+    explorer.unfold("Numbers")
+    check(explorer)
+
+
+@slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
+    explorer = new_explorer(color_scheme=theme)
+    look = Look(explorer, theme)
+    explorer.open(SMALL)
+    priced(explorer)
+    look("order-empty")
+    explorer.run.click()
+    explorer.wait_says("^After|" + DONE)
+    look("order-computing")
+    explorer.wait_says(DONE)
+    look("order-full")
+    explorer.choose("Judged on", "10 folds")
+    explorer.wait_says("^Press Run")
+    explorer.button("Python").click()
+    explorer.page.get_by_role("dialog").filter(visible=True).wait_for()
+    look("order-python")
+    assert not look.wrong
