@@ -64,6 +64,7 @@ def forced_threads(monkeypatch):
     monkeypatch.setattr(passes, "resolve_jobs", lambda n_jobs: n_jobs)
     monkeypatch.setattr(passes, "_SMALL", 0)
     monkeypatch.setattr(block_passes, "_PART", 200)
+    monkeypatch.setattr(block_passes, "_FEW", 0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 17])
@@ -94,6 +95,7 @@ def test_calls_of_any_length_give_the_same_bits(call, monkeypatch):
 def test_links_in_parts_of_any_size_give_the_same_bits(part, monkeypatch):
     whole = everything(500, 5, 1)
     monkeypatch.setattr(block_passes, "_PART", part)
+    monkeypatch.setattr(block_passes, "_FEW", 0)
     assert same(whole, everything(500, 5, 1))
 
 
@@ -130,6 +132,7 @@ def test_blocks_of_a_large_table_are_taken_a_few_at_a_time(monkeypatch):
 @pytest.mark.parametrize("part", [1, 50, 700, 10**9])
 def test_parts_of_links_hold_every_joint_value_and_every_tuple_once(part, monkeypatch):
     monkeypatch.setattr(block_passes, "_PART", part)
+    monkeypatch.setattr(block_passes, "_FEW", 0)
     blocks = some_blocks(np.random.default_rng(0))
     values = np.concatenate([np.arange(begin, end) for _, begin, end in blocks._rows])
     assert values.tolist() == list(range(blocks.n_joint))

@@ -61,7 +61,7 @@ def test_vectors_of_any_shape_are_read_in_c_order():
 @pytest.mark.parametrize("size", [CHUNK + 1, 5 * CHUNK + 7])
 def test_any_number_of_threads_gives_the_same_bits(size, monkeypatch):
     monkeypatch.setattr(vectors, "_LONG", 0)
-    monkeypatch.setattr(vectors, "_SPREAD", 0)
+    monkeypatch.setattr(vectors, "_MOVED", 0)
     a, b = np.random.default_rng(0).normal(size=(2, size))
     one, q_one = dot(a, b), a.copy()
     product = combine(q_one, 0.1, 0.2, b, b)
