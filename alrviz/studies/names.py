@@ -8,6 +8,8 @@ from alrviz.fitting.recipe import Recipe
 
 _WORDS = {
     "order": "n={}",
+    "structure": "{}",
+    "cross_tuning": "{}",
     "start": "from {}",
     "solver": "{}",
     "alpha": "alpha {:g}",
@@ -18,6 +20,9 @@ _WORDS = {
     "max_iter": "{} steps",
 }
 _MODELS = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1"}
+_VALUES: dict[str, dict[Any, str]] = {
+    "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}
+}  # fmt: skip
 
 
 def short_names(recipes: Sequence[Recipe]) -> list[str]:
@@ -46,9 +51,9 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
 def _fields(recipe: Recipe) -> dict[str, Any]:
     """Parameters and encoding by name, in the order in which a name mentions them, all of them hashable."""
     params: dict[str, Any] = {**recipe.params, "solver": recipe.solver}
-    weights = params.get("class_weight")
-    if hasattr(weights, "items"):
-        params["class_weight"] = "given"
+    for name in ("class_weight", "structure"):
+        if hasattr(params.get(name), "items"):
+            params[name] = "given"
     if not params.get("alpha"):  # without a pull neither its center nor its place says anything
         params = {name: value for name, value in params.items() if name not in ("center", "penalty")}
     encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
@@ -59,4 +64,4 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 def _word(name: str, value: Any) -> str:
     if isinstance(value, str) and name == "alpha":
         return f"alpha by {value}"
-    return _WORDS.get(name, name + "={}").format(_MODELS.get(value, value) if name in ("start", "center") else value)
+    return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))

@@ -22,3 +22,9 @@ from alrviz.studies.names import short_names
 )
 def test_a_name_says_what_differs_and_no_more(settings, names):
     assert short_names([Recipe("lr", **each) for each in settings]) == names
+
+
+def test_racers_of_elr_are_told_apart_by_their_tables_and_by_when_they_stop():
+    tables = [Recipe("elr", structure=s, cross_tuning=t) for t in (False, True) for s in ("nb", {"b": "a"})]
+    assert short_names(tables) == ["elr nb to the end", "elr given to the end", "elr nb tuned", "elr given tuned"]
+    assert short_names([Recipe("elr", structure={"b": "a"}), Recipe("lr")]) == ["elr", "lr"]
