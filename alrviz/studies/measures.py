@@ -99,8 +99,10 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -
 def loss_text(value: float) -> str:
     """Return a loss as a sentence has it, three digits that count and no 0 in front.
 
-    >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2)
-    ('.391', '.0046', '1.200')
+    >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
+    ('.391', '.0046', '1.200', '.0000616')
     """
-    text = f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
+    text = f"{value:.3f}"
+    if 0 < abs(value) < 0.01:
+        text = np.format_float_positional(value, precision=3, fractional=False, trim="-")
     return text.removeprefix("0") if text.startswith("0.") else text

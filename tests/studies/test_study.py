@@ -151,6 +151,8 @@ def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
     done = study.progress.done
     assert study.join(10)
     assert study.progress.done == done < len(study.cells)
+    study._accept(len(study.cells) - 1, failure("late"), study._stop)  # of a thread that the stop overtook
+    assert study.progress.done == done
     cursor, rows = study.since(0)
     assert (cursor, len(rows)) == (done, done)
     study.start()
@@ -225,6 +227,15 @@ def test_what_is_kept_is_not_computed_again(tmp_path, calls):
     store.close()
 
 
+def test_kept_means_in_the_folder_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
+    study = small(RECIPES[:1], keep=True).run()
+    store = Store(tmp_path / "home")
+    assert store.run(study.id).state == "done"
+    assert small(RECIPES[:1], keep=True).recall() == 4, "taken, and nothing computed"
+    store.close()
+
+
 def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", lambda cell, *rest: failure("lost"))
@@ -234,6 +245,19 @@ def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, mon
     assert study.redo() == 12
     assert study.join(60)
     assert study.progress.failed == 0
+
+
+def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
+    study, original = small(), workers.compute
+    last = study.cells[-1].key
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "compute", lambda c, *rest: failure("lost") if c.key == last else original(c, *rest))
+        study.run()
+    assert study.frame().outcome.tolist().count("failed") == 1
+    study.frame()["outcome"] = "another's"
+    assert study.redo() == 1
+    assert study.join(60)
+    assert set(study.frame().outcome) == {"converged"}
 
 
 KILLED = """
