@@ -163,6 +163,22 @@ def test_the_link_of_a_map_opens_it(new_explorer: Callable[..., Explorer]):
     again.wait(lambda: len(again.js("probe.maps()[0]?.levels ?? []")) == 1, "the same axes")
 
 
+def test_all_pictures_of_dlr_are_seen_at_once(explorer: Explorer):
+    """Two maps, two density ratios, bandwidths and losses, and the film's slider, in a window of 1280x720."""
+    explorer.open("?page=boundaries")
+    fitted(explorer)
+    figures = explorer.page.locator(".bk-Figure")
+    explorer.wait(lambda: figures.count() == 6, "six pictures")
+    boxes = [figure.bounding_box() for figure in figures.all()]
+    assert all(box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 720 for box in boxes), boxes
+    assert min(box["height"] for box in boxes if box is not None) > 100
+    for name in ("Iteration", "x1: h", "x2: h"):
+        slider = explorer.page.get_by_role("slider", name=name).first.bounding_box()
+        assert slider is not None, name
+        assert slider["y"] + slider["height"] <= 720, name
+    assert explorer.says("four-gaussians")
+
+
 @slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_boundaries_looks_right(new_explorer: Callable[..., Explorer], theme: str):
