@@ -3,14 +3,12 @@
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from tests.browser.steps import PATIENCE, Explorer, say
+from tests.browser.steps import Explorer, say
 from tests.browser.test_keyboard import check
 from tests.browser.test_looks import Look
-from tests.conftest import Served
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
@@ -123,23 +121,6 @@ def test_quick_and_long_presses_count_like_any(explorer: Explorer):
     explorer.wait_says("66 points")
     explorer.page.mouse.click(at["x"], at["y"] + 40, delay=500)  # a busy page takes any press for one so long
     explorer.wait_says("67 points")
-
-
-BARE = """import alrviz
-
-data = alrviz.load_demo("iris")
-model = alrviz.LRClassifier(order=1, alpha=1.0).fit(data.X, data.y)
-alrviz.DecisionMapView(model, data.X, data.y).servable()
-"""
-
-
-def test_a_view_served_alone_is_never_blank(new_page: Callable[..., Any], serve: Callable[..., Served], tmp_path):
-    (tmp_path / "bare.py").write_text(BARE)
-    served = serve(tmp_path / "bare.py")
-    for visit in range(5):
-        explorer = Explorer(new_page(), served.url)
-        explorer.page.goto(served.url, wait_until="commit", timeout=PATIENCE * 1000)
-        explorer.wait(lambda e=explorer: e.js("probe.maps()[0]?.ground"), f"a map at visit {visit}")
 
 
 def test_axes_of_words_are_drawn_as_words(explorer: Explorer):
