@@ -201,6 +201,7 @@ def _frame(y: tuple[float, float], orders: Sequence[int], title: str, name: str,
     names = {order: order_name(order) for order in orders}
     fig.xaxis[0].update(ticker=FixedTicker(ticks=list(orders)), major_label_overrides=names)
     fig.xgrid.grid_line_color = None
+    fig.min_border_top = 14  # half a tick's number
     return fig
 
 

@@ -36,7 +36,8 @@ class OrderStudyView(StudyView):
         heights: of the pictures of losses, costs and reliability, as CSS has it.
 
     >>> import alrviz
-    >>> study = alrviz.choose_order(alrviz.load_demo("monks-1"), orders=(0, 1, 2), repeats=1, n_jobs=1)
+    >>> data, recipe = alrviz.load_demo("monks-1"), alrviz.Recipe("lr", alpha=0.1)
+    >>> study = alrviz.choose_order(data, recipe, orders=(0, 1, 2), repeats=1, n_jobs=1)
     >>> view = alrviz.OrderStudyView(study.run())
     >>> "n&nbsp;=&nbsp;2 lowers held-out log loss" in view.sentence.object
     True
@@ -73,7 +74,8 @@ class OrderStudyView(StudyView):
         saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
         for end, what in parts:
             for button in figure_buttons(f"{self._name}{end}", f"alrviz-orders{end}", f"the picture of {what}"):
-                button.label = f"{button.label} of {what}"
+                label = f"{button.label} of {what}"
+                button.param.update(label=label, description=f"{label}: save this picture")
                 saves.append(button)
         self._folded = Folded("Numbers", pn.FlexBox(*saves, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
