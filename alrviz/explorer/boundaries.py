@@ -57,7 +57,9 @@ class BoundariesPage:
         )  # fmt: skip
         self.choice.param.watch(lambda event: session.param.update(tab="" if event.new == DLR else event.new), "value")
         self.data = data_menu(session)
-        self._top = pn.FlexBox(self.choice, self.data, margin=(0, 0, 8, 0), **_FLEXIBLE)
+        self._top = pn.FlexBox(
+            self.choice, self.data, margin=(0, 0, 8, 0), **(_FLEXIBLE | {"align_items": "flex-start"})
+        )
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)
         self._dialog = ScriptDialog()
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
 CLASSES = ("a", "b", "c")  # of a sketch that begins with nothing
-NEW = "new class"  # beside those of a table: a letter could be taken for one of them
+NEW = "new"  # beside those of a table: a letter could be taken for one of them
 # How `csv` is to be read: nothing is guessed, and a class may be called "NA" or "?". The kinds are by position.
 AS_WRITTEN = ReadOptions(delimiter=",", encoding="utf-8", decimal=".", thousands="", missing=("",), header=True)
 KINDS = {0: "numeric", 1: "numeric", 2: "target"}

@@ -118,6 +118,7 @@ class DensityRatioView(NotebookViewer):
         if names != list(self.cells):
             old = self.cells
             self.cells = {name: old.get(name) or RatioCell(name, self._on_bandwidth, self._height) for name in names}
+            self._feed()  # before they are laid out: a browser may miss what a slider is told while it is built
             cells = [cell.panel for cell in self.cells.values()]
             beside = min(self._beside, max(len(cells), 1))
             while len(cells) % beside:  # all pictures are equally wide
@@ -137,13 +138,16 @@ class DensityRatioView(NotebookViewer):
         kept = {ratio.column for ratio in by_far}
         return [name for name in self._known if name in kept]
 
-    def _draw(self) -> None:
+    def _feed(self) -> None:
         scene = self.scene
         if scene is not None:
             with pn.io.hold():
                 for ratio in scene.columns:
                     if ratio.column in self.cells:
                         self.cells[ratio.column].show(ratio, scene.classes, self.weighted, self.dark)
+
+    def _draw(self) -> None:
+        self._feed()
         push_notebook(*(cell.pane for cell in self.cells.values()))
         self._say()
         self._show_numbers()

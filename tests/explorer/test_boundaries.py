@@ -167,7 +167,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     until(page, lambda: settled(page) and len(tab.moment.X) == 212)
     assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 212
     assert np.abs(tab.pictures.map.surface.values - before.values).max() > 0.05
-    tab.drawing.bar.label.value = "new class"
+    tab.drawing.bar.label.value = "new"
     tab.drawing.add(1.0, 1.0)
     tab.drawing.move(0, 2.0, 2.0)
     tab.drawing.remove(1)
