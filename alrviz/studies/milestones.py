@@ -30,11 +30,11 @@ UNITS = {"iterations": "index", "passes": "passes", "seconds": "seconds"}
 class Lane:
     """What a verdict needs to know of one racer; nothing in it is computed by fitting.
 
-    name: how sentences call the racer. label: its family's label. frame: one row a step, or its columns by name. n_rows: total training weight.
-    outcome: the code of its outcome, None while it runs. detail: the outcome's own sentence. objective: equal for
-    racers that minimise the same function. alpha: strength of the penalty. loss: the other part of the objective, "nll"
-    or another. bounded: whether the weights keep between bounds. heldout: the log loss of each held-out row (nats) at
-    the last step; None where they are not kept.
+    name: how sentences call the racer. label: its family's label. frame: one row a step, or its columns by name.
+    n_rows: total training weight. outcome: the code of its outcome, None while it runs. detail: the outcome's own
+    sentence. objective: equal for racers that minimise the same function. alpha: strength of the penalty. loss: the
+    other part of the objective, "nll" or another. bounded: whether the weights keep between bounds. heldout: the
+    log loss of each held-out row (nats) at the last step; None where they are not kept.
     """
 
     name: str
