@@ -36,10 +36,12 @@ _HOME = {
     "MDLDiscretizer": "alrviz.estimators",
     "make_estimator": "alrviz.estimators",
     "BandwidthView": "alrviz.views",
+    "BiasVarianceView": "alrviz.views",
     "DecisionMapView": "alrviz.views",
     "DensityFilmView": "alrviz.views",
     "DensityRatioView": "alrviz.views",
     "GramMatrixView": "alrviz.views",
+    "LearningCurveView": "alrviz.views",
     "OrderStudyView": "alrviz.views",
     "RaceView": "alrviz.views",
 }

@@ -146,15 +146,15 @@ def ranks(study: Study, measure: str = "log_loss") -> "pd.DataFrame":
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
 
 
-def to_csv(study: Study) -> str:
-    """Return the rows of a study as CSV under comment lines that say where they come from."""
+def to_csv(study: Study, frame: "pd.DataFrame | None" = None) -> str:
+    """Return the rows of a study, or a frame made of them, as CSV under comment lines that say where they come from."""
     about = {
         "alrviz": __version__,
         "study": study.kind,
         "asked": study.spec,
         "data": {dataset.name: key for key, dataset in study.datasets.items()},
     }
-    return frame_to_csv(study.frame(), about, study.recipes)
+    return frame_to_csv(study.frame() if frame is None else frame, about, study.recipes)
 
 
 def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:

@@ -1,0 +1,218 @@
+"""Bias, variance and error against order, alpha or training size: three pictures side by side, of one scale.
+
+A line is a family with all its settings but the one below it; bars are a standard error. All three axes span equally
+much, so that what bias loses and variance gains are seen as equal heights. What has no such setting (a forest has no
+order) is a dashed level. Values of the axis stand at equal steps, as the grid that was fitted has them.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
+from bokeh.models.annotations import Legend, LegendItem
+from bokeh.plotting import figure
+
+from alrviz.pictures.frame import frame
+from alrviz.pictures.palette import MARKERS, racer_colours
+from alrviz.studies.crossing import family_of
+
+Data = dict[str, Any]
+_ROOM = 0.4  # of a step, left of the first value and right of the last
+_DODGE = 0.05  # of a step between lines, so that their bars do not cover each other
+_WIDTH, _SAMPLE, _LETTER = 290, 38, 7.0  # assumed px of a legend, of an entry's sample and of a letter
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A definition of bias and variance: columns of the summary that add up to the error, and what they are called."""
+
+    name: str
+    bias: str
+    variance: str
+    bias_words: str
+    variance_words: str
+
+
+KINDS: Mapping[str, Kind] = {
+    "plug-in": Kind("Kohavi-Wolpert, plug-in", "bias", "variance", "bias²", "variance"),
+    "unbiased": Kind(
+        "Kohavi-Wolpert, unbiased", "bias_unbiased", "variance_unbiased", "bias², unbiased", "variance, unbiased"
+    ),
+    "Domingos": Kind("Domingos", "bias_domingos", "net_variance_domingos", "bias", "net variance"),
+}
+AXES: Mapping[str, str] = {
+    "order": "order n",
+    "alpha": "alpha",
+    "train_share": "share of the training rows",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is drawn: names and families of the lines, ticks, and by part (bias, variance, error) data and range.
+
+    along: what the axis is called, with the training size that is shown where there are several.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    dashed: tuple[bool, ...]
+    ticks: tuple[str, ...]
+    along: str
+    lines: dict[str, tuple[Data, ...]]
+    ranges: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The three figures by part, and the sources of their lines."""
+
+    figures: dict[str, figure]
+    sources: dict[str, tuple[ColumnDataSource, ...]]
+
+
+def share_text(share: float) -> str:
+    """A training size in words."""
+    return "all training rows" if share == 1 else f"{100 * share:g} % of the training rows"
+
+
+def varying(table: pd.DataFrame) -> list[str]:
+    """Return the axes of which the study has more than one value, in the order of AXES."""
+    return [axis for axis in AXES if len(table) and table[axis].nunique() > 1]
+
+
+def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
+    """What the pictures draw of a summary of `bias_variance`.
+
+    axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
+    there are figures.
+    """
+    there = table[table["error"].notna()] if table["error"].notna().any() else table
+    share, shares = there["train_share"].max(), table["train_share"].nunique()
+    shown = table if axis == "train_share" else table[table["train_share"] == share]
+    along = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
+    values = _values(shown[axis])
+    places = {value: float(k) for k, value in enumerate(values)}
+    about = zip(shown["name"], shown["label"], shown[axis], strict=True)
+    names = [_without(str(name), str(label), axis, value) for name, label, value in about]
+    parts = [shown[[name == other for other in names]] for name in dict.fromkeys(names)]
+    of = KINDS[kind]
+    columns = {"bias": of.bias, "variance": of.variance, "error": "error"}
+    ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
+    lines = {}
+    for part, column in columns.items():
+        shifts = (_DODGE * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
+        lines[part] = tuple(_line(mine, axis, column, places, ends, d) for mine, d in zip(parts, shifts, strict=True))
+    labels = tuple(str(mine["label"].iloc[0]) for mine in parts)
+    dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
+    ticks = tuple(_tick(axis, value) for value in values)
+    return Contents(tuple(dict.fromkeys(names)), labels, dashed, ticks, along, lines, _ranges(lines))
+
+
+def _values(column: pd.Series) -> list[Any]:
+    """The values of an axis, ascending; words ("cv") after the numbers."""
+    found = [value for value in dict.fromkeys(column) if not pd.isna(value)]
+    return sorted(found, key=lambda value: (isinstance(value, str), value))
+
+
+def _without(name: str, label: str, axis: str, value: Any) -> str:
+    """A racer's name without the word for its place on the axis."""
+    if axis == "train_share" or pd.isna(value):
+        return name
+    of_alpha = f"alpha by {value}" if isinstance(value, str) else f"alpha {value:g}"
+    word = f"n={value:g}" if axis == "order" else of_alpha
+    if axis == "order" and name.startswith(label):
+        name = family_of(label) + name[len(label) :]
+    return f"{name} ".replace(f" {word} ", " ", 1).strip()
+
+
+def _tick(axis: str, value: Any) -> str:
+    if axis == "train_share":
+        return f"{100 * value:g} %"
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _line(
+    mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: tuple[float, float], shift: float
+) -> Data:
+    there = mine[mine[column].notna()]
+    x = np.array([places.get(value, np.nan) + shift for value in there[axis]], float)
+    y, error = there[column].to_numpy(float), there[f"{column}_se"].to_numpy(float)
+    name, rounds = there["name"].to_numpy(object), there["rounds"].to_numpy()
+    if len(there) and np.isnan(x).all():  # no such setting: a level from end to end
+        x, y, error = np.array(ends), np.repeat(y[:1], 2), np.full(2, np.nan)
+        name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
+    order = np.argsort(x)
+    spread = np.nan_to_num(error)
+    line = {
+        "x": x, "y": y, "low": y - spread, "high": y + spread, "error": error, "name": name, "rounds": rounds,
+    }  # fmt: skip
+    return {key: values[order] for key, values in line.items()}
+
+
+def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, tuple[float, float]]:
+    """One span for all parts, each around its own middle."""
+    ends = {}
+    for part, of in lines.items():
+        every = np.concatenate([np.empty(0), *(line[key] for line in of for key in ("low", "high"))])
+        ends[part] = (float(every.min()), float(every.max())) if len(every) else (0.05, 0.05)
+    span = 1.16 * max(high - low for low, high in ends.values()) or 0.1
+    starts = {part: (low + high - span) / 2 for part, (low, high) in ends.items()}
+    for part, (low, _) in ends.items():
+        if low >= 0:  # no room for what cannot be
+            starts[part] = max(starts[part], -0.04 * span)
+    return {part: (start, start + span) for part, start in starts.items()}
+
+
+def bias_variance_picture(what: Contents, kind: str, name: str, *, dark: bool = False) -> Picture:
+    """Draw bias, variance and error; name: of the figures, which are called after it: -bias, -variance, -error."""
+    titles = {"bias": KINDS[kind].bias_words, "variance": KINDS[kind].variance_words, "error": "error (0-1)"}
+    colours = racer_colours(what.labels, dark)
+    ends = (-_ROOM, max(len(what.ticks), 1) - 1 + _ROOM)
+    figures, sources = {}, {}
+    for part, title in titles.items():
+        fig = frame(ends, what.ranges[part], (what.along, title), f"{name}-{part}")
+        places = list(range(len(what.ticks)))
+        fig.xaxis[0].update(ticker=FixedTicker(ticks=places), major_label_overrides=dict(enumerate(what.ticks)))
+        fig.xgrid.grid_line_color = None
+        mine = tuple(ColumnDataSource(line) for line in what.lines[part])
+        items, dots = [], []
+        for k, (source, colour, text) in enumerate(zip(mine, colours, what.names, strict=True)):
+            dash = [7, 5] if what.dashed[k] else []
+            line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dash)
+            bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
+            marker = MARKERS[k % len(MARKERS)]
+            dot = fig.scatter("x", "y", source=source, color=colour, size=0 if dash else 8, marker=marker)
+            items.append(LegendItem(label=text, renderers=[line, bars, dot]))
+            dots.append(dot)
+        tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
+        fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+        _legend(fig, items, what.names)
+        figures[part], sources[part] = fig, mine
+    return Picture(figures, sources)
+
+
+def _legend(fig: figure, items: list[LegendItem], names: Sequence[str]) -> None:
+    widest = max((_SAMPLE + _LETTER * len(text) for text in names), default=_WIDTH)
+    columns = max(1, min(len(names), math.floor(_WIDTH / widest)))
+    legend = Legend(items=items, ncols=columns, margin=0, padding=2, spacing=2, border_line_color=None)
+    legend.update(
+        location="left", background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=24
+    )
+    fig.add_layout(legend, "above")
+
+
+def feed(picture: Picture, what: Contents) -> None:
+    """Show what has come since in the figures there are."""
+    for part, fig in picture.figures.items():
+        if fig.xaxis[0].axis_label != what.along:
+            fig.xaxis[0].axis_label = what.along
+        for source, line in zip(picture.sources[part], what.lines[part], strict=True):
+            source.data = line
+        low, high = what.ranges[part]
+        if (fig.y_range.start, fig.y_range.end) != (low, high):
+            fig.y_range.update(start=low, end=high, reset_start=low, reset_end=high)

@@ -1,0 +1,177 @@
+"""Learning curves: what a row costs when it is judged before it is learned from, against the rows seen before it.
+
+A line a learner, the mean over the orders of the rows, with a band of a standard error; a ring where a higher order
+goes ahead for good of the one below it. The grey stretch is the window: the rows that the last point shown averages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bokeh.models import BoxAnnotation, ColumnDataSource, HoverTool
+from bokeh.plotting import figure
+
+from alrviz.pictures.frame import FONT, frame
+from alrviz.pictures.labels import Box, place
+from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.studies.crossing import FIRST, Crossing
+
+Data = dict[str, Any]
+MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats a row)", "rmse": "RMSE"}
+SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
+START = 1000  # rows of the zoom
+_LABELS = 0.22  # of the width, right of the curves, for their names
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is drawn: a line a racer, rings, names at the ends, the window, and the ranges of both axes."""
+
+    lines: tuple[Data, ...]
+    rings: Data
+    words: Data
+    window: tuple[float, float]
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The figure and its sources."""
+
+    figure: figure
+    lines: tuple[ColumnDataSource, ...]
+    rings: ColumnDataSource
+    words: ColumnDataSource
+    window: BoxAnnotation
+
+
+def measured(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary of `learning_curve` with rmse, the root of rmse2, and its standard error beside it."""
+    if "rmse2" not in curves:
+        return curves
+    root = np.sqrt(curves["rmse2"])
+    error = curves["rmse2_se"] / (2 * root.where(root > 0))  # to first order: d sqrt(v) = dv / (2 sqrt(v))
+    return curves.assign(rmse=root, rmse_se=error)
+
+
+def contents(
+    curves: pd.DataFrame,
+    racers: Sequence[tuple[str, str]],
+    *,
+    measure: str,
+    span: str,
+    rows: int,
+    window: int,
+    crossed: Sequence[Crossing] = (),
+    dark: bool = False,
+) -> Contents:
+    """What the picture draws.
+
+    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of MEASURES. span: of SPANS. rows: of
+    the table. window: rows a point averages. crossed: of `crossings`, for this measure.
+    """
+    end = rows if span == "all" else min(START, rows)
+    there = len(curves) > 0 and measure in curves
+    shown = curves[curves["seen"] <= end] if there else curves
+    parts = [shown[shown["racer"] == k] if there else shown for k in range(len(racers))]
+    lines = tuple(_line(part, measure) for part in parts)
+    x, y = _across(end, span), _range(lines)
+    rings: Data = {"x": [], "y": [], "words": []}
+    for crossing in crossed:
+        line = lines[crossing.racer]
+        at = np.flatnonzero(line["x"] == crossing.seen)
+        if len(at) and not crossing.from_start:
+            rings["x"].append(float(line["x"][at[0]]))
+            rings["y"].append(float(line["y"][at[0]]))
+            rings["words"].append(crossing_text(crossing, rows))
+    words = _words(lines, racers, y, dark)
+    return Contents(lines, rings, words, (float(max(end - window, 1)), float(end)), x, y)
+
+
+def _line(part: pd.DataFrame, measure: str) -> Data:
+    if not len(part) or measure not in part:
+        return {"x": np.empty(0), "y": np.empty(0), "low": np.empty(0), "high": np.empty(0), "orders": np.empty(0)}
+    there = part[part[measure].notna()].sort_values("seen")
+    y, spread = there[measure].to_numpy(float), np.nan_to_num(there[f"{measure}_se"].to_numpy(float))
+    x = there["seen"].to_numpy(float)
+    return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": there["orders"].to_numpy()}
+
+
+def _across(end: int, span: str) -> tuple[float, float]:
+    """From the left to the right end of the axis, with room for names."""
+    if span == "all":
+        left = float(min(10, max(end / 10, 1)))
+        return left, float(end * (end / left) ** (_LABELS / (1 - _LABELS)))
+    return 0.0, end / (1 - _LABELS)
+
+
+def _range(lines: Sequence[Data]) -> tuple[float, float]:
+    """Of points that average enough rows: the very first leap from 0 to 1."""
+    every = np.concatenate([np.empty(0), *(line[key][line["x"] >= FIRST] for line in lines for key in ("low", "high"))])
+    if not len(every):
+        return 0.0, 1.0
+    low, high = float(every.min()), float(every.max())
+    air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
+    return low - air, high + air
+
+
+def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: tuple[float, float], dark: bool) -> Data:
+    colours = racer_colours([label for _, label in racers], dark)
+    ends = [k for k, line in enumerate(lines) if len(line["x"])]
+    at = [float(lines[k]["x"][-1]) for k in ends]
+    heights = [float(lines[k]["y"][-1]) for k in ends]
+    names = [racers[k][0] for k in ends]
+    inside = np.clip(heights, *y).tolist()
+    shifts = place(Box(0.0, 1.0, y[0], y[1]), [1 - _LABELS] * len(ends), inside, names, [False] * len(ends))
+    colour = [readable(colours[k], dark) for k in ends]
+    return {"x": at, "y": inside, "words": names, "dy": shifts, "colour": colour}
+
+
+def crossing_text(crossing: Crossing, rows: int) -> str:
+    """A crossing in words."""
+    end = ", at the end by less than a standard error" if crossing.slight else ""
+    if crossing.seen is None:
+        return f"{crossing.higher} is not below {crossing.lower} after {rows:,} rows{end.replace(', at the end', ',')}"
+    since = "the start" if crossing.from_start else f"{crossing.seen:,} rows on"
+    return f"{crossing.higher} stays below {crossing.lower} from {since}{end}"
+
+
+def learning_picture(
+    what: Contents, racers: Sequence[tuple[str, str]], *, measure: str, span: str, name: str, dark: bool = False
+) -> Picture:
+    """Draw the curves; racers, measure, span as for `contents`; name: of the figure."""
+    more = {"x_axis_type": "log"} if span == "all" else {}
+    fig = frame(what.x, what.y, (SPANS[span], MEASURES[measure]), name, **more)
+    window = BoxAnnotation(left=what.window[0], right=what.window[1], fill_color=GREY, fill_alpha=0.12, line_color=None)
+    window.level = "underlay"
+    fig.add_layout(window)
+    colours = racer_colours([label for _, label in racers], dark)
+    lines, hovers = [], []
+    for (text, _), colour, data in zip(racers, colours, what.lines, strict=True):
+        source = ColumnDataSource(data)
+        fig.varea("x", "low", "high", source=source, fill_color=colour, fill_alpha=0.18)
+        hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, name=text))
+        lines.append(source)
+    rings, words = ColumnDataSource(what.rings), ColumnDataSource(what.words)
+    ink = readable(GREY, dark)
+    ring = fig.scatter("x", "y", source=rings, size=16, fill_color=None, line_color=ink, line_width=2.4)
+    fig.text(
+        "x", "y", text="words", source=words, text_font=FONT, text_color="colour", text_baseline="middle", x_offset=8,
+        y_offset="dy", text_font_size="16px", text_font_style="bold",
+    )  # fmt: skip
+    tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
+    fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))
+    return Picture(fig, tuple(lines), rings, words, window)
+
+
+def feed(picture: Picture, what: Contents) -> None:
+    """Show what has come since in the figure there is."""
+    for source, line in zip(picture.lines, what.lines, strict=True):
+        source.data = line
+    picture.rings.data, picture.words.data = what.rings, what.words
+    y_range = picture.figure.y_range
+    if (y_range.start, y_range.end) != what.y:
+        y_range.update(start=what.y[0], end=what.y[1], reset_start=what.y[0], reset_end=what.y[1])

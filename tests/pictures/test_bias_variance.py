@@ -1,0 +1,124 @@
+"""The pictures of bias and variance, as data: lines along a setting, levels of what has none, one span for all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.pictures import bias_variance as pictures
+
+
+def line(racer, label, name, order, alpha, bias, variance, share=1.0, **more):
+    """A line of the summary; error follows."""
+    of = {"error": bias + variance, "bias": bias, "variance": variance}
+    of |= {"bias_domingos": bias / 2, "net_variance_domingos": variance + bias / 2}
+    of |= {f"{part}_se": 0.01 for part in tuple(of)}
+    about = {"racer": racer, "label": label, "name": name, "order": order, "alpha": alpha, "train_share": share}
+    return about | {"rounds": 5} | of | more
+
+
+ORDERS = pd.DataFrame(
+    [
+        line(0, "lr", "lr n=1", 1, 0.0, 0.30, 0.02),
+        line(1, "lr", "lr n=2", 2, 0.0, 0.10, 0.08),
+        line(2, "alr", "alr n=1", 1, 0.0, 0.28, 0.03),
+        line(3, "alr", "alr n=2", 2, 0.0, 0.12, 0.05),
+        line(4, "rf", "rf", None, None, 0.20, 0.04),
+    ]
+)
+
+
+def test_a_line_is_a_family_along_the_orders_and_what_has_no_order_is_a_level():
+    what = pictures.contents(ORDERS, "order", "plug-in")
+    assert what.names == ("lr", "alr", "rf")
+    assert what.labels == ("lr", "alr", "rf")
+    assert what.dashed == (False, False, True)
+    assert what.ticks == ("1", "2")
+    np.testing.assert_allclose(what.lines["bias"][0]["y"], [0.30, 0.10])
+    np.testing.assert_allclose(what.lines["variance"][1]["y"], [0.03, 0.05])
+    np.testing.assert_allclose(what.lines["error"][2]["y"], [0.24, 0.24])
+    np.testing.assert_allclose(what.lines["error"][0]["high"] - what.lines["error"][0]["low"], 0.02)
+    assert list(what.lines["bias"][0]["name"]) == ["lr n=1", "lr n=2"]
+
+
+def test_naive_bayes_begins_the_line_of_anje():
+    table = pd.DataFrame([line(0, "nb", "nb", 1, None, 0.3, 0.1), line(1, "anje", "anje", 2, None, 0.2, 0.1)])
+    what = pictures.contents(table, "order", "plug-in")
+    assert what.names == ("anje",)
+    np.testing.assert_allclose(what.lines["bias"][0]["y"], [0.3, 0.2])
+
+
+def test_bias_and_variance_drawn_add_up_to_the_error_by_every_definition_there_is():
+    for kind in ("plug-in", "Domingos"):
+        lines = pictures.contents(ORDERS, "order", kind).lines
+        for bias, variance, error in zip(lines["bias"], lines["variance"], lines["error"], strict=True):
+            np.testing.assert_allclose(bias["y"] + variance["y"], error["y"], atol=1e-15)
+    assert lines["bias"][0]["y"][0] == pytest.approx(0.15), "Domingos's own column"
+
+
+def test_all_three_axes_span_equally_much():
+    ranges = pictures.contents(ORDERS, "order", "plug-in").ranges
+    spans = [high - low for low, high in ranges.values()]
+    np.testing.assert_allclose(spans, spans[0])
+    assert spans[0] > 0.2
+    assert ranges["variance"][0] == pytest.approx(-0.04 * spans[0]), "no room below 0 for what cannot be negative"
+    low, high = ranges["bias"]
+    assert low < 0.09
+    assert high > 0.31
+
+
+def test_alpha_is_an_axis_with_words_after_numbers_and_its_word_leaves_the_names():
+    table = pd.DataFrame(
+        [
+            line(0, "lr", "lr n=1 alpha by cv", 1, "cv", 0.1, 0.1),
+            line(1, "lr", "lr n=1 alpha 10", 1, 10.0, 0.2, 0.1),
+            line(2, "lr", "lr n=1 alpha 0.1", 1, 0.1, 0.3, 0.1),
+            line(3, "lr", "lr n=2 alpha 0.1", 2, 0.1, 0.4, 0.1),
+        ]
+    )
+    what = pictures.contents(table, "alpha", "plug-in")
+    assert what.names == ("lr n=1", "lr n=2")
+    assert what.ticks == ("0.1", "10", "cv")
+    np.testing.assert_allclose(what.lines["bias"][0]["y"], [0.3, 0.2, 0.1])
+    assert pictures.varying(table) == ["order", "alpha"]
+
+
+def test_training_size_is_an_axis_and_elsewhere_the_largest_is_shown():
+    table = pd.concat([ORDERS, ORDERS.assign(train_share=0.1, bias=0.5)], ignore_index=True)
+    what = pictures.contents(table, "train_share", "plug-in")
+    assert what.ticks == ("10 %", "100 %")
+    assert what.names == tuple(ORDERS.name)
+    np.testing.assert_allclose(what.lines["bias"][0]["y"], [0.5, 0.3])
+    whole = pictures.contents(table, "order", "plug-in")
+    np.testing.assert_allclose(whole.lines["bias"][0]["y"], [0.3, 0.1])
+    assert whole.along == "order n, all training rows"
+
+
+def test_while_the_largest_training_size_has_no_figures_the_next_one_is_shown_and_named():
+    table = pd.concat([ORDERS.assign(train_share=0.1), ORDERS.assign(error=np.nan, bias=np.nan)], ignore_index=True)
+    what = pictures.contents(table, "order", "plug-in")
+    np.testing.assert_allclose(what.lines["bias"][0]["y"], [0.3, 0.1])
+    assert what.along == "order n, 10 % of the training rows"
+    picture = pictures.bias_variance_picture(what, "plug-in", "p")
+    full = pd.concat([ORDERS.assign(train_share=0.1), ORDERS], ignore_index=True)
+    pictures.feed(picture, pictures.contents(full, "order", "plug-in"))
+    assert picture.figures["error"].xaxis[0].axis_label == "order n, all training rows"
+
+
+def test_what_is_not_there_yet_is_not_drawn_and_has_its_line_all_the_same():
+    empty = ORDERS.assign(**dict.fromkeys(("bias", "variance", "error"), np.nan), rounds=0)
+    what = pictures.contents(empty, "order", "plug-in")
+    assert what.names == ("lr", "alr", "rf")
+    assert all(len(line["x"]) == 0 for part in what.lines.values() for line in part)
+    assert what.ranges["bias"] == pytest.approx((0, 0.1))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_comes_is_fed_to_the_figures_there_are(dark):
+    empty = ORDERS.assign(**dict.fromkeys(("bias", "variance", "error"), np.nan), rounds=0)
+    start = pictures.contents(empty, "order", "plug-in")
+    picture = pictures.bias_variance_picture(start, "plug-in", "p", dark=dark)
+    assert [fig.name for fig in picture.figures.values()] == ["p-bias", "p-variance", "p-error"]
+    pictures.feed(picture, pictures.contents(ORDERS, "order", "plug-in"))
+    np.testing.assert_allclose(picture.sources["bias"][0].data["y"], [0.30, 0.10])
+    assert picture.figures["bias"].y_range.end > 0.3
+    assert picture.figures["bias"].xaxis[0].major_label_overrides == {0: "1", 1: "2"}

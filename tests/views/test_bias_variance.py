@@ -1,0 +1,182 @@
+"""BiasVarianceView without a browser: it fills while a study computes, says the identity, stops, goes on, redoes."""
+
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies import workers
+from alrviz.studies.cells import failure
+from alrviz.views import bias_variance as module
+from alrviz.views.bias_variance_words import Filled, filled, grid_html
+
+RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
+
+
+def study(**options):
+    given = {"rounds": 3, "n_jobs": 1} | options
+    return alrviz.bias_variance(alrviz.load_demo("monks-1"), given.pop("recipes", RECIPES), **given)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    original = workers.compute
+
+    def compute(*args):
+        time.sleep(0.05)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
+
+
+def until(view, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
+        view.pump()
+        time.sleep(0.01)
+
+
+def test_before_it_runs_it_says_what_run_will_do_and_shows_an_empty_grid():
+    view = alrviz.BiasVarianceView(study())
+    assert "Press Run: 2 recipes, 6 fits each, on parts of 432 rows" in view.sentence.object
+    assert view._grid.object.count("0 of 6 fits") == 2
+
+
+def test_it_fills_while_it_computes_and_tells_the_identity(slow, monkeypatch):
+    monkeypatch.setattr(module, "_REST", 0)
+    view = alrviz.BiasVarianceView(study(rounds=6))
+    view.press_run()
+    figure = view._picture.figures["bias"]
+    until(view, lambda: "of 12 fits" in view._grid.object and " = <b>" in view._grid.object)
+    until(view, lambda: view.study.phase == "done" and "Lowest error" in view.sentence.object)
+    view.redraw()
+    assert view._picture.figures["bias"] is figure, "fed, not made anew"
+    table = view.study.summary()
+    np.testing.assert_array_equal(view._picture.sources["error"][0].data["y"], table.error)
+    assert "of 12 fits" not in view._grid.object
+    best = table.loc[table.error.idxmin()]
+    assert f"Lowest error: {best['name']}, {best.error:.3f} = bias² {best.bias:.3f} + " in view.sentence.object
+
+
+def test_a_picture_that_takes_long_is_not_drawn_again_at_once_but_in_the_end(slow, monkeypatch):
+    monkeypatch.setattr(module, "_REST", 1e6)
+    view = alrviz.BiasVarianceView(study())
+    view.press_run()
+    until(view, lambda: view.study.progress.done >= 6)
+    assert view._grid.object.count("of 6 fits") == 2, "as it was when Run was pressed"
+    assert " = <b>" not in view._grid.object
+    until(view, lambda: view.study.phase == "done")
+    view.pump()
+    assert view._grid.object.count(" = <b>") == 2
+
+
+def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
+    view = alrviz.BiasVarianceView(study())
+    view.press_run()
+    until(view, lambda: view.study.progress.done >= 3)
+    view.press_stop()
+    done, grid = view.study.progress.done, view._grid.object
+    assert view.bar.run.label == "Go on"
+    time.sleep(0.3)
+    view.pump()
+    assert view.study.progress.done == done
+    assert view._grid.object == grid
+    view.press_run()
+    until(view, lambda: view.study.phase == "done")
+
+
+def test_what_failed_is_said_in_its_cell_and_computed_again(monkeypatch):
+    original = workers.compute
+
+    def compute(cell, *rest):
+        return failure("out of <memory>") if cell.racer == 1 else original(cell, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "compute", compute)
+        view = alrviz.BiasVarianceView(study().run())
+    assert "out of &lt;memory&gt;" in view._grid.object
+    assert "6 failed</abbr>" in view._grid.object
+    assert len(view._picture.sources["bias"][0].data["x"]) == 1
+    view.press_redo()
+    until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
+    view.redraw()
+    assert "failed" not in view._grid.object
+    assert len(view._picture.sources["bias"][0].data["x"]) == 2
+
+
+def test_the_definition_is_switched_and_each_adds_up():
+    view = alrviz.BiasVarianceView(study().run())
+    view._folded.open = True
+    table = view.study.summary()
+    for kind, column in (("unbiased", "bias_unbiased"), ("Domingos", "bias_domingos"), ("plug-in", "bias")):
+        view.definition = kind
+        np.testing.assert_array_equal(view._picture.sources["bias"][0].data["y"], table[column])
+        assert f"<td>{table[column].iloc[0]:.5f}</td>" in view._numbers.object
+    assert view._kinds.value == "plug-in"
+
+
+def test_settings_of_one_value_are_no_axis():
+    view = alrviz.BiasVarianceView(study())
+    assert not view._axes.visible
+    shares = study(train_shares=(0.2, 1.0), recipes=RECIPES[:1])
+    view.show(shares)
+    assert view.axis == "train_share"
+    assert list(view._picture.figures["bias"].xaxis[0].major_label_overrides.values()) == ["20 %", "100 %"]
+    view.show(study(train_shares=(0.2, 1.0)))
+    assert view._axes.visible
+    assert list(view._axes.options.values()) == ["order", "train_share"]
+    view.axis = "order"
+    assert view._picture.figures["bias"].xaxis[0].axis_label == "order n, all training rows"
+
+
+def test_an_outdated_study_is_faded_and_run_asks_for_another():
+    first, second = study().run(), study(rounds=2)
+    view = alrviz.BiasVarianceView(first, again=lambda: second)
+    view.outdated = True
+    assert view.body.styles["opacity"] != "1"
+    view.press_run()
+    assert view.study is second
+    assert view.body.styles["opacity"] == "1"
+    until(view, lambda: second.phase == "done")
+
+
+def test_without_a_study_nothing_can_be_pressed():
+    view = alrviz.BiasVarianceView()
+    assert "No study yet" in view.sentence.object
+    assert not view.body.visible
+    assert (view.bar.run.disabled, view.bar.stop.disabled) == (True, True)
+    assert view._csv() == view._csv_of_fits() == ""
+
+
+def test_dark_draws_the_same_in_other_colours():
+    view = alrviz.BiasVarianceView(study().run())
+    light = view._picture
+    view.dark = True
+    assert view._picture is not light
+    np.testing.assert_array_equal(view._picture.sources["bias"][0].data["y"], light.sources["bias"][0].data["y"])
+
+
+def test_the_csv_has_the_grid_or_every_fit_and_what_made_them():
+    view = alrviz.BiasVarianceView(study().run())
+    for text, frame in ((view._csv(), view.study.summary()), (view._csv_of_fits(), view.study.frame())):
+        assert any(line.startswith("# data: ") for line in text.splitlines())
+        np.testing.assert_array_equal(pd.read_csv(io.StringIO(text), comment="#").error, frame.error)
+
+
+def test_a_grid_escapes_names_and_draws_what_variance_takes_away():
+    about = {"racer": 0, "label": "lr", "name": "<b>lr</b>", "train_share": 1.0, "rounds": 3}
+    table = pd.DataFrame([about | {"bias_domingos": 0.4, "net_variance_domingos": -0.1, "error": 0.3, "error_se": 0.1}])
+    text = grid_html(table, {(0, 1.0): Filled(6, 6)}, "Domingos")
+    assert "&lt;b&gt;lr" in text
+    assert "0.400 &minus; 0.100 = <b>0.300</b> ± 0.100" in text
+    assert "left:75.0%; width:25.0%" in text
+
+
+def test_cells_are_counted_by_recipe_and_training_size():
+    done = study(rounds=2, train_shares=(0.5, 1.0)).run()
+    assert filled(done) == dict.fromkeys([(0, 0.5), (1, 0.5), (0, 1.0), (1, 1.0)], Filled(4, 4))

@@ -1,0 +1,151 @@
+"""LearningCurveView without a browser: it fills while a study computes, tells crossings, zooms, stops, redoes."""
+
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.learning_curve import crossing_text
+from alrviz.studies import workers
+from alrviz.studies.cells import failure
+from alrviz.studies.crossing import crossings
+
+RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
+
+
+def study(**options):
+    given = {"repeats": 2, "window": 200, "n_jobs": 1} | options
+    return alrviz.learning_curve(alrviz.load_demo("monks-1"), given.pop("recipes", RECIPES), **given)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    original = workers.compute
+
+    def compute(*args):
+        time.sleep(0.1)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
+
+
+def until(view, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
+        view.pump()
+        time.sleep(0.01)
+
+
+def test_before_it_runs_it_says_what_run_will_do():
+    view = alrviz.LearningCurveView(study())
+    assert "Press Run: 2 learners meet 432 rows one by one, in 2 orders" in view.sentence.object
+    assert "mean over the last 200 rows" in view.told.object
+    assert [len(line.data["x"]) for line in view._picture.lines] == [0, 0]
+
+
+def test_it_fills_while_it_computes_and_tells_where_orders_cross(slow):
+    view = alrviz.LearningCurveView(study())
+    view.press_run()
+    figure = view._picture.figure
+    until(view, lambda: any(len(line.data["x"]) for line in view._picture.lines))
+    until(view, lambda: view.study.phase == "done")
+    view.redraw()
+    assert view._picture.figure is figure, "fed, not made anew"
+    table = view.study.summary()
+    first = table[table.racer == 0]
+    np.testing.assert_array_equal(view._picture.lines[0].data["y"], first.error)
+    (crossing,) = crossings(table, "error")
+    assert crossing_text(crossing, 432) in view.sentence.object
+    assert "So far" not in view.sentence.object
+
+
+def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
+    view = alrviz.LearningCurveView(study())
+    view.press_run()
+    until(view, lambda: view.study.progress.done >= 1)
+    view.press_stop()
+    done = view.study.progress.done
+    assert view.bar.run.label == "Go on"
+    time.sleep(0.3)
+    view.pump()
+    assert view.study.progress.done == done < 4
+    view.press_run()
+    until(view, lambda: view.study.phase == "done")
+
+
+def test_what_failed_is_said_and_computed_again(monkeypatch):
+    original = workers.compute
+
+    def compute(cell, *rest):
+        return failure("out of <memory>") if cell.racer == 1 else original(cell, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "compute", compute)
+        view = alrviz.LearningCurveView(study().run())
+    assert "anje failed: out of &lt;memory&gt;" in view.told.object
+    assert len(view._picture.lines[1].data["x"]) == 0
+    view.press_redo()
+    until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
+    view.redraw()
+    assert "failed" not in view.told.object
+    assert len(view._picture.lines[1].data["x"]) > 0
+
+
+def test_measure_and_zoom_are_switched():
+    view = alrviz.LearningCurveView(study(repeats=3).run())
+    view._folded.open = True
+    table = view.study.summary()
+    first = table[table.racer == 0]
+    view.measure = "log_loss"
+    np.testing.assert_array_equal(view._picture.lines[0].data["y"], first.log_loss)
+    view.measure = "rmse"
+    np.testing.assert_allclose(view._picture.lines[0].data["y"], np.sqrt(first.rmse2))
+    assert f"<td>{np.sqrt(first.rmse2.iloc[-1]):.4f}</td>" in view._numbers.object
+    view.span = "first"
+    assert view._spans.value == "first"
+    assert view._picture.figure.x_range.start == 0
+
+
+def test_theta_is_told_where_there_is_alr():
+    recipes = [Recipe("alr", order=1, solver="sgd", alpha=0.0)]
+    assert "all rows beforehand" in alrviz.LearningCurveView(study(recipes=recipes)).told.object
+    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="single-pass")).told.object
+    assert "theta" not in alrviz.LearningCurveView(study()).told.object
+
+
+def test_an_outdated_study_is_faded_and_run_asks_for_another():
+    first, second = study().run(), study(repeats=1)
+    view = alrviz.LearningCurveView(first, again=lambda: second)
+    view.outdated = True
+    assert view.body.styles["opacity"] != "1"
+    view.press_run()
+    assert view.study is second
+    assert view.body.styles["opacity"] == "1"
+    until(view, lambda: second.phase == "done")
+
+
+def test_without_a_study_nothing_can_be_pressed():
+    view = alrviz.LearningCurveView()
+    assert "No study yet" in view.sentence.object
+    assert not view.body.visible
+    assert view._csv() == view._csv_of_points() == ""
+
+
+def test_dark_draws_the_same_in_other_colours():
+    view = alrviz.LearningCurveView(study().run())
+    light = view._picture
+    view.dark = True
+    assert view._picture is not light
+    np.testing.assert_array_equal(view._picture.lines[0].data["y"], light.lines[0].data["y"])
+
+
+def test_the_csv_has_the_means_or_every_point_and_what_made_them():
+    view = alrviz.LearningCurveView(study().run())
+    for text, frame in ((view._csv(), view.study.summary()), (view._csv_of_points(), view.study.frame())):
+        assert any(line.startswith("# data: ") for line in text.splitlines())
+        np.testing.assert_array_equal(pd.read_csv(io.StringIO(text), comment="#").error, frame.error)
