@@ -115,7 +115,7 @@ def _range(parts: Sequence[Any]) -> tuple[float, float]:
     if not len(every):
         return 0.0, 1.0
     low, high = float(every.min()), float(every.max())
-    air = (high - low) or abs(high) or 0.5
+    air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
     return low - 0.22 * air, high + 0.18 * air
 
 

@@ -70,7 +70,8 @@ def feed(picture: Picture, tables: Mapping[str, pd.DataFrame], chosen: str = "")
         strong = 1.0 if text == chosen or not chosen else FAINT
         line, dots = picture.glyphs[text]
         line.glyph.line_alpha = dots.glyph.fill_alpha = dots.glyph.line_alpha = strong
-    picture.bars.data = line_of(tables.get(chosen, pd.DataFrame()))
+    marked = tables.get(chosen) if chosen in picture.lines else None
+    picture.bars.data = line_of(pd.DataFrame() if marked is None else marked)
     starts = [float(np.min(source.data["x"])) for source in picture.lines.values() if len(source.data["x"])]
     low = max(0.0, min(starts, default=0.0) - 0.1)
     if starts and picture.figure.x_range.start != low:

@@ -114,14 +114,17 @@ def choose_order(
 
 
 def _losses(study: Study) -> "pd.DataFrame":
-    """Log loss of each complete fold (a line) and order that has any (a column)."""
+    """Log loss of each complete fold (a line) and order (a column); an order that always failed is left out."""
     import pandas as pd
 
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return pd.DataFrame()
     fine = frame[frame.outcome != "failed"]
-    return fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").dropna()
+    asked = {study.about(cell.racer)["order"] for cell in study.cells}
+    wanted = sorted(asked - (set(frame.order) - set(fine.order)))  # what has not begun is waited for
+    table = fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").reindex(columns=wanted).dropna()
+    return table if len(table) else pd.DataFrame()
 
 
 def summary(study: Study) -> "pd.DataFrame":

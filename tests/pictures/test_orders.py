@@ -64,6 +64,11 @@ def test_costs_have_log_axes_that_end_at_powers_of_ten():
     assert len(orders.power_ticks(1e-3, 1e9)) <= 5
 
 
+def test_what_hardly_differs_does_not_fill_the_picture():
+    low, high = orders.contents(pd.DataFrame(), lines([0.693, 0.693 - 1e-15], (1e-16, 1e-16))).losses
+    assert high - low > 0.02
+
+
 def test_nothing_yet_is_a_picture_too():
     what = orders.contents(pd.DataFrame(), pd.DataFrame())
     picture = orders.orders_picture(what, [0, 1, 2, 3], "lr", "p")
@@ -98,5 +103,6 @@ def test_reliability_marks_one_line_and_its_errors():
     faint = {name: line.glyph.line_alpha for name, (line, _) in picture.glyphs.items()}
     assert faint["n = 1"] == 1.0 > faint["n = 2"]
     assert picture.figure.x_range.start == pytest.approx(0.4)
-    reliability.feed(picture, {}, "")
-    assert len(picture.bars.data["x"]) == 0
+    for left, chosen in (({}, ""), ({"class shares": table([0.5], [0.5])}, "class shares")):
+        reliability.feed(picture, left, chosen)
+        assert len(picture.bars.data["x"]) == 0, "bars without a line"

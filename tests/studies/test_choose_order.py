@@ -99,6 +99,20 @@ def test_an_order_that_cannot_be_fitted_is_named_and_the_others_decide(planted):
     assert study.verdict().sentence.endswith("; n = 2 could not be fitted: too large")
 
 
+def test_an_order_that_has_not_begun_is_waited_for(planted):
+    study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40), 2: np.full(5, 0.39)})
+    for place, cell in enumerate(study.cells):
+        if study.about(cell.racer)["order"] == 2 and cell.split.fold > 1:
+            del study._results[place]
+    assert study.summary().folds.tolist() == [2, 2, 2]
+    for place, cell in enumerate(study.cells):
+        if study.about(cell.racer)["order"] == 2:
+            study._results.pop(place, None)
+    study._framed = (None, None)
+    assert study.verdict().order is None
+    assert "not enough folds" in study.verdict().sentence
+
+
 def test_before_two_folds_there_is_no_verdict():
     study = choose_order(load_demo("xor", 100), n_jobs=1)
     assert study.verdict().order is None

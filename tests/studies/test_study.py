@@ -254,7 +254,8 @@ def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
         patch.setattr(workers, "compute", lambda c, *rest: failure("lost") if c.key == last else original(c, *rest))
         study.run()
     assert study.frame().outcome.tolist().count("failed") == 1
-    study.frame()["outcome"] = "another's"
+    whose = study.frame()
+    whose["outcome"] = "another's"
     assert study.redo() == 1
     assert study.join(60)
     assert set(study.frame().outcome) == {"converged"}
