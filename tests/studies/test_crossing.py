@@ -18,8 +18,8 @@ def curves(**racers):
 
 def test_the_higher_order_is_ahead_from_the_point_after_which_it_never_falls_back():
     table = curves(
-        one=("lr", 1, {50: 0.4, 100: 0.3, 200: 0.3, 400: 0.3}),
-        two=("lr", 2, {50: 0.3, 100: 0.5, 200: 0.2, 400: 0.1}),
+        one=("lr", 1, {50: 0.4, 100: 0.3, 150: 0.3, 200: 0.3, 400: 0.3}),
+        two=("lr", 2, {50: 0.5, 100: 0.2, 150: 0.5, 200: 0.2, 400: 0.1}),
         three=("lr", 3, {50: 0.6, 100: 0.6, 200: 0.1, 400: 0.2}),
     )
     first, second = crossings(table, "error")

@@ -1,6 +1,7 @@
 """BiasVarianceView without a browser: it fills while a study computes, says the identity, stops, goes on, redoes."""
 
 import io
+import threading
 import time
 
 import numpy as np
@@ -63,16 +64,30 @@ def test_it_fills_while_it_computes_and_tells_the_identity(slow, monkeypatch):
     assert f"Lowest error: {best['name']}, {best.error:.3f} = bias² {best.bias:.3f} + " in view.sentence.object
 
 
-def test_a_picture_that_takes_long_is_not_drawn_again_at_once_but_in_the_end(slow, monkeypatch):
+def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monkeypatch):
+    original, gate, begun = workers.compute, threading.Event(), []
+
+    def compute(*args):
+        begun.append(args)
+        if len(begun) > 9:
+            gate.wait(60)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
     monkeypatch.setattr(module, "_REST", 1e6)
     view = alrviz.BiasVarianceView(study())
     view.press_run()
-    until(view, lambda: view.study.progress.done >= 6)
-    assert view._grid.object.count("of 6 fits") == 2, "as it was when Run was pressed"
+    until(view, lambda: view.study.progress.done == 9)
+    for _ in range(10):
+        view.pump()
     assert " = <b>" not in view._grid.object
+    view._rest_until = 0.0
+    until(view, lambda: view._grid.object.count(" = <b>") == 2)  # nothing new has come: it had been put off
+    assert view.study.phase == "running"
+    gate.set()
     until(view, lambda: view.study.phase == "done")
     view.pump()
-    assert view._grid.object.count(" = <b>") == 2
+    assert "of 6 fits" not in view._grid.object
 
 
 def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
