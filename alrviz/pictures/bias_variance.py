@@ -22,7 +22,7 @@ from alrviz.studies.crossing import family_of
 
 Data = dict[str, Any]
 _ROOM = 0.4  # of a step, left of the first value and right of the last
-_DODGE = 0.05  # of a step between lines, so that their bars do not cover each other
+_DODGE, _WIDEST = 0.05, 0.25  # of a step: between lines, so that their bars do not cover each other, and of all
 _WIDTH, _SAMPLE, _LETTER = 290, 38, 7.0  # assumed px of a legend, of an entry's sample and of a letter
 
 
@@ -105,7 +105,8 @@ def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
     ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
     lines = {}
     for part, column in columns.items():
-        shifts = (_DODGE * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
+        dodge = min(_DODGE, _WIDEST / max(len(parts), 1))
+        shifts = (dodge * (k - (len(parts) - 1) / 2) for k in range(len(parts)))
         lines[part] = tuple(_line(mine, axis, column, places, ends, d) for mine, d in zip(parts, shifts, strict=True))
     labels = tuple(str(mine["label"].iloc[0]) for mine in parts)
     dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
@@ -196,10 +197,19 @@ def bias_variance_picture(what: Contents, kind: str, name: str, *, dark: bool = 
     return Picture(figures, sources)
 
 
-def _legend(fig: figure, items: list[LegendItem], names: Sequence[str]) -> None:
+def legend_columns(names: Sequence[str]) -> int:
+    """In how many columns the legend of these lines fits beside its picture's neighbours."""
     widest = max((_SAMPLE + _LETTER * len(text) for text in names), default=_WIDTH)
-    columns = max(1, min(len(names), math.floor(_WIDTH / widest)))
-    legend = Legend(items=items, ncols=columns, margin=0, padding=2, spacing=2, border_line_color=None)
+    return max(1, min(len(names), math.floor(_WIDTH / widest)))
+
+
+def legend_rows(names: Sequence[str]) -> int:
+    """How many rows the legend of these lines has."""
+    return math.ceil(len(names) / legend_columns(names))
+
+
+def _legend(fig: figure, items: list[LegendItem], names: Sequence[str]) -> None:
+    legend = Legend(items=items, ncols=legend_columns(names), margin=0, padding=2, spacing=2, border_line_color=None)
     legend.update(
         location="left", background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=24
     )

@@ -13,7 +13,16 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
-from alrviz.pictures.bias_variance import AXES, KINDS, Picture, bias_variance_picture, contents, feed, varying
+from alrviz.pictures.bias_variance import (
+    AXES,
+    KINDS,
+    Picture,
+    bias_variance_picture,
+    contents,
+    feed,
+    legend_rows,
+    varying,
+)
 from alrviz.studies.compare import to_csv
 from alrviz.views.bias_variance_words import GRID, filled, grid_html, numbers_html, sentence_html
 from alrviz.views.folded import Folded
@@ -22,6 +31,7 @@ from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
 from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS
 
+ROW = 26  # px of a row of a legend
 PARTS = ("bias", "variance", "error")
 _REST = (
     10  # times what a picture took: so long the next one waits while cells come, or large tables would hold the page
@@ -74,8 +84,8 @@ class BiasVarianceView(StudyView):
         self._axes.link(self, value="axis", bidirectional=True)
         self.param.watch(lambda _: self.redraw(), ["definition", "axis"])
         controls = pn.FlexBox(self._kinds, self._axes, margin=0)
-        pictures = as_high(pn.Row(*self._panes, sizing_mode="stretch_both", margin=0), self._height, 330)
-        self.body = pn.Column(controls, pictures, self._grid, sizing_mode="stretch_width", margin=0)
+        self._pictures = as_high(pn.Row(*self._panes, sizing_mode="stretch_both", margin=0), self._height, 330)
+        self.body = pn.Column(controls, self._pictures, self._grid, sizing_mode="stretch_width", margin=0)
         self._numbers = html()
         self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
@@ -139,6 +149,10 @@ class BiasVarianceView(StudyView):
             return
         self._made_of = made_of
         self._picture = bias_variance_picture(what, self.definition, self._name, dark=self.dark)
+        # A long legend stands above the picture, not in its place.
+        more = ROW * max(0, legend_rows(what.names) - 3)
+        high = f"calc({self._height} + {more}px)"
+        self._pictures.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
         for pane, figure in zip(self._panes, self._picture.figures.values(), strict=True):
             pane.object = figure
 

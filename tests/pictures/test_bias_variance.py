@@ -122,3 +122,14 @@ def test_what_comes_is_fed_to_the_figures_there_are(dark):
     np.testing.assert_allclose(picture.sources["bias"][0].data["y"], [0.30, 0.10])
     assert picture.figures["bias"].y_range.end > 0.3
     assert picture.figures["bias"].xaxis[0].major_label_overrides == {0: "1", 1: "2"}
+
+
+def test_a_legend_has_as_many_rows_as_its_words_need():
+    assert pictures.legend_rows(["lr", "alr"]) == 1
+    assert pictures.legend_rows([f"alr n={n} alpha 0.01" for n in range(10)]) == 10
+
+
+def test_many_lines_do_not_reach_the_next_value_of_the_axis():
+    table = pd.concat([ORDERS[:2].assign(name=f"lr #{k}", label="lr") for k in range(20)], ignore_index=True)
+    x = np.concatenate([line["x"] for line in pictures.contents(table, "order", "plug-in").lines["bias"]])
+    assert np.abs(x - x.round()).max() < 0.2

@@ -149,6 +149,15 @@ def test_settings_of_one_value_are_no_axis():
     assert view._picture.figures["bias"].xaxis[0].axis_label == "order n, all training rows"
 
 
+def test_a_long_legend_makes_the_pictures_higher():
+    recipes = [Recipe("lr", order=n, alpha=alpha) for n in (1, 2) for alpha in (0.001, 0.01, 0.1, 1.0)]
+    view = alrviz.BiasVarianceView(study(recipes=recipes, train_shares=(0.5, 1.0)))
+    view.axis = "alpha"
+    assert view._pictures.height == 330
+    view.axis = "train_share"
+    assert view._pictures.height > 400
+
+
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
     first, second = study().run(), study(rounds=2)
     view = alrviz.BiasVarianceView(first, again=lambda: second)
