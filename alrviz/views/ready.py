@@ -2,12 +2,17 @@
 
 Until Panel (1.9.4) takes a page for loaded it drops every change made under a hold, as already in the document that is
 still to be sent. It waits for an event that BokehJS sends when every view is idle, which comes late or never with views
-that React draws; but the document was sent when the websocket was opened, so an open websocket is enough.
+that React draws.
+
+An open websocket is not enough: BokehJS (3.9) listens to a layout's children only once all of their views are built,
+and what joins the layout before is never seen. It builds the document's roots one after another; Panel's last root,
+`BrowserInfo`, tells the server of the browser as it is built: every other view is there then, and listens.
 """
 
 from typing import Any
 
 import panel as pn
+from panel.models.browser import BrowserInfo
 
 
 def server_session() -> Any:
@@ -24,11 +29,17 @@ def connected() -> bool:
     return True if session is None else session.connection_count > 0
 
 
+def built(document: Any) -> bool:
+    """Whether the browser has built the views of a document (true where it has no root that tells)."""
+    roots = () if document is None else document.roots
+    return all(root.timezone_offset is not None for root in roots if isinstance(root, BrowserInfo))
+
+
 def page_ready() -> bool:
-    """Whether changes reach the browser; a page that has its websocket is taken for loaded from then on."""
+    """Whether changes reach the browser; a page whose views are built is taken for loaded from then on."""
     if pn.state.loaded:
         return True
-    if not connected():
+    if not connected() or not built(pn.state.curdoc):
         return False
     pn.state._on_load(pn.state.curdoc)
     return True

@@ -3,12 +3,14 @@
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.browser.steps import Explorer, say
+from tests.browser.steps import PATIENCE, Explorer, say
 from tests.browser.test_keyboard import check
 from tests.browser.test_looks import Look
+from tests.conftest import Served
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
@@ -121,6 +123,31 @@ def test_quick_and_long_presses_count_like_any(explorer: Explorer):
     explorer.wait_says("66 points")
     explorer.page.mouse.click(at["x"], at["y"] + 40, delay=500)  # a busy page takes any press for one so long
     explorer.wait_says("67 points")
+
+
+ALONE = """import alrviz
+
+data = alrviz.load_demo("iris")
+model = alrviz.LRClassifier(order=1, alpha=1.0).fit(data.X, data.y)
+alrviz.DecisionMapView(model, data.X, data.y).servable()
+"""
+
+
+def test_a_view_served_alone_is_drawn_however_late_its_widgets_come(
+    new_page: Callable[..., Any], serve: Callable[..., Served], tmp_path
+):
+    """The map is there long before the browser can build the menus beside it."""
+    (tmp_path / "alone.py").write_text(ALONE)
+    explorer = Explorer(new_page(), serve(tmp_path / "alone.py").url)
+
+    def late(route: Any) -> None:
+        time.sleep(2)
+        route.continue_()
+
+    explorer.page.route("**/panel-material-ui.bundle.js*", late)
+    explorer.page.goto(explorer.url, wait_until="commit", timeout=PATIENCE * 1000)
+    explorer.page.locator(".bk-Figure").wait_for(timeout=PATIENCE * 1000)
+    explorer.wait(lambda: explorer.js("probe.maps()[0]?.ground"), "a map")
 
 
 def test_axes_of_words_are_drawn_as_words(explorer: Explorer):
