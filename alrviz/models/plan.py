@@ -34,11 +34,14 @@ from alrviz.stop import NEVER, StopToken
 # room it takes from others in a core's cache; adding a cell to a joint value and back. (Measured in covers of 8 to 50
 # blocks of all pairs of connect-4 and Covertype: 1.9 and 2.2, 6 to 40, 2.3.)
 ROW, JOINT, LINK = 2.0, 12.0, 2.0
-# Rows looked at. Of a sample two thirds may be different joint values: beyond, too little is known of all rows.
+# Rows looked at. Of a sample a half may be different joint values, a quarter where the order is above 2: beyond, too
+# little is known of all rows, and a joint value with hundreds of tuples is dear (all triples of connect-4: 14 ms a
+# pass, and 37 where two thirds may be different).
 SAMPLE = 8_192
-_MOST = 1.5
+_MOST, _MOST_HIGHER = 2, 4
 # Links of a joint value to t tuples, as long as inner blocks are not planned: at most so many times the root of t.
-_ROOT = 2.5
+# (Passes over adult, connect-4 and Covertype at orders 2 and 3 with 2.5, 4, 6 and 15.)
+_ROOT = 6.0
 # Tuples from which a block may have inner blocks; and what covering one more of them is worth there, as below.
 _NESTED, _WORTH_INNER = 4, 0.15
 # What covering one more tuple is worth, in shares of a row pass.
@@ -168,7 +171,7 @@ class _Growth:
 
 def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: float, stop: StopToken) -> _Grown:
     m = sample.shape[1]
-    most = m if n_rows <= m else int(m / _MOST)
+    most = m if n_rows <= m else m // (_MOST if space.order <= 2 else _MOST_HIGHER)
     doublings = log2(n_rows / m) if n_rows > m > 0 else 0.0
     growth, every = _Growth(space), np.arange(space.n_tuples)
     blocks, shown, joint, links = [], [], [], 0.0
