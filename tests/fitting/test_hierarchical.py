@@ -9,7 +9,7 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.run import Run
-from alrviz.fitting.solvers.hierarchical import LONGEST, STILL, Hierarchical, Memory
+from alrviz.fitting.solvers.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, Memory, _bfgs
 from alrviz.fitting.solvers.state import State
 from alrviz.models.linear import log_softmax
 from alrviz.studies.heldout import heldout_losses
@@ -48,6 +48,16 @@ def test_leaving_rows_out_lowers_one_objective_at_every_step():
     assert (np.diff(values)[:-1] < 0).all()
     fixed = drain(density_run(mixed(200, 3), bandwidth="silverman", alpha=0.1))
     assert [step.kind for step in fixed.trace] == ["inner"] * len(fixed.trace)
+
+
+def test_the_inverse_hessian_knows_its_last_step():
+    rng = np.random.default_rng(0)
+    s, bend = rng.normal(size=3), np.diag([1.0, 2.0, 5.0])
+    inverse = _bfgs(np.eye(3), s, bend @ s)
+    np.testing.assert_allclose(inverse @ (bend @ s), s, rtol=1e-12)  # the secant equation
+    np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12)
+    assert np.linalg.eigvalsh(inverse).min() > 0.0
+    np.testing.assert_array_equal(_bfgs(inverse, s, -s), GROWTH * inverse)
 
 
 @pytest.mark.parametrize("mode", ["loo", "validation"])

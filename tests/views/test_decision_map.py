@@ -125,6 +125,12 @@ def test_another_kind_of_axis_is_another_figure(table, model):
     assert (view.picture.pane.object.y_range.start, view.picture.pane.object.y_range.end) == (0.0, 2.0)
 
 
+def test_a_smaller_table_has_the_last_row_where_a_later_one_was_chosen(table, model):
+    view = view_of(model, *table, row=100)
+    view.show(model, table[0][:20], table[1][:20])
+    assert view.row == 19
+
+
 def test_a_column_chosen_for_both_axes_changes_places(table, model):
     view = settle(view_of(model, *table))
     view.across = "v"

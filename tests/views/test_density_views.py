@@ -7,7 +7,7 @@ from bokeh.events import Tap
 import alrviz
 from alrviz.studies.gram import gram
 from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene
-from alrviz.views import ratio_cell
+from alrviz.views import gram_matrix, ratio_cell
 
 X = np.linspace(-2.0, 2.0, 41)
 HOSTILE = "<b>u</b>"
@@ -94,6 +94,18 @@ def test_a_dragged_slider_calls_with_a_bandwidth_in_units_of_the_column(clock):
     assert len(slider.options) == len(ratio_cell.RATIOS)
     slider.value = 2.0 if 2.0 in slider.options.values() else float(ratio_cell.RATIOS[36])
     assert calls == [("v", slider.value * 0.5)]
+
+
+def test_a_slider_says_what_the_words_say_and_not_its_nearest_step(clock):
+    view = alrviz.DensityRatioView(scene(h=0.222), on_bandwidth=lambda *call: None)
+    cell = view.cells["v"]
+    assert not cell.slider.show_value
+    assert cell.slider.label == "v: h / Silverman's = 0.444"
+    assert "h = 0.222 = 0.444 " in cell.words.object
+    clock[0] += 10
+    cell.slider.value = float(ratio_cell.RATIOS[70])  # a hand that holds it
+    view.show(scene(h=0.3))
+    assert cell.slider.label == "v: h / Silverman's = 0.6"
 
 
 def test_scenes_move_the_slider_only_while_the_reader_does_not(clock):
@@ -192,6 +204,14 @@ def test_the_kernel_says_how_many_pairs_it_tells():
     assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 1 + 10
     view.show(gram(np.ones((1, 1, 3)), [0, 1, 1], ["a", "b"]))
     assert view.pane.object is not figure
+
+
+def test_the_numbers_of_a_kernel_leave_a_row_beside_itself_out():
+    y = np.array([0, 0, 1])
+    below = gram_matrix.numbers_html(gram(np.array([[[1.0, 3.0, -2.0]]]), y, ["no", "yes"]))
+    assert below.count("3 (100 %)") == 1  # between the two rows of "no": 1 x 3, not 1 x 1 or 3 x 3
+    assert below.count("-4 (0 %)") == 2  # between "no" and "yes": the mean of 1 x -2 and 3 x -2, both ways round
+    assert below.count("&ndash;") == 1  # "yes" has one row
 
 
 def test_no_kernel_yet():
