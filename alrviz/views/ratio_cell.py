@@ -42,8 +42,8 @@ class RatioCell:
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio, 2): float(ratio) for ratio in RATIOS}
         self.slider = pmui.DiscreteSlider(
-            label=f"{column}: h / Silverman's", options=options, value=1.0, size="small", sizing_mode="stretch_width",
-            visible=False, margin=(0, 20, 8, 20),
+            label=f"{column}: h / Silverman's", show_value=False, tooltips=False, options=options, value=1.0,
+            size="small", sizing_mode="stretch_width", visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
         self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
@@ -106,6 +106,10 @@ class RatioCell:
         there = self._slid is not None and ratio.x is not None and bool(np.isfinite(relative))
         if self.slider.visible != there:
             self.slider.visible = there
+        if there:  # the words say what the model has; the slider's own value is the step next to it
+            label = f"{self.column}: h / Silverman's = {plain(relative)}"
+            if self.slider.label != label:
+                self.slider.label = label
         if not there or time.monotonic() - self._touched < HELD:
             return
         value = float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())])
