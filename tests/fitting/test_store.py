@@ -10,11 +10,9 @@ import pytest
 from alrviz.errors import StoreError
 from alrviz.fitting import home as home_module
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.step import Step
 from alrviz.fitting.store import Database, Store
 from alrviz.fitting.store import database as database_module
 from alrviz.fitting.store import store as store_module
-from tests.fitting.tables import drain, run_of, table
 
 RECIPE = Recipe("lr", order=1).to_json()
 
@@ -26,12 +24,16 @@ def store(tmp_path):
     store.close()
 
 
-def begin(store, owner="me", kind="race", spec="{}", data_hash="d"):
+def begin(store, owner="me", kind="path", spec="{}", data_hash="d"):
     return store.begin(owner, kind, spec, data_hash, name="a name", data_name="led", version="0")
 
 
 def save(store, run, place, key=None, rows=({"loss": 0.1},), predicted=b"", outcome="converged"):
     store.save_cell(run, place, key or f"cell {place}", RECIPE, outcome, list(rows), predicted)
+
+
+def members(store, run):
+    return store.database.read("SELECT place, key FROM members WHERE run = ? ORDER BY place", (run,))
 
 
 def test_runs_are_found_after_a_reload_by_their_owner_alone(tmp_path, store):
@@ -42,46 +44,48 @@ def test_runs_are_found_after_a_reload_by_their_owner_alone(tmp_path, store):
     assert [run.id for run in again.runs("me")] == [first, second]
     assert [run.state for run in again.runs("me")] == ["converged", "running"]
     assert [run.id for run in again.runs("me", kind="compare")] == [second]
-    kept = again.run(first)
-    assert (kept.owner, kept.kind, kept.spec, kept.data_hash, kept.data_name) == ("me", "race", "{}", "d", "led")
+    kept = again.runs("me")[0]
+    assert (kept.owner, kept.kind, kept.spec, kept.data_hash, kept.data_name) == ("me", "path", "{}", "d", "led")
     assert kept.sentence == "its slopes are small"
-    assert again.run("of nobody") is None
+    assert again.runs("nobody") == []
     again.close()
 
 
 def test_a_run_that_says_nothing_was_left_by_a_process_that_is_gone(store, monkeypatch):
     run = begin(store)
     monkeypatch.setattr(store_module, "STALE", -1.0)
-    assert store.run(run).state == "interrupted"
+    assert store.runs("me")[0].state == "interrupted"
     monkeypatch.setattr(store_module, "STALE", 30.0)
     store.beat(run)
-    assert store.run(run).state == "running"
+    assert store.runs("me")[0].state == "running"
+
+
+def test_to_take_a_cell_is_no_sign_of_life(store, monkeypatch):
+    """Whoever looks at a study takes its cells: what was left stays so, and keeps its place in the history."""
+    older, later = begin(store), begin(store)
+    save(store, older, 0, "k")
+    store.end(older, "done")
+    store.beat(later)
+    before = store.runs("me")
+    monkeypatch.setattr(store_module.time, "time", lambda: before[0].changed + 1e4)
+    assert store.take_cell(older, 0, "k") is not None
+    assert store.take_cell(later, 0, "k") is not None
+    after = store.runs("me")
+    assert [(run.id, run.changed) for run in after] == [(run.id, run.changed) for run in before]
+    assert [run.state for run in after] == ["interrupted", "done"]
+    save(store, later, 1)
+    assert store.runs("me")[0].state == "running", "a cell that finishes is one"
 
 
 def test_the_latest_of_equal_runs_is_found(store):
     one = begin(store, spec='{"folds":2}')
     two = begin(store, spec='{"folds":2}')
     store.beat(two)
-    assert store.find("me", "race", '{"folds":2}', "d").id == two
+    assert store.find("me", "path", '{"folds":2}', "d").id == two
     store.beat(one)
-    assert store.find("me", "race", '{"folds":2}', "d").id == one
-    assert store.find("me", "race", '{"folds":2}', "other data") is None
-    assert store.find("another", "race", '{"folds":2}', "d") is None
-
-
-def test_a_trace_comes_back_step_by_step_to_the_last_bit(tmp_path, store):
-    steps = drain(run_of(table(), order=1, alpha=0.1, max_iter=6)).trace.since(0)
-    assert len(steps) > 3
-    steps = [*steps, Step(9, "search", 1, 0.5, 0.1, float("inf"), float("nan"), 0.0, 1e-300, 0.0, {"eta0": 1 / 3})]
-    run = begin(store)
-    store.save_steps(run, 0, steps[:2])
-    store.save_steps(run, 1, steps[:1])
-    store.save_steps(run, 0, steps[2:])
-    store.save_steps(run, 0, [])
-    again = Store(tmp_path)
-    assert repr(again.steps(run)) == repr(steps)  # a NaN equals nothing, and its word itself
-    assert len(again.steps(run, racer=1)) == 1
-    again.close()
+    assert store.find("me", "path", '{"folds":2}', "d").id == one
+    assert store.find("me", "path", '{"folds":2}', "other data") is None
+    assert store.find("another", "path", '{"folds":2}', "d") is None
 
 
 def test_cells_are_kept_by_owner_and_key_and_shared_by_an_owners_studies(tmp_path, store):
@@ -93,9 +97,8 @@ def test_cells_are_kept_by_owner_and_key_and_shared_by_an_owners_studies(tmp_pat
     outcome, rows, predicted = again.take_cell(later, 5, "k")
     assert (outcome, rows[0]["loss"], predicted) == ("converged", 0.1, b"\x01\x02")
     assert rows[0]["nan"] != rows[0]["nan"]
-    assert len(again.cells(mine)) == 2
-    assert again.cells(mine)[1][2] == b"\x01\x02", "in order of their places"
-    assert len(again.cells(later)) == 1
+    assert members(again, mine) == [(0, "first"), (1, "k")]
+    assert members(again, later) == [(5, "k")]
     again.close()
 
 
@@ -109,7 +112,7 @@ def test_deleting_a_run_leaves_cells_that_another_study_has(store):
     assert store.take_cell(two, 0, "shared") is not None
     assert store.take_cell(two, 1, "own") is None
     save(store, one, 2)  # of a worker that was still at it
-    assert store.cells(one) == []
+    assert members(store, one) == []
 
 
 def test_forgotten_cells_are_to_be_computed_again(store):
@@ -118,7 +121,7 @@ def test_forgotten_cells_are_to_be_computed_again(store):
     save(store, run, 1, "b")
     store.forget_cells("me", ["a"])
     assert store.take_cell(run, 0, "a") is None
-    assert len(store.cells(run)) == 1
+    assert members(store, run) == [(1, "b")]
 
 
 def test_beyond_the_limit_the_oldest_that_have_ended_go(tmp_path):
@@ -135,7 +138,7 @@ def test_beyond_the_limit_the_oldest_that_have_ended_go(tmp_path):
     assert runs[0] not in left
     assert runs[1] in left, "what is under way stays"
     assert left == sorted(left, key=runs.index, reverse=True)
-    assert len(store.cells(runs[-1])) == 1
+    assert members(store, runs[-1]) == [(0, "cell 11")]
     store.limit = 200_000
     assert store.prune() > 0
     store.close()
@@ -205,6 +208,18 @@ def test_a_file_that_is_locked_says_by_whom(tmp_path):
     store.close()
 
 
+def test_a_full_disk_is_named_and_what_was_kept_stays(store):
+    run = begin(store)
+    save(store, run, 0)
+    (pages,) = store.database.read("PRAGMA page_count")[0]
+    store.database.read(f"PRAGMA max_page_count = {pages + 4}")
+    with pytest.raises(StoreError, match="could not grow: the disk is full; free some room"):
+        save(store, run, 1, predicted=bytes(100_000))
+    store.database.read(f"PRAGMA max_page_count = {pages + 1000}")
+    save(store, run, 2, predicted=bytes(100_000))
+    assert members(store, run) == [(0, "cell 0"), (2, "cell 2")]
+
+
 def test_threads_share_a_store(store):
     run = begin(store)
     threads = [threading.Thread(target=lambda k=k: [save(store, run, 10 * k + j) for j in range(10)]) for k in range(4)]
@@ -212,7 +227,7 @@ def test_threads_share_a_store(store):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(store.cells(run)) == 40
+    assert [place for place, _ in members(store, run)] == list(range(40))
 
 
 def test_two_processes_that_start_at_once_make_one_file(tmp_path):

@@ -231,7 +231,7 @@ def test_kept_means_in_the_folder_of_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
     study = small(RECIPES[:1], keep=True).run()
     store = Store(tmp_path / "home")
-    assert store.run(study.id).state == "done"
+    assert [(run.id, run.state) for run in store.runs("local")] == [(study.id, "done")]
     assert small(RECIPES[:1], keep=True).recall() == 4, "taken, and nothing computed"
     store.close()
 

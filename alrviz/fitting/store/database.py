@@ -84,10 +84,11 @@ class Database:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection.execute
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # where the disk is full, SQLite has rolled back by itself
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def read(self, question: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows that answer a question."""

@@ -1,7 +1,6 @@
 """The tables of the run store, as the steps that make them: format k is what the first k of MIGRATIONS make.
 
-    runs      a run, a race or a study: whose, of what (spec, JSON), on which data, how far, why it ended
-    steps     the traces of a run's racers, some steps a row
+    runs      a study: whose, of what (spec, JSON), on which data, how far, why it ended
     cells     finished cells of studies: a fit's rows (JSON) and predictions, by owner and key
     members   which cells are of which study, and at what place
 
@@ -15,10 +14,6 @@ _FIRST = (
         sentence TEXT NOT NULL, created REAL NOT NULL, changed REAL NOT NULL
     ) WITHOUT ROWID""",
     "CREATE INDEX runs_by_owner ON runs (owner, changed)",
-    """CREATE TABLE steps (
-        run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, racer INTEGER NOT NULL, first INTEGER NOT NULL,
-        steps TEXT NOT NULL, PRIMARY KEY (run, racer, first)
-    )""",
     """CREATE TABLE cells (
         owner TEXT NOT NULL, key TEXT NOT NULL, recipe TEXT NOT NULL, data_hash TEXT NOT NULL, outcome TEXT NOT NULL,
         rows TEXT NOT NULL, predicted BLOB, PRIMARY KEY (owner, key)

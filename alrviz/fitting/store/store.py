@@ -1,10 +1,9 @@
-"""What outlives a process: runs and races with their traces, studies with their finished cells, each with an owner.
+"""What outlives a process: studies with their finished cells, each with an owner.
 
     store = Store()                                         # ALRVIZ_HOME, or the user's data folder
-    run = store.begin(owner, "race", spec, data_hash)       # under way; found again by `runs` after a reload
-    store.save_steps(run, racer, steps)                     # as they come
-    store.save_cell(run, place, key, ...)                   # a cell of a study, as it finishes
-    store.end(run, "converged", "...")
+    run = store.begin(owner, "compare", spec, data_hash)    # under way; found again by `runs` after a reload
+    store.save_cell(run, place, key, ...)                   # a cell of the study, as it finishes
+    store.end(run, "done", "...")
 
 What is saved is on disk when the call returns. A run that says nothing for STALE seconds and has not ended was left by
 a process that is gone: it is "interrupted".
@@ -20,7 +19,6 @@ from secrets import token_hex
 from typing import Any
 
 from alrviz.fitting.home import home
-from alrviz.fitting.step import Step
 from alrviz.fitting.store.database import Database
 
 RUNNING, INTERRUPTED = "running", "interrupted"
@@ -28,17 +26,16 @@ RUNNING, INTERRUPTED = "running", "interrupted"
 BEAT, STALE = 5.0, 30.0
 # Bytes kept; beyond, the oldest runs that have ended go, until a tenth is free.
 LIMIT = 512 * 2**20
-_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 _ABOUT = "id, owner, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A run, race or study as the store knows it.
+    """A run, such as a study, as the store knows it.
 
     Attributes:
         id: 32 hex digits, nobody's to guess: whoever has it may read the run.
-        owner, kind, name: whose it is; "run", "race" or a study's name; a line for people.
+        owner, kind, name: whose it is; a study's name; a line for people.
         spec: JSON that says what was asked for: recipes, folds, seeds.
         data_hash, data_name, version: of the table and of alrviz.
         state, sentence: "running", "interrupted", or an outcome's code; and why.
@@ -109,11 +106,6 @@ class Store:
         self._note(run, state, sentence)
         self.prune()
 
-    def run(self, run: str) -> Kept | None:
-        """Return the run of that id, whoever asks; None if there is none."""
-        found = self.database.read(f"SELECT {_ABOUT} FROM runs WHERE id = ?", (run,))
-        return _kept(found[0]) if found else None
-
     def runs(self, owner: str, kind: str | None = None) -> list[Kept]:
         """Return the runs of an owner, the latest first."""
         rows = self.database.read(f"SELECT {_ABOUT} FROM runs WHERE owner = ? ORDER BY changed DESC, id", (owner,))
@@ -125,7 +117,7 @@ class Store:
         return next(alike, None)
 
     def delete(self, owner: str, run: str) -> bool:
-        """Delete a run of that owner, its trace, and the cells that no other study of theirs has; tell if it was."""
+        """Delete a run of that owner, and all cells that are of no study any more; tell whether it was there."""
         with self.database.transaction() as execute:
             deleted = execute("DELETE FROM runs WHERE id = ? AND owner = ?", (run, owner)).rowcount
             _drop_orphans(execute)
@@ -135,27 +127,6 @@ class Store:
         values = (state, sentence, time.time(), run)
         with self.database.transaction() as execute:
             execute("UPDATE runs SET state = ?, sentence = ?, changed = ? WHERE id = ?", values)
-
-    # -- traces -------------------------------------------------------------------------------------------------------
-
-    def save_steps(self, run: str, racer: int, steps: Sequence[Step]) -> None:
-        """Add steps to the trace of a racer (0 for a run of one), in the order they were made."""
-        if not steps:
-            return
-        text = json.dumps([[*(getattr(step, name) for name in _FIELDS), dict(step.extra)] for step in steps])
-        with self.database.transaction() as execute:
-            (first,) = execute("SELECT COUNT(*) FROM steps WHERE run = ? AND racer = ?", (run, racer)).fetchone()
-            execute("INSERT INTO steps VALUES (?, ?, ?, ?)", (run, racer, first, text))
-            execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
-
-    def steps(self, run: str, racer: int = 0) -> list[Step]:
-        """Return the steps kept of a racer, in order."""
-        parts = self.database.read("SELECT steps FROM steps WHERE run = ? AND racer = ? ORDER BY first", (run, racer))
-        return [
-            Step(**dict(zip(_FIELDS, values, strict=True)), extra=extra)
-            for (text,) in parts
-            for *values, extra in json.loads(text)
-        ]
 
     # -- cells of studies ---------------------------------------------------------------------------------------------
 
@@ -178,6 +149,7 @@ class Store:
             values = (owner, key, recipe, data_hash, outcome, json.dumps(rows), predicted)
             execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", values)
             _join(execute, run, place, owner, key)
+            execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
         self.prune()
 
     def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
@@ -191,14 +163,6 @@ class Store:
             owner, outcome, rows, predicted = found
             _join(execute, run, place, owner, key)
         return outcome, json.loads(rows), predicted
-
-    def cells(self, run: str) -> list[tuple[str, list[dict[str, Any]], bytes]]:
-        """Return (outcome, rows, predicted) of the finished cells of a study, in order of their places."""
-        question = """SELECT outcome, rows, predicted FROM members JOIN cells USING (owner, key)
-            WHERE run = ? ORDER BY place"""
-        return [
-            (outcome, json.loads(rows), predicted) for outcome, rows, predicted in self.database.read(question, (run,))
-        ]
 
     def forget_cells(self, owner: str, keys: Sequence[str]) -> None:
         """Delete cells, to be computed again."""
@@ -244,8 +208,8 @@ def _state(state: str, changed: float) -> str:
 
 
 def _join(execute: Any, run: str, place: int, owner: str, key: str) -> None:
+    """Note whose cell it is; the run has not moved by that: whoever only looks takes cells too."""
     execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", (run, place, owner, key))
-    execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
 
 
 def _drop_orphans(execute: Any) -> None:
