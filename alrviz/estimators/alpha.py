@@ -3,8 +3,8 @@
     for alpha in 10^4, 10^3.5, ... 10^-3:   fit each fold's other rows, started at the model of the alpha before
     the alpha of the lowest mean log loss of the rows left out; of equal ones the strongest
 
-It ends early once WORSE values in a row have not lowered that mean. Columns are cut inside each fold. Of three folds
-all are judged; where a single one has rows enough (MANY in all) only the first.
+It ends early once WORSE values in a row have not lowered that mean. Columns are cut inside each fold. There are three
+folds; of a table of more than MANY rows only the first is judged, whose rows are enough.
 """
 
 from typing import Any
@@ -14,11 +14,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
-from alrviz.errors import RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
+from alrviz.fitting.step import DIVERGED, FAILED
+from alrviz.stop import NEVER, StopToken
 
 GRID = tuple(float(10.0**power) for power in np.arange(4.0, -3.25, -0.5))
 FOLDS = 3
@@ -37,12 +39,23 @@ def choose_alpha(
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
     max_memory: int | None = None,
+    stop: StopToken = NEVER,
 ) -> tuple[float, pd.DataFrame]:
     """Return the alpha, and a line for each that was tried: alpha, log_loss (mean over the folds).
 
+    An alpha of which a fit diverges or fails has no line. The folds are in memory together: each may take its share of
+    `max_memory` bytes (None: half of what is free when it is fitted).
+
     Raises:
-        RecipeError: where the rows are too few to hold some out.
+        RecipeError: a loss without probabilities, rows too few to hold some out, or no fit that ended well.
+        MemoryLimitError: a fold that needs more than its share.
+        Stopped: once `stop` is pulled.
     """
+    if recipe.params.get("objective") == "hinge":
+        raise RecipeError(
+            'alpha="cv" compares held-out log losses, and objective="hinge" has no probabilities; expected '
+            'objective="nll" or "mse", or a number for alpha'
+        )
     made = [
         _prepared(recipe, X, y, weights, train, test, categorical_features, n_jobs)
         for train, test in stratified_folds(y, FOLDS, recipe.seed)[: 1 if len(y) > MANY else FOLDS]
@@ -50,25 +63,42 @@ def choose_alpha(
     folds = [fold for fold in made if fold is not None]
     if not folds:
         raise RecipeError(f'alpha="cv" cannot hold out rows of {len(y)}, whose classes are too small; give a number')
+    each = None if max_memory is None else max_memory // len(folds)
     models: list[Any] = [None] * len(folds)
     tried: list[tuple[float, float]] = []
     best, worse = np.inf, 0
     for alpha in GRID:
-        losses = []
-        for k, fold in enumerate(folds):
-            plain = recipe.replace(alpha=alpha, tol=max(_TOL, recipe.params["tol"]), max_iter=_STEPS)
-            run = Run.on(fold, plain, max_memory=max_memory, start=models[k])
-            for _ in run.steps():
-                pass
-            models[k] = run.model
-            losses.append(run.trace[-1].extra["heldout_log_loss"])
-        mean = float(np.mean(losses))
+        plain = recipe.replace(alpha=alpha, tol=max(_TOL, recipe.params["tol"]), max_iter=_STEPS)
+        fits = [_fitted(fold, plain, each, model, stop) for fold, model in zip(folds, models, strict=True)]
+        ended = [fit for fit in fits if fit is not None]
+        if len(ended) < len(folds):
+            continue
+        models = [model for model, _ in ended]
+        mean = float(np.mean([loss for _, loss in ended]))
         tried.append((alpha, mean))
         best, worse = (mean, 0) if mean < best else (best, worse + 1)
         if worse == WORSE:
             break
+    if not tried:
+        raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
     frame = pd.DataFrame(tried, columns=["alpha", "log_loss"])
     return float(frame.alpha[int(frame.log_loss.argmin())]), frame
+
+
+def _fitted(
+    fold: Prepared, recipe: Recipe, max_memory: int | None, start: Any, stop: StopToken
+) -> tuple[Any, float] | None:
+    """The model and its held-out log loss; None where the fit diverged or failed."""
+    run = Run.on(fold, recipe, max_memory=max_memory, start=start)
+    try:
+        for _ in run.steps():
+            stop.check()
+    except MemoryLimitError as error:
+        told = f'alpha="cv" has up to {FOLDS} folds in memory, each within its share: {error}'
+        raise MemoryLimitError(told, error.needed, error.allowed) from error
+    if run.outcome is None or run.outcome.code in (DIVERGED, FAILED):
+        return None
+    return run.model, run.trace[-1].extra["heldout_log_loss"]
 
 
 def _prepared(

@@ -11,6 +11,7 @@ from alrviz.estimators.checks import threads
 from alrviz.estimators.text import documented
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
+from alrviz.stop import NEVER, StopToken
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,12 +32,12 @@ class LinearClassifier(CellClassifier):
     memory: int = 10
     random_state: Any = None
 
-    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats) -> Recipe:
+    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats, stop: StopToken = NEVER) -> Recipe:
         if recipe.params["alpha"] != "cv":
             return recipe
         where = {"n_jobs": threads(self.n_jobs), "max_memory": self.max_memory}
         self.alpha_, self.alphas_ = choose_alpha(
-            recipe, X, y, weights, categorical_features=self.categorical_features, **where
+            recipe, X, y, weights, categorical_features=self.categorical_features, stop=stop, **where
         )
         return recipe.replace(alpha=self.alpha_)
 

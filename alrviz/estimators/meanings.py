@@ -133,6 +133,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "n_iter_": ("int", "Steps taken."),
     "trace_": ("Trace", "One `Step` per iteration; `trace_.frame()` is a DataFrame."),
     "outcome_": ("Outcome", "Why the fit ended: a code and a sentence."),
+    "choice_": ("Choice", "The solver that ran, and why: `choice_.solver`, `choice_.reason`."),
 }
 
 _DENSITY_PARAMETERS: dict[str, tuple[str, str]] = {
@@ -166,7 +167,7 @@ _DENSITY_ATTRIBUTES: dict[str, tuple[str, str]] = {
         "else one per class.",
     ),
     "intercept_": ("ndarray (K,)", "w_0."),
-    **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_")},
+    **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_", "choice_")},
 }
 
 _NETWORK_PARAMETERS: dict[str, tuple[str, str]] = {
@@ -219,7 +220,7 @@ OWN: dict[str, tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]] = 
             ),
             "intercept_": ("ndarray (C,)", "b, the log of the class node's table but for a constant."),
             "weights_": ("ndarray (S + 1, C)", "The free parameters w, those of the class weights last."),
-            **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_")},
+            **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_", "choice_")},
         },
     ),
     "rf": ({}, {**_COUNTED, "model_": ("RandomForestClassifier", "The forest, of numbers and codes.")}),

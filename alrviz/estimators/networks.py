@@ -19,6 +19,7 @@ from alrviz.models.averages import AverageModel
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 from alrviz.passes.rows import Floats
+from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +34,12 @@ class CountedClassifier(RecipeClassifier):
     n_bins: int = 10
 
     def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
-        require_learnable(encoded)
-        require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
-        prepared = Prepared(encoded, None, n_jobs=threads(self.n_jobs))
-        self._keep(learn(prepared, recipe), encoded.names)
+        self._learn_prepared(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe)
+
+    def _learn_prepared(self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER) -> None:
+        require_learnable(prepared.encoded)
+        require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
+        self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
 
     def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
         self._model: NetworkModel | AverageModel = learned.model

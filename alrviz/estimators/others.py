@@ -9,6 +9,7 @@ The SVM's scores become probabilities by a sigmoid fitted to scores of rows held
 the smallest class has rows; to its own scores where a class has one.
 """
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.estimators.text import documented
+from alrviz.fitting.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 
@@ -42,6 +44,7 @@ class TableClassifier(RecipeClassifier):
     random_state: Any = None
 
     def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
+        require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
         X = self._matrix(encoded.codes, encoded.numbers)
@@ -113,8 +116,10 @@ class SVMClassifier(TableClassifier):
             split = StratifiedKFold(folds, shuffle=True, random_state=recipe.seed)
             model = CalibratedClassifierCV(machine, cv=split, ensemble=False).fit(Z, y, weights)
         else:  # a class of one row: no fold can learn it
-            all_rows = [(np.arange(len(y)), np.arange(len(y)))]
-            model = CalibratedClassifierCV(FrozenEstimator(machine.fit(Z, y, weights)), cv=all_rows).fit(Z, y)
+            frozen, all_rows = FrozenEstimator(machine.fit(Z, y, weights)), [(np.arange(len(y)), np.arange(len(y)))]
+            with warnings.catch_warnings():  # the machine has had the weights already
+                warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept", UserWarning)
+                model = CalibratedClassifierCV(frozen, cv=all_rows).fit(Z, y, weights)
         return Pipeline([("columns", columns), ("model", model)])
 
     def _columns(self) -> ColumnTransformer:

@@ -70,6 +70,11 @@ def peer_names() -> tuple[str, ...]:
     return tuple(PEERS)
 
 
+def known_peers() -> Mapping[str, Peer]:
+    """Return all that can stand beside our models, by name, in the order of menus: rivals, then peers."""
+    return {**RIVALS, **PEERS}
+
+
 def make_peer(name: str) -> Any:
     """Return a peer or a rival, unfitted, at its plain settings; `set_params(model__C=10)` changes a peer's.
 
@@ -81,7 +86,7 @@ def make_peer(name: str) -> Any:
     >>> make_peer("svm-rbf").set_params(model__C=10).steps[-1]
     ('model', SVC(C=10))
     """
-    known = {**PEERS, **RIVALS}
+    known = known_peers()
     if name not in known:
         raise RecipeError(f"no peer is called {name!r}; expected one of {', '.join(known)}{nearest(name, known)}")
     return known[name].build()

@@ -28,6 +28,7 @@ from alrviz.fitting.run import Run
 from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT
 from alrviz.models.linear import log_softmax
 from alrviz.passes.rows import Floats
+from alrviz.stop import NEVER, StopToken
 
 # Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
 FORMAT = 1
@@ -102,11 +103,12 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         self._tell()
         return self
 
-    def fit_prepared(self, X: Any, prepared: Prepared) -> Self:
+    def fit_prepared(self, X: Any, prepared: Prepared, stop: StopToken = NEVER) -> Self:
         """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.
 
         `prepared` holds the rows of `X` and its encoder, made as this estimator's parameters say: studies share it
-        between recipes. Nothing is said of a fit that did not end well: `outcome_` tells.
+        between recipes. Nothing is said of a fit that did not end well: `outcome_` tells. Raises `Stopped` once `stop`
+        is pulled, where the fit has steps.
         """
         if prepared.encoder is None:
             raise AlrvizError("rows to be learned from need the encoder they were made with, and these have none")
@@ -115,8 +117,8 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         check_table(self, X, reset=True)
         self._check(recipe)
         encoded = prepared.encoded
-        recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights)
-        self._learn_prepared(prepared, recipe)
+        recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop)
+        self._learn_prepared(prepared, recipe, stop)
         self.encoder_ = prepared.encoder
         self.classes_ = prepared.encoder.classes_
         return self
@@ -124,7 +126,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the table that was just given cannot be fitted so."""
 
-    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats) -> Recipe:
+    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats, stop: StopToken = NEVER) -> Recipe:
         """Return the recipe that is fitted: with numbers for what was left to be chosen by these rows."""
         return recipe
 
@@ -132,7 +134,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
         """Learn the model of these rows and keep it."""
 
-    def _learn_prepared(self, prepared: Prepared, recipe: Recipe) -> None:
+    def _learn_prepared(self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER) -> None:
         """Learn the model of rows whose covers and counts others may have asked for, and keep it."""
         self._learn(prepared.encoded, recipe)
 
@@ -197,17 +199,17 @@ class RunClassifier(RecipeClassifier):
     def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
         self._learn_prepared(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe)
 
-    def _learn_prepared(self, prepared: Prepared, recipe: Recipe) -> None:
+    def _learn_prepared(self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER) -> None:
         run = Run.on(prepared, recipe, max_memory=self.max_memory)
         for _ in run.steps():
-            pass
+            stop.check()
         outcome, state = run.outcome, run.state
         if run.model is None or state is None or outcome is None or outcome.code in (DIVERGED, FAILED):
             raise AlrvizError(f"the fit has no result: {outcome}")
         self.n_iter_ = state.index
         self.trace_ = run.trace
         self.outcome_ = outcome
-        self._choice = run.price.choice if run.price else None
+        self.choice_ = run.price.choice if run.price else None
         self._keep(run)
 
     @abstractmethod

@@ -27,9 +27,9 @@ def truth_of(session: Session, dataset: "Dataset") -> Callable[[Any], Any] | Non
 
 def peer_menu(session: Session, dataset: "Dataset | None") -> dict[str, str]:
     """Return the menu's entries: label and slug of every peer, and the truth where it is known."""
-    from alrviz.estimators.peers import PEERS, RIVALS
+    from alrviz.estimators.peers import known_peers
 
-    menu = {peer.label: name for name, peer in {**RIVALS, **PEERS}.items()}
+    menu = {peer.label: name for name, peer in known_peers().items()}
     if dataset is not None and truth_of(session, dataset) is not None:
         menu["the truth"] = TRUTH
     return menu

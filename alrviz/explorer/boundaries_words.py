@@ -105,9 +105,9 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
 
 def peer_html(name: str, peer: Any) -> str:
     """One line on the classifier that stands beside: what it is and how many held-out rows it gets right."""
-    from alrviz.estimators.peers import PEERS, RIVALS
+    from alrviz.estimators.peers import known_peers
 
-    known = {**PEERS, **RIVALS}.get(name)
+    known = known_peers().get(name)
     label = "the truth" if name == TRUTH else known.label if known is not None else name
     note = "What the rows were drawn from: no model can be better." if known is None else known.note
     if peer.waiting:

@@ -6,7 +6,8 @@ from sklearn.base import clone
 
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
-from alrviz.errors import RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.estimators import alpha as alpha_module
 from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
 from alrviz.estimators.linear import ALRClassifier, LRClassifier
 from alrviz.estimators.make import make_estimator
@@ -14,6 +15,7 @@ from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
+from alrviz.fitting.step import DIVERGED, FAILED, Outcome
 
 
 def by_hand(data, recipe, alpha):
@@ -70,6 +72,58 @@ def test_a_class_of_one_row_does_not_stop_it():
     assert LRClassifier(order=1, alpha="cv").fit(data.X, y).alpha_ in GRID
     with pytest.raises(RecipeError, match='"cv" cannot hold out'):
         choose_alpha(Recipe("lr", alpha="cv"), data.X[:3], np.array(["a", "b", "c"], object), np.ones(3))
+
+
+def test_a_loss_without_probabilities_is_refused_with_what_goes():
+    data = load_demo("xor", 100)
+    with pytest.raises(RecipeError, match=r'objective="hinge" has no probabilities; expected objective="nll"'):
+        LRClassifier(order=1, alpha="cv", objective="hinge").fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("code", [DIVERGED, FAILED])
+def test_a_fit_that_does_not_end_well_is_skipped_and_starts_none(code, monkeypatch):
+    data, starts, ends = load_demo("led", 200), {}, {}
+
+    class Bad(Run):
+        """A run that ends badly at some strengths."""
+
+        @classmethod
+        def on(cls, prepared, recipe, *, start=None, **more):
+            starts.setdefault(recipe.params["alpha"], start)
+            return super().on(prepared, recipe, start=start, **more)
+
+        def steps(self):
+            yield from super().steps()
+            strength = self.recipe.params["alpha"]
+            ends.setdefault(strength, self.model.phi)
+            if strength in bad:
+                self.outcome = Outcome(code, "")
+
+    bad = {GRID[1], GRID[2]}
+    monkeypatch.setattr(alpha_module, "Run", Bad)
+    ask = (Recipe("lr", order=1, alpha="cv"), data.X, data.y, np.ones(200))
+    chosen, tried = choose_alpha(*ask)
+    assert tried.alpha.tolist()[:2] == [GRID[0], GRID[3]]
+    assert np.array_equal(starts[GRID[3]].phi, ends[GRID[0]])
+    assert not np.array_equal(ends[GRID[2]], ends[GRID[0]])
+    assert chosen in set(tried.alpha)
+    bad.update(GRID)
+    with pytest.raises(RecipeError, match="no alpha whose fits end well; give a number"):
+        choose_alpha(*ask)
+
+
+def test_folds_share_the_memory_they_take_together(monkeypatch):
+    data, limits = load_demo("led", 200), []
+    real = alpha_module._fitted
+    monkeypatch.setattr(alpha_module, "_fitted", lambda fold, recipe, limit, *rest: limits.append(limit) or
+                        real(fold, recipe, limit, *rest))  # fmt: skip
+    model = LRClassifier(order=1, alpha="cv", max_memory=30_000_000).fit(data.X, data.y)
+    assert set(limits) == {10_000_000}
+    assert len(limits) == FOLDS * len(model.alphas_)
+    with pytest.raises(
+        MemoryLimitError, match='alpha="cv" has up to 3 folds in memory, each within its share: order 1'
+    ):
+        LRClassifier(order=1, alpha="cv", max_memory=3000).fit(data.X, data.y)
 
 
 def test_it_goes_through_recipes_and_copies():

@@ -1,9 +1,12 @@
 """The random forest and the SVM of recipes: scikit-learn's, on any table."""
 
 import numpy as np
+import pandas as pd
+import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from alrviz.data.encode import Encoder
+from alrviz.errors import MemoryLimitError
 from alrviz.estimators import make_estimator
 from alrviz.fitting.recipe import Recipe
 from tests.estimators.tables import drawn, mixed
@@ -30,6 +33,22 @@ def test_the_svm_takes_any_table_and_its_probabilities_are_calibrated():
     few = np.array(["k"] * 30 + ["l"] * 30 + ["m"])  # a class of one row
     X3, _ = drawn(61)
     assert make_estimator(Recipe("svm")).fit(X3, few).predict_proba(X3).shape == (61, 3)
+
+
+def test_weight_2_is_the_row_twice_also_where_a_class_has_one_row():
+    X, _ = drawn(41)
+    y = np.array(["k"] * 20 + ["l"] * 20 + ["m"])
+    recipe = Recipe("svm", kernel="linear")
+    heavy = make_estimator(recipe).fit(X, y, np.where(y == "k", 2.0, 1.0))
+    twice = make_estimator(recipe).fit(pd.concat([X, X[y == "k"]]), np.concatenate([y, y[y == "k"]]))
+    np.testing.assert_allclose(heavy.predict_proba(X), twice.predict_proba(X), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("family", ["rf", "svm"])
+def test_more_memory_than_allowed_is_refused_with_the_numbers(family):
+    X, y = mixed()
+    with pytest.raises(MemoryLimitError, match=r"the numbers of .* rows .* need about .* MiB"):
+        make_estimator(Recipe(family), max_memory=1000).fit(X, y)
 
 
 def test_heavier_rows_move_forest_and_svm():

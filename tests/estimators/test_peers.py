@@ -96,7 +96,7 @@ def test_columns_become_numbers():
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(RecipeError, match=r"no peer is called 'svm-rfb'; expected one of lr, .*mean 'svm-rbf'"):
+    with pytest.raises(RecipeError, match=r"no peer is called 'svm-rfb'; expected one of tan, .*mean 'svm-rbf'"):
         make_peer("svm-rfb")
 
 

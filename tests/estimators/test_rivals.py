@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.naive_bayes import CategoricalNB
 
 import alrviz
+from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.estimators import (
     AnDEClassifier,
@@ -226,6 +227,18 @@ def test_threads_change_no_bit(model):
     X, y = drawn(30_000, columns=6)
     one = clone(model).set_params(n_jobs=1).fit(X, y).predict_log_proba(X)
     np.testing.assert_array_equal(clone(model).set_params(n_jobs=2).fit(X, y).predict_log_proba(X), one)
+
+
+def test_rows_encoded_before_are_counted_once_for_all_that_share_them():
+    X, y = drawn()
+    encoder = Encoder().fit(X, y)
+    prepared = Prepared(encoder.encode(X, y), None, encoder)
+    pairs = prepared.tables(2, 1.0)
+    assert AnDEClassifier().fit_prepared(X, prepared).tables_ is pairs
+    for model in (TANClassifier(), KDBClassifier(), AnDEClassifier(n=2)):
+        shared, alone = clone(model).fit_prepared(X, prepared), model.fit(X, y)
+        assert np.array_equal(shared.predict_proba(X), alone.predict_proba(X))
+    assert prepared.tables(2, 1.0) is pairs
 
 
 def test_more_super_parents_than_columns_are_refused():
