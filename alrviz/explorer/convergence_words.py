@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.formulas import math
 from alrviz.explorer.glossary import term_html
-from alrviz.explorer.prices import bytes_text, count_text, seconds_text
 from alrviz.fitting.families import ENCODING, FAMILIES
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:

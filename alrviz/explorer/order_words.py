@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 from alrviz.explorer.convergence_words import dataset_code, recipe_code
 from alrviz.explorer.glossary import term_html
 from alrviz.explorer.order_choice import Known
-from alrviz.explorer.prices import bytes_text, count_text, seconds_text
-from alrviz.views.study_bar import left_text
+from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:

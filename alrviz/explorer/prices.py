@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from alrviz.errors import AlrvizError
 from alrviz.explorer.glossary import term_html
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.stop import NEVER, StopToken
 from alrviz.views.style import safe
 
@@ -64,31 +65,6 @@ def offer_of(prepared: "Prepared", recipe: Recipe, stop: StopToken, max_memory: 
             raise
         return Offer(order, tuples, None, str(error) or "too large")
     return Offer(order, tuples, price, price.refused)
-
-
-def bytes_text(size: float) -> str:
-    """Return a number of bytes as people write it."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{size:.0f} {unit}" if size >= 99.5 or unit == "B" else f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"
-
-
-def seconds_text(seconds: float | None) -> str:
-    """Return a duration as people write it."""
-    if seconds is None:
-        return "—"
-    if seconds < 1e-4:  # calling the passes takes as long
-        return "< 0.1 ms"
-    if seconds < 0.9995:
-        return f"{seconds * 1e3:.3g} ms"
-    return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def count_text(count: int) -> str:
-    """Return a count with marks, shortened where nobody reads the digits."""
-    return f"{count:,}" if count < 10**9 else f"{count:.2e}"
 
 
 def offers_frame(found: tuple[Offer, ...]) -> "pd.DataFrame":

@@ -14,6 +14,7 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 from bokeh.plotting import figure
 
+from alrviz.pictures.amounts import short_count, short_seconds
 from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.palette import GREY, family_colour, readable
 from alrviz.studies.measures import loss_text
@@ -93,7 +94,7 @@ def _folds(rows: pd.DataFrame) -> Data:
 def _cost(name: str, x: Any, found: Mapping[int, Any]) -> Data:
     values = np.array([getattr(line, name) for line in found.values()], dtype=float)
     known = np.isfinite(values) & (values > 0)
-    texts = [_count(value) if name == "parameters" else _seconds(value) for value in values[known]]
+    texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in values[known]]
     return {"x": x[known], "y": values[known], "words": texts}
 
 
@@ -136,14 +137,6 @@ def power_ticks(low: float, high: float) -> list[float]:
 def order_name(order: int) -> str:
     """What an order is called in pictures."""
     return f"n = {order}" if order else "class shares"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value < 1e6 else f"{value / 1e6:,.3g} M"
-
-
-def _seconds(value: float) -> str:
-    return f"{value * 1e3:.2g} ms" if value < 0.0995 else f"{value:.2g} s" if value < 99.5 else f"{value:.0f} s"
 
 
 def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str, *, dark: bool = False) -> Picture:

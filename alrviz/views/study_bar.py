@@ -9,6 +9,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.pictures.amounts import left_text
 from alrviz.views.panes import say
 from alrviz.views.style import CSS, safe
 from alrviz.views.transport import change, key_button
@@ -84,10 +85,3 @@ def progress_words(study: Any) -> str:
         words.append(f"{progress.failed:,} failed")
     told = getattr(study, "told", "")
     return " · ".join([*words, told] if told else words)
-
-
-def left_text(seconds: float) -> str:
-    """Seconds left, as coarse as they are known."""
-    if seconds < 90:
-        return f"{max(1, round(seconds)):,} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -49,19 +49,3 @@ def test_a_price_waits_for_no_kernels_that_the_fit_never_calls(family, covers, m
     ((_, price),) = priced(load_demo("two-moons"), (Recipe(family),), StopToken())
     assert not price.refused
     assert len(asked) == covers
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (123_456, "123 kB"), (2.5e9, "2.5 GB"), (9.9e14, "990 TB")],
-)
-def test_bytes_as_people_write_them(size, text):
-    assert prices.bytes_text(size) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(None, "—"), (2e-5, "< 0.1 ms"), (4e-4, "0.4 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (600, "10 min")],
-)
-def test_seconds_as_people_write_them(seconds, text):
-    assert prices.seconds_text(seconds) == text

@@ -1,0 +1,49 @@
+"""Bytes, seconds and counts as people write them.
+
+In tables three digits count; beside the points of a picture, where room is short, two; what is left of something is as
+coarse as it is known.
+"""
+
+
+def bytes_text(size: float) -> str:
+    """Return a number of bytes as people write it."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.0f} {unit}" if size >= 99.5 or unit == "B" else f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Return a duration as tables have it."""
+    if seconds is None:
+        return "—"
+    if seconds < 1e-4:  # calling the passes takes as long
+        return "< 0.1 ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def short_seconds(seconds: float) -> str:
+    """Return a duration as it stands beside a point."""
+    if seconds < 0.0995:
+        return f"{seconds * 1e3:.2g} ms"
+    return f"{seconds:.2g} s" if seconds < 99.5 else f"{seconds:.0f} s"
+
+
+def left_text(seconds: float) -> str:
+    """Return the seconds left, as coarse as they are known."""
+    if seconds < 90:
+        return f"{max(1, round(seconds)):,} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def count_text(count: int) -> str:
+    """Return a count with marks, shortened where nobody reads the digits."""
+    return f"{count:,}" if count < 10**9 else f"{count:.2e}"
+
+
+def short_count(count: float) -> str:
+    """Return a count as it stands beside a point."""
+    return f"{count:,.0f}" if count < 1e6 else f"{count / 1e6:,.3g} M"
