@@ -58,10 +58,10 @@ def sign_test(wins: int, losses: int) -> float:
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
-def corrected_error(differences: ArrayLike, tested: int, trained: int) -> float:
+def corrected_error(differences: ArrayLike, tested: float, trained: float) -> float:
     """Return Nadeau's and Bengio's standard error of the mean of fold differences (J,), J at least 2.
 
-    `tested` and `trained` are the rows of one fold.
+    `tested` and `trained` are the rows of one fold, their means where folds differ.
     """
     d = np.asarray(differences, float)
     return float(np.sqrt(d.var(ddof=1) * (1 / len(d) + tested / trained)))
