@@ -9,7 +9,7 @@ from alrviz.fitting.networks import structure_of
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.brent import BrentGradients
-from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, stratified_folds
+from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
 from alrviz.stop import NEVER, StopToken
 
 
@@ -25,7 +25,7 @@ def assemble_conditional(
     """
     structure, encoded = structure_of(prepared, recipe, stop), prepared.encoded
     objective, heldout = conditional(prepared, structure, params, stop)
-    fold = stratified_folds(encoded.y, recipe.seed)
+    fold = fold_of_rows(encoded.y, recipe.seed)
 
     def make(number: int) -> Fold:
         held = fold == number

@@ -18,7 +18,7 @@ from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.solvers.brent import BrentGradients, lowest
-from alrviz.fitting.solvers.cross_tuned import PATIENCE, stratified_folds
+from alrviz.fitting.solvers.cross_tuned import PATIENCE, fold_of_rows
 from alrviz.models.linear import log_softmax
 from alrviz.models.structures import Structure, naive
 from alrviz.passes.vectors import dot
@@ -185,12 +185,12 @@ def test_where_no_iteration_helps_the_counted_tables_stay():
 
 def test_folds_spread_every_class():
     y = np.repeat([0, 1, 2], [50, 23, 2])
-    fold = stratified_folds(y, 3)
+    fold = fold_of_rows(y, 3)
     for k, size in ((0, 10), (1, 5), (2, 1)):
         assert np.bincount(fold[y == k], minlength=5).max() <= size
     assert np.bincount(fold).tolist() == [15] * 5
-    assert (fold == stratified_folds(y, 3)).all()
-    assert (fold != stratified_folds(y, 4)).any()
+    assert (fold == fold_of_rows(y, 3)).all()
+    assert (fold != fold_of_rows(y, 4)).any()
 
 
 def test_a_replay_is_bit_for_bit_and_so_are_two_threads():

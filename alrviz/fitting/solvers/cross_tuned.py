@@ -66,7 +66,7 @@ class CrossTuned(Solver):
 
     Args:
         solver: takes the steps.
-        n_folds: number of folds; one has no rows to hold out where there are fewer rows.
+        n_folds: number of folds, at most that of the rows.
         make: a fold's fit by its number.
         max_iter: limit of the folds' fits.
     """
@@ -143,8 +143,11 @@ def _flat(before: State | None, inner: State) -> bool:
     return before is not None and before.point.objective - inner.point.objective < FLAT * inner.point.objective
 
 
-def stratified_folds(y: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
-    """Return the fold of each row (N,): at random, every class spread over the folds as evenly as it goes."""
+def fold_of_rows(y: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
+    """Return the fold of each row (N,): at random, every class spread over the folds as evenly as it goes.
+
+    Not `folds.stratified_folds`: rows of a class too small for every fold never meet in one here.
+    """
     order = np.random.default_rng(seed).permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
     fold = np.empty(len(y), np.int64)
