@@ -70,12 +70,12 @@ def learn(
     tell: Callable[[str], None],
 ) -> Known:  # fmt: skip
     """Price every order, make the study of those that can be paid for, and take what is kept of it."""
-    from alrviz.passes.memory import free_memory
     from alrviz.passes.threads import available_threads
     from alrviz.studies.choose_order import choose_order
+    from alrviz.studies.study import fair_memory
 
     tell("pricing")
-    offers = _offers(dataset, asked, free_memory() // 2 // available_threads(), stop)
+    offers = _offers(dataset, asked, fair_memory(), stop)
     repeats, folds = asked.splits
     seconds = sum(_seconds(offer, asked.recipe) for offer in offers if _runs(offer)) * repeats * folds
     n_jobs = 1 if seconds < _HERE else max(1, min(most_jobs, available_threads()))

@@ -119,7 +119,7 @@ class OrderPage:
         self.jobs.failed(error)
 
     def _learned(self, known: Known) -> None:
-        """Show the study that is set: one under way in this process, else what is kept of it, be it nothing."""
+        """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
         self.known = known
         say(self.prices, price_html(known))
         say(self.time, "" if known.study is None else time_html(known))
@@ -127,7 +127,9 @@ class OrderPage:
             return
         view = self.study_view
         found = self.session.find_study(known.study)
-        if found is not None or view.study is None or view.study.phase not in ("running", "queued"):
+        shown = view.study
+        busy = shown is not None and shown.phase in ("running", "queued")
+        if not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
             view.outdated = False
             view.show(found if found is not None else known.study)
         view.ready = True
@@ -141,8 +143,7 @@ class OrderPage:
         if known is None or known.study is None:
             return None
         try:
-            found = session.find_study(known.study)
-            return found or session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+            return session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
         except AlrvizError as error:
             session.problem = error
             return None

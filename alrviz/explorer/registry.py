@@ -21,7 +21,9 @@ from alrviz.explorer.owners import new_id
 from alrviz.explorer.tables import Tables
 
 UNATTENDED = "stopped: nobody looked at it for {time}"
-MADE_ROOM = "stopped: it made room for other races"
+MADE_ROOM = "stopped: it made room for others"
+# How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
+TOO_LARGE = ("this race needs", "a lower order or fewer racers")
 
 
 class CapReached(AlrvizError):
@@ -91,9 +93,10 @@ class Registry:
     def add(self, race: Any, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
         if not below(bytes, self.limits.memory):
+            needs, smaller = getattr(race, "too_large", TOO_LARGE)
             raise CapReached(
-                f"this race needs about {bytes / 1e9:.1f} GB and the server gives all races together "
-                f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose a lower order or fewer racers"
+                f"{needs} about {bytes / 1e9:.1f} GB and the server gives all that runs together "
+                f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose {smaller}"
             )
         threads = min(threads, self.limits.threads or threads)
         entry = Entry(race, owner, bytes, threads, seen=self._clock())

@@ -152,26 +152,42 @@ class Session(Opening):
         return Governed(self.registry, self.fit)
 
     def find_study(self, study: Any) -> GovernedStudy | None:
-        """Return the study of this process that is about the same, and follow it from now on; None without one."""
+        """Return the study of this process that is about the same; None without one.
+
+        It is followed from now on, unless another of its kind that is followed is under way: that one goes on until
+        Run puts the other in its place.
+        """
         entry = find_study(self.registry, self.owner, study)
         if entry is None:
             return None
-        self.studies[study.kind] = entry
-        self.wake()
+        before = self.studies.get(study.kind, entry)
+        if before is entry or not (before.under_way or before.wanted):
+            self.studies[study.kind] = entry
+            self.wake()
         return GovernedStudy(self.registry, entry)
 
     def adopt_study(self, study: Any, *, bytes: int = 0, threads: int = 1) -> GovernedStudy:
-        """Give a study to the registry under this owner, in place of the one of its kind that was shown before."""
-        entry = self._exchange(self.studies.get(study.kind), Underway(study), bytes, threads)
+        """Give a study to the registry under this owner, in place of the one of its kind that was shown before.
+
+        Where the process has a study about the same, that one takes the place.
+        """
+        before, entry = self.studies.get(study.kind), find_study(self.registry, self.owner, study)
+        if entry is None:
+            entry = self._exchange(before, Underway(study), bytes, threads)
+        elif before is not entry:
+            self._put_away(before)
         self.studies[study.kind] = entry
         return GovernedStudy(self.registry, entry)
 
     def _exchange(self, before: Entry | None, race: Any, bytes: int, threads: int) -> Entry:
         entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
+        self._put_away(before)
+        return entry
+
+    def _put_away(self, before: Entry | None) -> None:
         if before is not None and not before.keep and not before.race.ended:
             before.race.stop()
             self.registry.release(before)
-        return entry
 
     @property
     def race(self) -> Governed | None:

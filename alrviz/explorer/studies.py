@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 class Underway:
     """A study as the registry drives it: the interface of a race."""
 
+    too_large = ("the workers of this study need", "a lower order or a smaller table")
+
     def __init__(self, study: Any):
         self.study = study
         self.start = self.resume = study.start
@@ -57,9 +59,11 @@ class GovernedStudy:
 
     @property
     def told(self) -> str:
-        """Its place in the queue, or why the server stopped it."""
+        """Its place in the queue, why the server stopped it, or what keeps finished cells from being kept."""
         place = self.registry.place(self.entry)
-        return f"waiting for a free place: number {place} in the queue" if place else self.entry.note
+        if place:
+            return f"waiting for a free place: number {place} in the queue"
+        return self.entry.note or getattr(self.entry.race.study, "problem", "")
 
     def start(self) -> None:
         """Start or go on, or queue."""
@@ -71,7 +75,9 @@ class GovernedStudy:
         self.registry.release(self.entry)
 
     def redo(self) -> int:
-        """Compute the cells that failed again; returns how many."""
+        """Compute the cells that failed again; returns how many: none while it is running or waits to."""
+        if self.phase in ("running", "queued"):
+            return 0
         lost: int = self.entry.race.study.forget_failed()
         self.registry.start(self.entry)
         return lost

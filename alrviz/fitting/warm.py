@@ -7,6 +7,7 @@ Numba keeps what it compiled on disk: this takes seconds once on a machine, mill
 
 import threading
 import time
+from functools import cache
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
+from alrviz.passes.prequential import Learner
 from alrviz.passes.room import LANES, lanes_of
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
@@ -102,8 +104,22 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_single(wider)
         warm_networks(wider)
         warm_density(lanes)  # once a number of lanes
-    mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)  # numeric columns are cut before any pass
+    warm_cuts()  # numeric columns are cut before any pass
+    warm_prequential()
     return len(variants), time.perf_counter() - start
+
+
+@cache
+def warm_cuts() -> None:
+    """Make ready what cuts numeric columns."""
+    mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)
+
+
+@cache
+def warm_prequential() -> None:
+    """Make ready what learns row by row."""
+    learner = Learner("count", 2, 0, 2, np.ones(1), 1.0, 1.0, None, 0.0, False)
+    learner.visit(np.zeros((1, 1), np.uint32), np.zeros(1, np.int32))
 
 
 def warm_covers(wide: bool = False) -> float:

@@ -1,4 +1,4 @@
-"""How much memory is free."""
+"""How much memory is free, and how much there is."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,12 @@ def free_memory() -> int:
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError):
         pass
+    return total_memory() // 2
+
+
+def total_memory() -> int:
+    """Return the bytes of the machine, as far as the system tells; the same at every call."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return UNKNOWN
+        return 2 * UNKNOWN

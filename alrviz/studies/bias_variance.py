@@ -60,9 +60,8 @@ def bias_variance(
     [[2.0, 0.25, 0.25, 0.0]]
     """
     require_recipes(recipes)
-    max_memory = where.get("max_memory")
     splits = [split for share in train_shares for split in repeated_folds(rounds, folds, seed, share)]
-    cells = fold_cells(dataset.hash, recipes, splits, seed, max_memory)
+    cells = fold_cells(dataset.hash, recipes, splits, seed)
     options = {"rounds": rounds, "folds": folds, "train_shares": list(train_shares), "seed": seed}
     return Study("bias_variance", [dataset], recipes, cells, summary, options, **where)
 

@@ -1,7 +1,7 @@
 """A cell: the smallest piece of a study that is computed, saved and lost as a whole. Pure data.
 
-Its key says all that its numbers depend on, alrviz's version included; equal keys are equal numbers, in whatever study
-or process.
+Its key says all that its numbers depend on, alrviz's version and the memory a fit may take included (it decides
+between solvers); equal keys are equal numbers, in whatever study or process.
 """
 
 import json
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz import __version__
+from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.step import FAILED
 from alrviz.studies.seeds import seed_of
@@ -23,6 +24,8 @@ from alrviz.studies.splits import Split
 Row = dict[str, Any]
 # What a row holds that is a table of its own, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
+# Of what cells hold: to be raised when the same cell gives other numbers or columns without another version of alrviz.
+NUMBERS = 2
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Cell:
         split: rows to learn from and to be judged on.
         options: of the task, JSON.
         seed: of what is drawn beside the split.
+        max_memory: bytes its fits may take, which a study sets for all of its cells.
         racer: its place among the study's recipes, for the reader: no number depends on it.
     """
 
@@ -45,13 +49,14 @@ class Cell:
     split: Split
     options: str = "{}"
     seed: int = 0
+    max_memory: int = 0
     racer: int = field(default=0, compare=False)
 
     @property
     def key(self) -> str:
         """The SHA-256 of all that the numbers depend on."""
-        parts = [__version__, self.task, self.recipe, self.data_hash, self.split.to_dict(), self.options, self.seed]
-        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        asked = [self.task, self.recipe, self.data_hash, self.split.to_dict(), self.options, self.seed, self.max_memory]
+        return sha256(json.dumps([__version__, NUMBERS, *asked], sort_keys=True).encode()).hexdigest()
 
     @property
     def group(self) -> tuple[Any, ...]:
@@ -64,19 +69,25 @@ def plain(recipe: Recipe) -> Recipe:
     return recipe.replace(holdout=0.0, seed=0)
 
 
+def require_recipes(recipes: Sequence[Recipe]) -> None:
+    """Raise `RecipeError` unless there is a recipe, and nothing else."""
+    if not recipes or not all(isinstance(recipe, Recipe) for recipe in recipes):
+        raise RecipeError(
+            "a study needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]"
+        )
+
+
 def fold_cells(
     data_hash: str,
     recipes: Sequence[Recipe],
     splits: Iterable[Split],
     seed: int,
-    max_memory: int | None,
     first: int = 0,
 ) -> list[Cell]:
     """Return a cell for each split and recipe, those of one split side by side; the first recipe is racer `first`."""
-    options = "{}" if max_memory is None else json.dumps({"max_memory": max_memory})
     texts = [plain(recipe).to_json() for recipe in recipes]
     return [
-        Cell("fold", text, data_hash, split, options, seed_of(seed, text, split.repeat, split.fold), racer)
+        Cell("fold", text, data_hash, split, seed=seed_of(seed, text, split.repeat, split.fold), racer=racer)
         for split in splits
         for racer, text in enumerate(texts, first)
     ]
@@ -84,11 +95,15 @@ def fold_cells(
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a cell: tidy rows, packed predictions of the rows it was judged on, an outcome's code."""
+    """What came of a cell: tidy rows, packed predictions of the rows it was judged on, an outcome's code.
+
+    passing: whether it failed for a reason of the moment, such as a worker that was killed: not to be kept.
+    """
 
     rows: list[Row]
     predicted: bytes = b""
     outcome: str = "converged"
+    passing: bool = False
 
     @property
     def failed(self) -> bool:
@@ -96,9 +111,9 @@ class Result:
         return self.outcome == FAILED
 
 
-def failure(sentence: str) -> Result:
-    """Return the result of a cell that has none."""
-    return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED)
+def failure(sentence: str, passing: bool = False) -> Result:
+    """Return the result of a cell that has none; `passing`: it does not follow from recipe and table."""
+    return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED, passing)
 
 
 def pack(predicted: NDArray[np.integer]) -> bytes:

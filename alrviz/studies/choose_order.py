@@ -106,7 +106,7 @@ def choose_order(
     chosen = sorted({order for order in orders if order <= dataset.X.shape[1]})
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]
     splits = repeated_folds(repeats, folds, seed)
-    cells = fold_cells(dataset.hash, recipes, splits, seed, where.get("max_memory"))
+    cells = fold_cells(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
         cells = [Cell("shares", "", dataset.hash, split, racer=-1) for split in splits] + cells
     options = {"orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}

@@ -72,7 +72,7 @@ def compare(
         raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
     require_recipes(recipes)
     splits = repeated_folds(repeats, folds, seed)
-    cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed, where.get("max_memory"))]
+    cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed)]
     options = {"repeats": repeats, "folds": folds, "seed": seed}
     return Study("compare", tables, recipes, cells, summary, options, **where)
 

@@ -1,16 +1,19 @@
 """A study's place in the run store, or nowhere: what is found there, and what is saved as it comes."""
 
+import logging
 import time
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 from alrviz import __version__
+from alrviz.errors import StoreError
 from alrviz.fitting.home import home
 from alrviz.fitting.store import Store, default_store
 from alrviz.fitting.store.store import BEAT
 from alrviz.studies.cells import Cell, Result
 
 Keep = bool | str | Path | Store
+_log = logging.getLogger(__name__)
 
 
 class Keeping:
@@ -20,11 +23,14 @@ class Keeping:
         keep: True for the user's run store, a folder or a `Store` for another, False for none.
         owner, kind, spec, data_hash: together the study: what is the same in all four goes on where it was.
 
-    Attributes: id, of the study in the store; None until it is found or has begun.
+    Attributes:
+        id: of the study in the store; None until it is found or has begun.
+        problem: why finished cells are kept no more, once the store has refused one; "".
     """
 
     def __init__(self, keep: Keep, owner: str, kind: str, spec: str, data_hash: str):
         self.id: str | None = None
+        self.problem = ""
         self._store = _store(keep)
         self._owner, self._about = owner, (owner, kind, spec, data_hash)
         self._beaten = 0.0
@@ -38,6 +44,7 @@ class Keeping:
 
     def begin(self, name: str, data_name: str) -> None:
         """Note that it is under way; `name` and `data_name` are for people."""
+        self.problem = ""
         if self._store is None:
             return
         if self.find() and self.id is not None:
@@ -55,9 +62,17 @@ class Keeping:
                 yield place, Result(rows, predicted, outcome)
 
     def save(self, place: int, cell: Cell, result: Result) -> None:
-        """Keep a cell that has finished."""
-        if self._store is not None and self.id is not None:
+        """Keep a cell that has finished, unless it failed for a reason of the moment.
+
+        A store that refuses it is asked no more until the next beginning: what is computed is worth more.
+        """
+        if self._store is None or self.id is None or self.problem or result.passing:
+            return
+        try:
             self._store.save_cell(self.id, place, cell.key, cell.recipe, result.outcome, result.rows, result.predicted)
+        except StoreError as error:
+            self.problem = f"finished cells are kept no more: {error}"
+            _log.warning("%s", self.problem)
 
     def forget(self, cells: Sequence[Cell]) -> None:
         """Delete cells, to be computed again."""
@@ -68,12 +83,18 @@ class Keeping:
         """Say that it is under way still; may be called as often as one likes."""
         if self._store is not None and self.id is not None and time.monotonic() - self._beaten > BEAT:
             self._beaten = time.monotonic()
-            self._store.beat(self.id)
+            try:
+                self._store.beat(self.id)
+            except StoreError as error:
+                _log.warning("a study could not say that it is under way: %s", error)
 
     def end(self, state: str, sentence: str) -> None:
         """Note how it has ended."""
         if self._store is not None and self.id is not None:
-            self._store.end(self.id, state, sentence)
+            try:
+                self._store.end(self.id, state, sentence)
+            except StoreError as error:
+                _log.warning("a study could not say how it ended: %s", error)
 
 
 def _store(keep: Keep) -> Store | None:

@@ -73,7 +73,8 @@ def learning_curve(
     cells = [
         Cell(
             "prequential", text, dataset.hash, Split(repeat, 0, 1, 0),
-            json.dumps({"theta": theta, "window": window}, sort_keys=True), seed_of(seed, "order", repeat), racer,
+            json.dumps({"theta": theta, "window": window}, sort_keys=True), seed_of(seed, "order", repeat),
+            racer=racer,
         )
         for repeat in range(repeats)
         for racer, text in enumerate(texts)

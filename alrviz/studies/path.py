@@ -75,15 +75,15 @@ def path(
         if recipe.family not in ("lr", "alr"):
             raise RecipeError(f"{recipe.label} has no path along alpha; expected recipes of lr or alr")
     splits = [Split(k, 0, 0, seed if k == 0 else seed_of(seed, "split", k), holdout) for k in range(repeats)]
-    options = json.dumps({"alphas": strengths, "max_memory": where.get("max_memory")})
+    options = json.dumps({"alphas": strengths})
     cells = []
     for split in splits:
         for racer, recipe in enumerate(recipes):
             text = plain(recipe.replace(alpha=strengths[0])).to_json()
             drawn = seed_of(seed, text, split.repeat)
-            cells.append(Cell("path", text, dataset.hash, split, options, drawn, racer))
+            cells.append(Cell("path", text, dataset.hash, split, options, drawn, racer=racer))
     beside = _references(recipes) if references else []
-    others = fold_cells(dataset.hash, beside, splits, seed, where.get("max_memory"), first=len(recipes))
+    others = fold_cells(dataset.hash, beside, splits, seed, first=len(recipes))
     asked = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
     return Study("path", [dataset], [*recipes, *beside], [*others, *cells], summary, asked, **where)
 

@@ -1,7 +1,6 @@
 """The task of a path: one recipe along alpha, from the strongest pull to the weakest, each fit started at the last."""
 
 import json
-import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.step import DIVERGED, FAILED
 from alrviz.models.linear import log_softmax
+from alrviz.stop import StopToken
 from alrviz.studies.cells import Cell, Result, Row
 from alrviz.studies.judged import over_all_classes
 from alrviz.studies.measures import measures
@@ -21,8 +21,11 @@ from alrviz.studies.shipment import Table
 QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 
 
-def path(cell: Cell, table: Table, max_memory: int) -> Result:
-    """Fit a recipe with every alpha of the options on the training rows of a split: a row each, in their order."""
+def path(cell: Cell, table: Table, stop: StopToken) -> Result:
+    """Fit a recipe with every alpha of the options on the training rows of a split: a row each, in their order.
+
+    train_seconds are the solver's alone: encoding and counting are shared by all of a path.
+    """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
     made = ready(table, cell.split, recipe)
@@ -33,18 +36,16 @@ def path(cell: Cell, table: Table, max_memory: int) -> Result:
     rows: list[Row] = []
     model: Any = None
     for alpha in json.loads(cell.options)["alphas"]:
-        start = time.perf_counter()
-        run = Run.on(made.prepared, recipe.replace(alpha=alpha), max_memory=max_memory, start=model)
+        run = Run.on(made.prepared, recipe.replace(alpha=alpha), max_memory=cell.max_memory or None, start=model)
         for _ in run.steps():
-            pass
-        seconds = time.perf_counter() - start
+            stop.check()
         outcome = run.outcome
         if run.model is None or outcome is None or outcome.code in (FAILED, DIVERGED):
             raise AlrvizError(f"alpha={alpha:g}: {outcome}")
         model = run.model
         log_p = over_all_classes(log_softmax(model.scores(codes, 1)), known, len(table.classes), len(made.train))
         about = {"alpha": alpha, "outcome": outcome.code, "sentence": outcome.sentence}
-        rows.append({**about, **measures(log_p, y).__dict__, **_fitted(run), "train_seconds": seconds})
+        rows.append({**about, **measures(log_p, y).__dict__, **_fitted(run)})
     return Result(rows)
 
 
@@ -57,6 +58,7 @@ def _fitted(run: Run) -> Row:
         "train_rmse": last.extra["train_rmse"],
         "objective": last.objective,
         "n_iter": last.index,
+        "train_seconds": last.seconds,
     }
     objective, state = run.objective, run.state
     assert objective is not None

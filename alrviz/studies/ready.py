@@ -16,7 +16,8 @@ from alrviz.data.encode import Encoder
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.warm import warm_covers, warm_density, warm_fit
+from alrviz.fitting.warm import warm_conditional, warm_covers, warm_cuts, warm_density, warm_fit, warm_networks
+from alrviz.stop import NEVER, StopToken
 from alrviz.studies.shipment import Table
 from alrviz.studies.splits import Split
 
@@ -44,11 +45,11 @@ class Ready:
         self.seconds = time.perf_counter() - start
         self._covering: dict[Hashable, float] = {}
 
-    def fit(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
+    def fit(self, estimator: RecipeClassifier, recipe: Recipe, stop: StopToken = NEVER) -> float:
         """Fit; return the seconds that it would have taken alone."""
         covering = self._covered(estimator, recipe)
         start = time.perf_counter()
-        estimator.fit_prepared(self.X, self.prepared)
+        estimator.fit_prepared(self.X, self.prepared, stop)
         return time.perf_counter() - start + covering + self.seconds
 
     def _covered(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
@@ -80,15 +81,20 @@ def ready(table: Table, split: Split, recipe: Recipe) -> Ready:
     return shelf[key]
 
 
-def release() -> None:
-    """Forget what this thread keeps."""
-    _mine.__dict__.pop("shelf", None)
-
-
 def warm(recipe: Recipe, n_classes: int) -> None:
-    """Have ready what fits of a recipe call, so that no one's seconds hold compiling."""
+    """Have ready what cutting columns and fits of a recipe call, so that no one's seconds hold compiling.
+
+    Left out are codes and keys of 32 bits, which few tables need.
+    """
+    if recipe.cuts == "mdl":
+        warm_cuts()
     if recipe.family == "dlr":
         warm_density(n_classes)
+    elif recipe.family == "elr":
+        warm_covers()
+        warm_conditional(n_classes, False)
+    elif recipe.family in ("tan", "kdb", "ande"):
+        warm_networks()
     elif "order" in recipe.params:
         warm_covers()
         warm_fit(recipe, n_classes, False)

@@ -1,17 +1,13 @@
-"""A table on its way to workers: pickled once, unpickled once by each, in a file where they share a disk.
+"""A table on its way to workers: pickled once, sent to each once, unpickled once by each.
 
-with shipped(dataset) as shipment: ... workers call shipment.table() ...
+It goes from memory to memory: a file would outlive a server that is killed, with a visitor's rows in it.
 """
 
-import os
 import pickle
-import tempfile
+import threading
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +20,7 @@ if TYPE_CHECKING:
 # Tables that a worker keeps: the studies of a sitting are about one or two.
 KEPT = 2
 _opened: "OrderedDict[str, Table]" = OrderedDict()
+_lock = threading.Lock()  # a worker of a cluster computes on several threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,35 +47,36 @@ class Table:
         return np.searchsorted(self.classes, self.labels)
 
 
+class TableMissing(LookupError):
+    """Raised in a worker that is asked for a table it was not sent, or has let go."""
+
+
 @dataclass(frozen=True, eq=False)
 class Shipment:
-    """A pickled table: in a file, or with it."""
+    """A table on its way: its hash, and the pickled table unless the worker is thought to have it."""
 
     hash: str
-    path: str = ""
     content: bytes = b""
 
+    @classmethod
+    def of(cls, dataset: "Dataset") -> "Shipment":
+        """Return the shipment of a data set."""
+        return cls(dataset.hash, pickle.dumps(Table.of(dataset), protocol=5))
+
+    @property
+    def bare(self) -> "Shipment":
+        """The same without its content, for a worker that has it."""
+        return Shipment(self.hash)
+
     def table(self) -> Table:
-        """Return the table, kept for whoever asks next in this process."""
-        if self.hash not in _opened:
-            _opened[self.hash] = pickle.loads(self.content or Path(self.path).read_bytes())
-            while len(_opened) > KEPT:
-                _opened.popitem(last=False)
-        _opened.move_to_end(self.hash)
-        return _opened[self.hash]
-
-
-@contextmanager
-def shipped(dataset: "Dataset", by_file: bool) -> Iterator[Shipment]:
-    """Give the shipment of a data set, in a file that is deleted at the end, or (by_file=False) with its content."""
-    content = pickle.dumps(Table.of(dataset), protocol=5)
-    if not by_file:
-        yield Shipment(dataset.hash, content=content)
-        return
-    handle, path = tempfile.mkstemp(prefix="alrviz-", suffix=".pickle")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        yield Shipment(dataset.hash, path)
-    finally:
-        Path(path).unlink(missing_ok=True)
+        """Return the table, kept for whoever asks next in this process; raises `TableMissing`."""
+        with _lock:
+            table = _opened.get(self.hash)
+            if table is None:
+                if not self.content:
+                    raise TableMissing(self.hash)
+                table = _opened[self.hash] = pickle.loads(self.content)
+                while len(_opened) > KEPT:
+                    _opened.popitem(last=False)
+            _opened.move_to_end(self.hash)
+            return table

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from alrviz.fitting.prepare import require_learnable
 from alrviz.fitting.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.warm import warm_prequential
 from alrviz.models.index import CellIndex
 from alrviz.passes.prequential import Learner
 from alrviz.passes.room import Floats
 from alrviz.passes.rows import as_compiled
+from alrviz.stop import StopToken
 from alrviz.studies.cells import Cell, Result
 from alrviz.studies.ready import ready, warm
 from alrviz.studies.seeds import seed_of
@@ -30,14 +32,15 @@ POINTS = 120
 _LOOKUPS = 1_000_000
 
 
-def prequential(cell: Cell, table: Table, max_memory: int) -> Result:
+def prequential(cell: Cell, table: Table, stop: StopToken) -> Result:
     """Judge, then learn, every row: a row for each point of the curve."""
     recipe, options = Recipe.from_json(cell.recipe), json.loads(cell.options)
     warm(recipe, len(table.classes))
+    warm_prequential()
     prepared = ready(table, replace(cell.split, repeat=0), recipe).prepared
     require_learnable(prepared.encoded)
-    require_memory(price_of(prepared.encoded, recipe, max_memory=max_memory, prepared=prepared))
-    stream = _Stream(prepared, recipe, options["theta"])
+    require_memory(price_of(prepared.encoded, recipe, max_memory=cell.max_memory or None, prepared=prepared))
+    stream = _Stream(prepared, recipe, options["theta"], stop)
     rows = np.random.default_rng(cell.seed).permutation(prepared.encoded.n_rows)
     eta0 = stream.step_length(np.random.default_rng(seed_of(cell.seed, "eta0")).permutation(rows)[:TRIED])
     start = time.perf_counter()
@@ -69,7 +72,8 @@ def _means(values: Floats, seen: NDArray[Any], window: NDArray[Any]) -> Floats:
 class _Stream:
     """Rows as cells, and learners of them."""
 
-    def __init__(self, prepared: Any, recipe: Recipe, theta: str):
+    def __init__(self, prepared: Any, recipe: Recipe, theta: str, stop: StopToken):
+        self._stop = stop
         params = recipe.params
         tables = prepared.tables(params["order"], params["smoothing"])
         self._index = CellIndex.of_seen(tables.space, tables.seen)
@@ -90,6 +94,7 @@ class _Stream:
         learner, chunk = self._make(eta0), max(1, _LOOKUPS // self._index.space.n_tuples)
         parts = []
         for begin in range(0, len(rows), chunk):
+            self._stop.check()
             chosen = rows[begin : begin + chunk]
             codes = np.ascontiguousarray(self._codes[:, chosen])
             parts.append(learner.visit(self._index.locate(codes, 0, len(chosen)), self._y[chosen]))

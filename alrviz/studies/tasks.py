@@ -1,20 +1,23 @@
 """What a cell computes: one function a task, from a table to rows. The same numbers wherever it is called."""
 
 import logging
+import threading
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from alrviz.errors import AlrvizError, RecipeError
+from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError, Stopped
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.room import Floats
+from alrviz.stop import NEVER, StopToken
 from alrviz.studies.cells import RELIABILITY, Cell, Result, Row, failure, pack
 from alrviz.studies.judged import over_all_classes, share_log_p
 from alrviz.studies.measures import measures, reliability
@@ -26,22 +29,60 @@ from alrviz.studies.streams import prequential
 _log = logging.getLogger(__name__)
 
 # What a table or a recipe can be to blame for; the cell says it and the study goes on.
-_EXPECTED = (AlrvizError, ValueError, MemoryError, np.linalg.LinAlgError)
+_EXPECTED = (AlrvizError, ValueError, MemoryLimitError, np.linalg.LinAlgError)
 
 
-def compute(cell: Cell, table: Table, max_memory: int) -> Result:
-    """Return what comes of a cell; an error becomes its outcome."""
+def compute(cell: Cell, table: Table, stop: StopToken = NEVER) -> Result:
+    """Return what comes of a cell; an error becomes its outcome. Once `stop` is pulled it ends with the step it is at.
+
+    What follows from recipe and table fails for good; no memory, a stop and an error of alrviz's own are passing.
+    """
     try:
-        with threadpool_limits(1):
-            return TASKS[cell.task](cell, table, max_memory)
+        with _ONE_THREAD.held():
+            return TASKS[cell.task](cell, table, stop)
+    except Stopped as error:
+        return failure(str(error), passing=True)
     except _EXPECTED as error:
         return failure(str(error) or type(error).__name__)
+    except MemoryError as error:
+        return failure(str(error) or "there was no memory left; it can be computed again", passing=True)
     except Exception as error:
         _log.exception("a cell failed")
-        return failure(f"an error in alrviz itself: {type(error).__name__}: {error}")
+        return failure(f"an error in alrviz itself: {type(error).__name__}: {error}", passing=True)
 
 
-def fold(cell: Cell, table: Table, max_memory: int) -> Result:
+class _OneThread:
+    """One thread for BLAS and OpenMP while any cell is computed in this process.
+
+    BLAS has one limit for the process: the first in sets it and the last out restores it. Each on its own,
+    overlapping, would restore what another had set, for good. OpenMP has a limit for each thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._limits: Any = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the limit."""
+        with self._lock:
+            if not self._inside:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+        try:
+            with threadpool_limits(1, user_api="openmp"):
+                yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    self._limits.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
+def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
     """Fit a recipe on the training rows of a split and judge it on the others: one row.
 
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, train_log_loss, n_iter,
@@ -51,12 +92,10 @@ def fold(cell: Cell, table: Table, max_memory: int) -> Result:
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
     made = ready(table, cell.split, recipe)
-    estimator = make_estimator(recipe, n_jobs=1, max_memory=max_memory)
+    estimator = make_estimator(recipe, n_jobs=1, max_memory=cell.max_memory or None)
     if not hasattr(estimator, "predict_log_proba"):
         raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; choose another loss")
-    with warnings.catch_warnings():  # the outcome is a column
-        warnings.simplefilter("ignore")
-        train_seconds = made.fit(estimator, recipe)
+    train_seconds = made.fit(estimator, recipe, stop)
     X, y = test_rows(table, made)
     start = time.perf_counter()
     log_p = estimator.predict_log_proba(X)
@@ -73,7 +112,7 @@ def fold(cell: Cell, table: Table, max_memory: int) -> Result:
     return Result([row], pack(known[log_p.argmax(axis=1)]), str(row["outcome"]))
 
 
-def shares(cell: Cell, table: Table, max_memory: int) -> Result:
+def shares(cell: Cell, table: Table, stop: StopToken) -> Result:
     """Judge the class shares of the training rows, the model of order 0: one row as `fold` has it."""
     train, test = cell.split.rows(table.y)
     start = time.perf_counter()
@@ -109,7 +148,7 @@ def _ended(estimator: RecipeClassifier) -> Row:
         row |= {"outcome": outcome.code, "sentence": outcome.sentence, "n_iter": int(estimator.n_iter_)}
     if trace is not None and len(trace):
         row |= {"evaluations": int(trace[-1].evaluations), "train_log_loss": float(trace[-1].nll / trace.rows)}
-    choice = getattr(estimator, "_choice", None)
+    choice = getattr(estimator, "choice_", None)
     if choice is not None:
         row |= {"solver": choice.solver, "memory": int(choice.memory)}
     chosen = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
@@ -119,11 +158,11 @@ def _ended(estimator: RecipeClassifier) -> Row:
 
 
 def _parameters(estimator: RecipeClassifier) -> int | None:
-    """Numbers that the model has for each class: cells that occur, and the class's own; None where nobody counted."""
+    """Numbers that the model has: of each class, for each cell that occurs and its own; None where nobody counted."""
     phi = getattr(estimator, "phi_", None)
     return None if phi is None else int((len(phi) + 1) * phi.shape[1])
 
 
-TASKS: Mapping[str, Callable[[Cell, Table, int], Result]] = MappingProxyType(
+TASKS: Mapping[str, Callable[[Cell, Table, StopToken], Result]] = MappingProxyType(
     {"fold": fold, "shares": shares, "path": path, "prequential": prequential}
 )

@@ -6,11 +6,11 @@ from alrviz.studies.keeping import Keep
 
 
 class Where(TypedDict, total=False):
-    """Options of every study; none of them changes a number.
+    """Options of every study; of them max_memory alone may change a number: it decides between solvers.
 
     n_jobs: processes: 1 computes in this one, None takes as many as there are processors.
-    max_memory: bytes a single fit may take, the same in every worker; None: half of what is free, shared by as many
-        workers as there are processors.
+    max_memory: bytes a single fit may take, the same in every worker; None: half of what the machine has, shared by
+        as many workers as there are processors. What is free is not asked: it would change from study to study.
     scheduler: the address of a Dask scheduler ("tcp://host:8786"), whose workers compute then.
     keep: True keeps every cell as it finishes in the user's run store, and takes what is kept there; a folder or a
         `Store` says which. False keeps nothing.

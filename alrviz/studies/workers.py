@@ -2,8 +2,8 @@
 
 Every worker is a *slot*: a thread here that hands one cell after another to one process of its own (joblib's loky) and
 waits for it. So a process that is killed costs the one cell it was at, and a stop kills the processes and waits for
-nobody. On a cluster a slot is one of its threads, reached through joblib's dask backend: there a stop drops results,
-and the cells under way end by themselves.
+nobody. On a cluster a slot is one of its threads: there a stop drops results, and the cells
+under way end by themselves.
 
 Cells that share encoded rows are handed to one slot as far as that keeps all of them busy. Each cell computes with one
 thread. Who computes it changes no number.
@@ -21,7 +21,7 @@ from alrviz.errors import RecipeError
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.cells import Cell, Result, failure
-from alrviz.studies.shipment import Shipment, Table, shipped
+from alrviz.studies.shipment import Shipment, Table, TableMissing
 from alrviz.studies.tasks import compute
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def computed(
     datasets: "Mapping[str, Dataset]",
     *,
     n_jobs: int | None,
-    max_memory: int,
     scheduler: str | None = None,
     stop: StopToken,
     tick: Callable[[], None] = lambda: None,
@@ -53,7 +52,7 @@ def computed(
     """
     board, finished = _Board(cells), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
-        slots = _slots(datasets, n_jobs, len(cells), max_memory, scheduler, ending)
+        slots = _slots(datasets, n_jobs, len(cells), scheduler, stop, ending)
         ending.callback(_end, board, slots)
         for slot in slots:
             threading.Thread(target=_serve, args=(slot, board, finished), name="alrviz-slot", daemon=True).start()
@@ -98,7 +97,8 @@ class _Board:
         self._lock = threading.Lock()
 
     def take(self, slot: int) -> tuple[int, Cell] | None:
-        """Return a cell of the slot's group, else of a fresh one; once none is fresh the costliest first, own or not.
+        """Return a cell of the slot's group, else of a fresh one; once none is fresh the costliest of its own,
+        and without any of its own the costliest of the slot that has most left.
 
         So the last to end is a short one, and no slot waits long for another.
         """
@@ -127,23 +127,23 @@ class _Board:
 
 
 class _Here:
-    """The calling process."""
+    """The calling process; a stop ends the cell under way with the step it is at."""
 
-    def __init__(self, tables: Mapping[str, Table], max_memory: int):
-        self._tables, self._max_memory = tables, max_memory
+    def __init__(self, tables: Mapping[str, Table], stop: StopToken):
+        self._tables, self._stop = tables, stop
 
     def compute(self, cell: Cell) -> Result:
-        return compute(cell, self._tables[cell.data_hash], self._max_memory)
+        return compute(cell, self._tables[cell.data_hash], self._stop)
 
     def close(self) -> None:
-        """Nothing: the cell under way ends by itself, and nobody looks at it."""
+        """Nothing: the token ends it."""
 
 
 class _Process:
     """One process beside this one; another in its place after it was killed."""
 
-    def __init__(self, shipments: Mapping[str, Shipment], max_memory: int):
-        self._shipments, self._max_memory = shipments, max_memory
+    def __init__(self, shipments: Mapping[str, Shipment]):
+        self._shipments = shipments
         self._executor: Any = None
         self._busy = self._closed = False
         self._lock = threading.Lock()
@@ -151,12 +151,16 @@ class _Process:
     def compute(self, cell: Cell) -> Result:
         from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
+        shipment = self._shipments[cell.data_hash]
         try:
-            result: Result = self._submit(cell).result()
+            try:
+                result: Result = self._submit(cell, shipment.bare).result()
+            except TableMissing:
+                result = self._submit(cell, shipment).result()
         except (BrokenProcessPool, ShutdownExecutorError):
             with self._lock:
                 self._executor, self._busy = None, False
-            return failure("its worker was killed, by the system where memory is short; it can be computed again")
+            return failure("its worker was killed, by the system where memory is short; it can be computed again", True)
         self._busy = False
         return result
 
@@ -171,92 +175,91 @@ class _Process:
         else:
             _idle.append(executor)
 
-    def _submit(self, cell: Cell) -> Any:
+    def _submit(self, cell: Cell, shipment: Shipment) -> Any:
         from joblib.externals.loky import ProcessPoolExecutor
-        from joblib.externals.loky.process_executor import ShutdownExecutorError
+        from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
         with self._lock:
             if self._closed:
                 raise ShutdownExecutorError("closed")
-            if self._executor is None:
-                self._executor = _take_idle() or ProcessPoolExecutor(max_workers=1, timeout=IDLE, env=_ONE_THREAD)
             self._busy = True
-            return self._executor.submit(compute_shipped, cell, self._shipments[cell.data_hash], self._max_memory)
+            while self._executor is None and (idle := _take_idle()) is not None:
+                try:
+                    submitted = idle.submit(compute_shipped, cell, shipment)
+                except (BrokenProcessPool, ShutdownExecutorError):
+                    continue  # it died while it waited
+                self._executor = idle
+                return submitted
+            if self._executor is None:
+                self._executor = ProcessPoolExecutor(max_workers=1, timeout=IDLE, env=_ONE_THREAD)
+            return self._executor.submit(compute_shipped, cell, shipment)
 
 
 def _take_idle() -> Any:
-    """A process that an earlier study left, ready for the next; None without one."""
-    while True:
-        try:
-            executor = _idle.pop()
-        except IndexError:
-            return None
-        if not executor._flags.broken and not executor._flags.shutdown:
-            return executor
+    """A process that an earlier study left; None without one."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return None
 
 
 class _OnCluster:
-    """A thread of a cluster's workers."""
+    """A thread of a cluster's workers, reached through the study's client; the tables are there already."""
 
-    def __init__(self, scheduler: str, shipments: Mapping[str, Shipment], max_memory: int):
-        self._scheduler, self._shipments, self._max_memory = scheduler, shipments, max_memory
-        self._entered: Any = None
+    def __init__(self, client: Any, tables: Mapping[str, Any]):
+        self._client, self._tables = client, tables
 
     def compute(self, cell: Cell) -> Result:
-        from joblib import Parallel, delayed, parallel_config
-
-        if self._entered is None:  # in the thread that uses it: the setting is each thread's own
-            where = {"scheduler_host": self._scheduler, "scatter": list(self._shipments.values())}
-            self._entered = parallel_config(backend="dask", **where)
         try:
-            shipment = self._shipments[cell.data_hash]
-            (result,) = Parallel()([delayed(compute_shipped)(cell, shipment, self._max_memory)])
+            future = self._client.submit(compute_shipped, cell, self._tables[cell.data_hash], pure=False)
+            result: Result = future.result()
         except Exception as error:  # whatever a cluster has to say about a worker that is gone
-            return failure(f"the cluster lost it ({type(error).__name__}: {error}); it can be computed again")
+            return failure(f"the cluster lost it ({type(error).__name__}: {error}); it can be computed again", True)
         return result
 
     def close(self) -> None:
-        """Nothing: a cluster ends what it is at."""
+        """Nothing: the study closes the client, and a cluster ends what it is at."""
 
 
-def compute_shipped(cell: Cell, shipment: Shipment, max_memory: int) -> Result:
-    """Compute a cell in a worker, whose table is unpickled once."""
-    return compute(cell, shipment.table(), max_memory)
+def compute_shipped(cell: Cell, shipment: Shipment) -> Result:
+    """Compute a cell in a worker, whose table is unpickled once; raises `TableMissing` where it must be sent."""
+    return compute(cell, shipment.table())
 
 
 def _slots(
     datasets: "Mapping[str, Dataset]",
     n_jobs: int | None,
     cells: int,
-    max_memory: int,
     scheduler: str | None,
+    stop: StopToken,
     ending: ExitStack,
 ) -> list[_Slot]:
     if scheduler is not None:
-        wanted = _threads_of(scheduler) if n_jobs is None else _jobs(n_jobs)
-    else:
-        wanted = available_threads() if n_jobs is None else _jobs(n_jobs)
-        if min(wanted, cells) <= 1:
-            return [_Here({key: Table.of(dataset) for key, dataset in datasets.items()}, max_memory)]
-    shipments = {
-        key: ending.enter_context(shipped(dataset, by_file=scheduler is None)) for key, dataset in datasets.items()
-    }
-    if scheduler is not None:
-        return [_OnCluster(scheduler, shipments, max_memory) for _ in range(min(wanted, cells))]
-    return [_Process(shipments, max_memory) for _ in range(min(wanted, cells))]
+        return _on_cluster(scheduler, datasets, n_jobs, cells, ending)
+    wanted = available_threads() if n_jobs is None else jobs_of(n_jobs)
+    if min(wanted, cells) <= 1:
+        return [_Here({key: Table.of(dataset) for key, dataset in datasets.items()}, stop)]
+    shipments = {key: Shipment.of(dataset) for key, dataset in datasets.items()}
+    return [_Process(shipments) for _ in range(min(wanted, cells))]
 
 
-def _jobs(n_jobs: int) -> int:
-    """The number of workers asked for: it may be more than there are processors."""
-    return n_jobs if isinstance(n_jobs, int) and n_jobs > 0 else resolve_jobs(n_jobs)
-
-
-def _threads_of(scheduler: str) -> int:
+def _on_cluster(
+    scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, cells: int, ending: ExitStack
+) -> list[_Slot]:
+    """One client for all slots, closed at the end, and each table sent to all workers once."""
     require_dask()
     from distributed import Client
 
-    with Client(scheduler, set_as_default=False) as client:
-        return max(1, sum(client.ncores().values()))
+    client = ending.enter_context(Client(scheduler, set_as_default=False))
+    wanted = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
+    tables = {key: client.scatter(Shipment.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
+    return [_OnCluster(client, tables) for _ in range(min(wanted, cells))]
+
+
+def jobs_of(n_jobs: int | None) -> int:
+    """Return the number of workers asked for: it may be more than there are processors; raises `RecipeError`."""
+    asked = isinstance(n_jobs, int) and not isinstance(n_jobs, bool) and n_jobs > 0
+    return n_jobs if asked else resolve_jobs(n_jobs)  # type: ignore[return-value]
 
 
 def _serve(slot: _Slot, board: _Board, finished: "SimpleQueue[tuple[int, Result]]") -> None:
@@ -266,7 +269,7 @@ def _serve(slot: _Slot, board: _Board, finished: "SimpleQueue[tuple[int, Result]
         try:
             result = slot.compute(cell)
         except Exception as error:  # no process can be had, a table cannot be sent: whoever waits must hear of it
-            result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}")
+            result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}", True)
         board.note(cell, time.perf_counter() - begun)
         finished.put((place, result))
     slot.close()

@@ -201,10 +201,20 @@ def test_other_settings_mark_a_running_study_and_show_a_finished_one_again(page,
     assert not page.use.visible
     page.controls.folds.value = "5"
     until(page, lambda: page.known is not None)
-    assert page.study_view.study.spec == done.spec
+    assert page.study_view.study is running, "what runs is exchanged by Run alone"
+    assert page.study_view.outdated
+    assert page.session.studies["choose_order"] is running.entry, "and looked at until then"
+    page.controls.folds.value = "10"
+    until(page, lambda: page.known is not None)
+    assert not page.study_view.outdated, "back at its own settings"
+    assert page.study_view.study.phase == "running"
+    page.controls.folds.value = "5"
+    until(page, lambda: page.known is not None)
+    page.study_view.press_run()
+    assert (page.study_view.study.spec, page.study_view.study.phase) == (done.spec, "done")
+    assert page.session.studies["choose_order"] is page.study_view.study.entry
     assert not page.study_view.outdated
-    assert page.study_view.study.phase == "done"
-    running.stop()
+    assert running.phase == "stopped"
 
 
 def test_a_reload_finds_the_study_of_the_process(page, slow):
@@ -337,11 +347,21 @@ def test_another_study_of_the_kind_takes_the_place_of_the_one_before():
     session = Session(owner="ann", registry=registry)
     first = session.adopt_study(FakeStudy())
     first.start()
-    second = session.adopt_study(FakeStudy())
+    other = FakeStudy()
+    other.spec = "another"
+    second = session.adopt_study(other)
     second.start()
     assert (first.phase, second.phase) == ("stopped", "running")
     assert session.find_study(FakeStudy()).entry in (first.entry, second.entry)
     assert Session(owner="bob", registry=registry).find_study(FakeStudy()) is None
+
+
+def test_what_keeps_cells_from_being_kept_is_told():
+    _, _, make = governed()
+    study = make()
+    assert study.told == ""
+    study.entry.race.study.problem = "finished cells are kept no more: the disk is full"
+    assert study.told == "finished cells are kept no more: the disk is full"
 
 
 def test_it_queues_behind_what_runs_and_stop_takes_it_out_of_the_queue():
@@ -365,6 +385,9 @@ def test_a_finished_study_computes_again_what_failed():
     study.entry.race.study.phase = "done"
     study.start()
     assert study.entry.race.study.calls == ["start"], "nothing is left to do"
+    study.entry.race.study.phase = "running"
+    assert study.redo() == 0, "a click that came late"
+    study.entry.race.study.phase = "done"
     assert study.redo() == 3
     assert study.phase == "running"
 

@@ -1,10 +1,13 @@
 """Runs of a process: whose they are, how many at once, who is next, and what ends unattended."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from alrviz.explorer.governed import Governed
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import CapReached, Registry
+from alrviz.explorer.studies import Underway
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
 from tests.races import FakeRace
@@ -139,6 +142,12 @@ def test_a_race_that_never_fits_is_refused_with_the_numbers():
     reg, _ = registry(memory=10**9)
     with pytest.raises(CapReached, match=r"needs about 3\.0 GB .* 1\.0 GB"):
         reg.add(FakeRace(), "ann", bytes=3 * 10**9)
+
+
+def test_a_study_that_never_fits_is_refused_in_words_of_studies():
+    reg, _ = registry(memory=10**9)
+    with pytest.raises(CapReached, match=r"workers of this study need about 3\.0 GB .* smaller table"):
+        reg.add(Underway(SimpleNamespace(start=None, stop=None)), "ann", bytes=3 * 10**9)
 
 
 def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():

@@ -16,9 +16,11 @@ import pytest
 from joblib.externals.loky import ProcessPoolExecutor
 
 from alrviz.data.demos import load_demo
-from alrviz.errors import RecipeError
+from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store
+from alrviz.stop import StopToken
+from alrviz.studies import study as study_module
 from alrviz.studies import tasks, workers
 from alrviz.studies.bias_variance import bias_variance
 from alrviz.studies.cells import Result, failure
@@ -34,9 +36,9 @@ def calls(monkeypatch):
     seen = []
     original = tasks.compute
 
-    def compute(cell, table, max_memory):
+    def compute(cell, table, stop):
         seen.append(cell.key)
-        return original(cell, table, max_memory)
+        return original(cell, table, stop)
 
     monkeypatch.setattr(workers, "compute", compute)
     return seen
@@ -313,12 +315,86 @@ def test_progress_tells_how_much_time_is_left(monkeypatch):
     assert (study.progress.done, study.progress.seconds_left) == (12, 0.0)
 
 
-def test_two_readers_see_the_same_rows():
-    study, seen = small(), []
-    reader = threading.Thread(target=lambda: seen.extend(study.rows()))
-    reader.start()
-    reader.join()
-    assert seen == study.since(0)[1]
+def test_two_readers_see_the_same_rows(monkeypatch):
+    slow(monkeypatch, 0.02)
+    study, seen, both = small(), ([], []), threading.Barrier(2)
+
+    def read(mine):
+        rows = study.rows()
+        mine.append(next(rows))
+        both.wait(30)  # both are in the middle
+        assert study.phase == "running"
+        mine.extend(rows)
+
+    readers = [threading.Thread(target=read, args=(mine,)) for mine in seen]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(60)
+    assert len(seen[0]) == 12
+    assert seen[0] == seen[1] == study.since(0)[1]
+
+
+def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
+    """Its thread is at a cell while the study is stopped and started again, then ends with an error."""
+    at_it, goes_on, sittings = threading.Event(), threading.Event(), []
+    original = study_module.computed
+
+    def computed(*args, **options):
+        sittings.append(options["stop"])
+        if len(sittings) == 1:
+            at_it.set()
+            assert goes_on.wait(30)
+            raise OSError("too late")
+        yield from original(*args, **options)
+
+    monkeypatch.setattr(study_module, "computed", computed)
+    study = small()
+    study.start()
+    first = study._thread
+    assert at_it.wait(30)
+    study.stop()
+    study.start()
+    goes_on.set()
+    first.join(30)
+    assert study.join(60)
+    assert (study.phase, study.error) == ("done", None)
+    assert sorted(study._seconds) == list(range(12))
+    study._accept(0, failure("late"), sittings[0], 1e9)
+    assert max(study._seconds.values()) < 1e9
+
+
+def test_progress_may_be_asked_while_cells_come():
+    """Seconds and results are written under the lock that progress holds."""
+    study = small().run()
+    study._changed.acquire()
+    late = threading.Thread(target=study._accept, args=(0, failure("late"), StopToken(), 5.0))
+    late.start()
+    late.join(0.2)
+    assert late.is_alive()
+    assert study._seconds[0] != 5.0
+    study._changed.release()
+    late.join(30)
+    assert study._seconds[0] == 5.0
+
+
+def test_what_failed_is_not_forgotten_while_the_study_runs(monkeypatch):
+    monkeypatch.setattr(workers, "compute", lambda *_: failure("lost"))
+    study = small()
+    rows = study.rows()
+    next(rows)
+    monkeypatch.setattr(type(study), "phase", "running")
+    with pytest.raises(AlrvizError, match="is running"):
+        study.redo()
+    assert study.progress.failed >= 1
+    monkeypatch.undo()
+    rows.close()
+
+
+def test_a_frame_survives_what_is_forgotten_meanwhile(monkeypatch):
+    study, original = small().run(), pd.DataFrame
+    monkeypatch.setattr(pd, "DataFrame", lambda rows: (study._forget_failed(), original(rows))[1])
+    assert len(study.frame()) == 12
 
 
 @pytest.mark.parametrize(

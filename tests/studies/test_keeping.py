@@ -1,0 +1,74 @@
+"""What is kept of a study, and what a store that fails costs: nothing that was computed."""
+
+import logging
+
+import pytest
+
+from alrviz.errors import StoreError
+from alrviz.fitting.store import Store
+from alrviz.studies import cells, workers
+from alrviz.studies.cells import failure
+from tests.studies.sweeps import RECIPES, small
+
+
+def refused(*_):
+    raise StoreError("no space left")
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("passing", [True, False])
+def test_a_failure_of_the_moment_is_not_kept(passing, store, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "compute", lambda *_: failure("killed", passing))
+        assert small(keep=store).run().progress.failed == 12
+    again = small(rounds=3, keep=store).run()
+    assert again.progress.failed == (0 if passing else 12)
+
+
+def test_a_store_that_refuses_a_cell_ends_keeping_and_not_computing(store, monkeypatch, caplog):
+    study = small(keep=store)
+    monkeypatch.setattr(store, "save_cell", refused)
+    with caplog.at_level(logging.WARNING):
+        study.run()
+    assert (study.phase, study.progress.done) == ("done", 12)
+    assert study.problem == "finished cells are kept no more: no space left"
+    assert len(caplog.records) == 1, "said once"
+    monkeypatch.undo()
+    study.start()
+    study.join(60)
+    assert study.problem == "", "the next beginning tries again"
+
+
+@pytest.mark.parametrize("method", ["beat", "end"])
+def test_a_sign_of_life_that_is_refused_is_logged(method, store, monkeypatch, caplog):
+    study = small(RECIPES[:1], keep=store)
+    monkeypatch.setattr(store, method, refused)
+    with caplog.at_level(logging.WARNING):
+        study.run()
+    assert (study.phase, study.error) == ("done", None)
+    assert "no space left" in caplog.text
+
+
+def test_a_key_knows_the_memory_of_a_fit_and_the_format_of_its_numbers(monkeypatch):
+    def keys(**where):
+        return [cell.key for cell in small(**where).cells]
+
+    assert keys() == keys()
+    assert not set(keys(max_memory=10**8)) & set(keys(max_memory=10**9))
+    before = keys()
+    monkeypatch.setattr(cells, "NUMBERS", -1)
+    assert not set(before) & set(keys())
+
+
+def test_the_memory_of_a_fit_does_not_follow_what_is_free(monkeypatch):
+    from alrviz.passes import memory
+
+    before = small().max_memory
+    monkeypatch.setattr(memory, "free_memory", lambda: 1)
+    assert small().max_memory == before == small().cells[0].max_memory

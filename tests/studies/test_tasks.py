@@ -1,0 +1,117 @@
+"""What a cell computes: one thread for all of a process, stops, failures that last and failures that pass."""
+
+import threading
+
+import pytest
+
+from alrviz.errors import MemoryLimitError, Stopped
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
+from alrviz.stop import StopToken
+from alrviz.studies import paths, tasks
+from alrviz.studies.learning_curve import learning_curve
+from alrviz.studies.path import path
+from alrviz.studies.shipment import Table
+from tests.studies.sweeps import small
+
+
+def raising(error):
+    def task(*_):
+        raise error
+
+    return task
+
+
+class Limits:
+    """Threads of a BLAS, which a process has one number for, and of OpenMP, which each thread has."""
+
+    blas, mine = 2, threading.local()
+
+    def __init__(self, threads, user_api):
+        self.place = Limits if user_api == "blas" else Limits.mine
+        self.before = getattr(self.place, "blas", 2)
+        self.place.blas = threads
+
+    def restore_original_limits(self):
+        self.place.blas = self.before
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.restore_original_limits()
+
+
+def test_one_thread_while_any_cell_is_computed_and_as_before_afterwards(monkeypatch):
+    """The first to begin ends before the second: it may not give back what the second still needs, nor keep it."""
+    begun, goes_on, seen = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()], []
+
+    def task(cell, table, stop):
+        begun[cell].set()
+        goes_on[cell].wait(30)
+        seen.append((Limits.blas, Limits.mine.blas))
+
+    class Numbered(int):
+        task = "held"
+
+    monkeypatch.setattr(tasks, "threadpool_limits", Limits)
+    monkeypatch.setattr(tasks, "TASKS", {"held": task})
+    workers = [threading.Thread(target=tasks.compute, args=(Numbered(k), None)) for k in (0, 1)]
+    for k, worker in enumerate(workers):
+        worker.start()
+        assert begun[k].wait(30)
+    for k, worker in enumerate(workers):
+        goes_on[k].set()
+        worker.join(30)
+    assert seen == [(1, 1), (1, 1)]
+    assert Limits.blas == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "passing"),
+    [
+        (ValueError("a table"), False),
+        (MemoryLimitError("too large", 2, 1), False),
+        (MemoryError(), True),
+        (KeyError(1), True),
+    ],
+)
+def test_what_follows_from_recipe_and_table_lasts_and_the_rest_passes(error, passing, monkeypatch):
+    monkeypatch.setattr(tasks, "TASKS", {"fold": raising(error)})
+    found = tasks.compute(small().cells[0], None)
+    assert (found.failed, found.passing) == (True, passing)
+
+
+ONE = [Recipe("lr", order=1, alpha=1.0)]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: small(ONE),
+        lambda: small([Recipe("lr", order=1, alpha="cv")]),
+        lambda: path(small().dataset, ONE, references=False, n_jobs=1),
+        lambda: learning_curve(small().dataset, [Recipe("anje", order=1)], n_jobs=1),
+    ],
+)
+def test_a_stop_ends_the_cell_under_way(made):
+    study, stop = made(), StopToken()
+    stop.stop()
+    cell, table = study.cells[0], Table.of(study.dataset)
+    with pytest.raises(Stopped):
+        tasks.TASKS[cell.task](cell, table, stop)
+    found = tasks.compute(cell, table, stop)
+    assert (found.failed, found.passing) == (True, True)
+
+
+def test_the_seconds_of_a_path_are_its_solvers(monkeypatch):
+    runs = []
+
+    class Watched(Run):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            runs.append(self)
+
+    monkeypatch.setattr(paths, "Run", Watched)
+    frame = path(small().dataset, ONE, alphas=[10.0, 1.0], references=False, n_jobs=1).run().frame()
+    assert frame.train_seconds.tolist() == [run.trace[-1].seconds for run in runs]

@@ -1,0 +1,93 @@
+"""Workers: who computes, how tables reach them, what a process that is gone costs."""
+
+import os
+import pickle
+import sys
+import tempfile
+import threading
+from collections import deque
+
+import pytest
+from joblib.externals.loky.process_executor import BrokenProcessPool
+
+from alrviz.errors import RecipeError
+from alrviz.stop import StopToken
+from alrviz.studies import shipment, workers
+from alrviz.studies.shipment import Shipment, TableMissing
+from tests.studies.sweeps import RECIPES, small
+
+
+@pytest.fixture
+def empty(monkeypatch):
+    monkeypatch.setattr(shipment, "_opened", type(shipment._opened)())
+
+
+def test_a_worker_asks_for_a_table_once(empty):
+    sent = Shipment.of(small().dataset)
+    with pytest.raises(TableMissing):
+        sent.bare.table()
+    assert len(sent.table().X) == 200
+    assert sent.bare.table() is sent.table()
+
+
+def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypatch):
+    sent = [Shipment(str(k), Shipment.of(small(rows=50).dataset).content) for k in range(8)]
+    failed = []
+
+    def opens(k):
+        try:
+            for j in range(300):
+                sent[(j + k) % 8].table()
+        except Exception as error:
+            failed.append(error)
+
+    monkeypatch.setattr(shipment.pickle, "loads", lambda content: object())
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=opens, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failed == []
+
+
+def test_no_row_of_a_table_is_written_to_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_idle", deque())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    written = []
+    for _ in small(n_jobs=2).rows():
+        written += os.listdir(tmp_path)
+    assert [name for name in written if name.startswith("alrviz")] == []
+
+
+def test_a_process_that_died_while_it_waited_is_not_taken(monkeypatch):
+    class Dead:
+        def submit(self, *_):
+            raise BrokenProcessPool("killed")
+
+    monkeypatch.setattr(workers, "_idle", deque([Dead(), Dead()]))
+    assert small(RECIPES[:1], n_jobs=2).run().progress.failed == 0
+
+
+def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
+    given, stop = [], StopToken()
+    monkeypatch.setattr(workers, "compute", lambda cell, table, token: given.append(token))
+    study = small(RECIPES[:1], rounds=1)
+    list(workers.computed(list(enumerate(study.cells)), study.datasets, n_jobs=1, stop=stop))
+    assert given == [stop] * 2
+
+
+def test_shipments_without_their_content_are_small():
+    sent = Shipment.of(small().dataset)
+    assert len(pickle.dumps(sent.bare)) < 500 < len(pickle.dumps(sent))
+
+
+@pytest.mark.parametrize("wrong", [{"n_jobs": 0}, {"n_jobs": True}, {"max_memory": -5}, {"max_memory": 0}])
+def test_what_is_no_number_of_workers_or_bytes_is_refused_at_once(wrong):
+    (name,) = wrong
+    with pytest.raises(RecipeError, match=name):
+        small(**wrong)
