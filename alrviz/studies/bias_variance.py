@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, Result, Row, fold_cells, unpack
+from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_recipes, unpack
 from alrviz.studies.decomposition import decompose
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
@@ -64,14 +63,6 @@ def bias_variance(
     cells = fold_cells(dataset.hash, recipes, splits, seed)
     options = {"rounds": rounds, "folds": folds, "train_shares": list(train_shares), "seed": seed}
     return Study("bias_variance", [dataset], recipes, cells, summary, options, **where)
-
-
-def require_recipes(recipes: Sequence[Recipe]) -> None:
-    """Raise `RecipeError` unless there is a recipe, and nothing else."""
-    if not recipes or not all(isinstance(recipe, Recipe) for recipe in recipes):
-        raise RecipeError(
-            "a study needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]"
-        )
 
 
 def summary(study: Study) -> "pd.DataFrame":

@@ -53,6 +53,10 @@ class OrderStudy(Study):
         order = self.verdict().order
         return next((recipe for recipe in self.recipes if recipe.params["order"] == order), None)
 
+    def refused(self) -> dict[int, str]:
+        """Return the orders of which every fit so far has failed, each with what the first of them said."""
+        return _refused(self.frame())
+
     def reliability(self) -> "pd.DataFrame":
         """Return the bins of `measures.reliability` by order, each over the held-out rows of all folds so far."""
         import pandas as pd
@@ -91,7 +95,7 @@ def choose_order(
     loss), gain_se, wins (folds in which it is lower). `verdict()` says which order, `recipe()` gives its recipe.
 
     Raises:
-        RecipeError: a recipe without an order, no orders, or no cross-validation.
+        RecipeError: a recipe without an order, no orders that the table has columns for, or no cross-validation.
 
     >>> from alrviz import load_demo
     >>> study = choose_order(load_demo("monks-1"), orders=(0, 1, 2), repeats=1, n_jobs=1).run()
@@ -103,7 +107,13 @@ def choose_order(
         raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")
     if not orders or min(orders) < 0:
         raise RecipeError(f"orders={list(orders)} does not fit; expected some of 0, 1, 2, 3 ...")
-    chosen = sorted({order for order in orders if order <= dataset.X.shape[1]})
+    highest = dataset.X.shape[1]
+    chosen = sorted({order for order in orders if order <= highest})
+    if not chosen:
+        raise RecipeError(
+            f"orders={list(orders)} does not fit: the table has {highest} column{'' if highest == 1 else 's'}; "
+            f"the highest order here is {highest}"
+        )
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]
     splits = repeated_folds(repeats, folds, seed)
     cells = fold_cells(dataset.hash, recipes, splits, seed)
@@ -122,7 +132,7 @@ def _losses(study: Study) -> "pd.DataFrame":
         return pd.DataFrame()
     fine = frame[frame.outcome != "failed"]
     asked = {study.about(cell.racer)["order"] for cell in study.cells}
-    wanted = sorted(asked - (set(frame.order) - set(fine.order)))  # what has not begun is waited for
+    wanted = sorted(asked - _refused(frame).keys())  # what has not begun is waited for
     table = fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").reindex(columns=wanted).dropna()
     return table if len(table) else pd.DataFrame()
 
@@ -157,12 +167,13 @@ def summary(study: Study) -> "pd.DataFrame":
 def _error(differences: "pd.Series", tested: float, trained: float) -> float:
     if len(differences) < 2:
         return float("nan")
-    return corrected_error(differences.to_numpy(), tested, trained)  # type: ignore[arg-type]
+    return corrected_error(differences.to_numpy(), tested, trained)
 
 
 def _verdict(study: Study) -> Verdict:
     losses, lines = _losses(study), study.summary()
-    lost = _refused(study)
+    refused = _refused(study.frame()).items()
+    lost = "".join(f"; n = {order} could not be fitted: {why}" for order, why in refused)
     if len(losses) < 2:
         return Verdict(None, None, f"not enough folds yet to say{lost}")
     means = losses.mean()
@@ -172,43 +183,40 @@ def _verdict(study: Study) -> Verdict:
         behind = losses[order] - losses[best]
         if behind.mean() <= _error(behind, ratio.test_rows, ratio.train_rows):
             break
-    return Verdict(int(order), int(best), _sentence(lines.set_index("order"), int(order)) + lost)
+    return Verdict(int(order), int(best), _sentence(lines.set_index("order"), int(order), int(best)) + lost)
 
 
-def _sentence(lines: "pd.DataFrame", order: int) -> str:
+def _sentence(lines: "pd.DataFrame", order: int, best: int) -> str:
     """What the verdict's order gains over the one below, and that those above do not."""
-    here, folds = lines.loc[order], int(lines.folds.iloc[0])
+    here, place = lines.loc[order], list(lines.index).index(order)
     above = [n for n in lines.index if n > order]
-    if order == lines.index[0]:
-        first = f"n = {order} has the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
-        first = f"the class shares (order 0) {first[6:]}" if order == 0 else first
-        return first + (f"; {_orders(above)} no lower by more than chance" if above else "")
-    below = lines.index[list(lines.index).index(order) - 1]
-    before = lines.loc[below]
-    times = here.parameters / before.parameters
-    what = (
-        f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to {loss_text(here.log_loss)} "
-        f"± {loss_text(here.gain_se)}, in {int(here.wins)} of {folds} folds"
-    )
-    what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
-    return what + (f"; {_orders(above)} not" if above else "")
+    if place and here.gain > 0:
+        before = lines.loc[lines.index[place - 1]]
+        what = (
+            f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to {loss_text(here.log_loss)} "
+            f"± {loss_text(here.gain_se)}, in {int(here.wins)} of {int(here.folds)} folds"
+        )
+        times = here.parameters / before.parameters
+        what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
+        chance = " by more than chance" if best > order else ""
+        return what + (f"; {_orders(above, 'does', 'do')} not{chance}" if above else "")
+    has = f"n = {order} has" if order else "the class shares (order 0) have"
+    what = f"{has} the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
+    if place:  # the order below is lower in the mean, but not as sure
+        return f"{what}, within a standard error of the lowest, {loss_text(lines.loc[best].log_loss)} at n = {best}"
+    return what + (f"; {_orders(above, 'is', 'are')} no lower by more than chance" if above else "")
 
 
-def _orders(above: Sequence[int]) -> str:
+def _orders(above: Sequence[int], one: str, many: str) -> str:
     listed = " and ".join(f"n = {n}" for n in above)
-    return f"{listed} {'does' if len(above) == 1 else 'do'}"
+    return f"{listed} {one if len(above) == 1 else many}"
 
 
-def _refused(study: Study) -> str:
-    """A clause on orders of which no fit was possible."""
-    frame = study.frame()
+def _refused(frame: "pd.DataFrame") -> dict[int, str]:
     if not len(frame):
-        return ""
-    said = []
-    for order, part in frame.groupby("order"):
-        if (part.outcome == "failed").all():
-            said.append(f"; n = {int(order)} could not be fitted: {part.sentence.iloc[0]}")
-    return "".join(said)
+        return {}
+    parts = frame.groupby("order")
+    return {int(order): part.sentence.iloc[0] for order, part in parts if (part.outcome == "failed").all()}
 
 
 def _times(factor: float) -> str:

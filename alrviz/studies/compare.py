@@ -4,7 +4,7 @@ study = compare(datasets, recipes).run()
 study.summary()                     a line a data set and recipe: means over the folds, bias, variance, seconds
 pairs(study, "log_loss")            win-draw-loss of each two recipes over the data sets, with the sign test
 ranks(study, "log_loss")            mean ranks, and geometric means beside the first recipe's
-to_csv(study), to_latex(frame)
+to_latex(frame)                     for a paper; `export.study_csv(study)` for a spreadsheet
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from alrviz import __version__
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import error_parts, require_recipes
-from alrviz.studies.cells import Row, fold_cells
-from alrviz.studies.export import to_csv as frame_to_csv
+from alrviz.studies.bias_variance import error_parts
+from alrviz.studies.cells import Row, fold_cells, require_recipes
+from alrviz.studies.measures import MEASURES
 from alrviz.studies.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from alrviz.data.dataset import Dataset
 
-MEASURES = ("log_loss", "error", "rmse", "brier", "ece")
 SECONDS = ("train_seconds", "classify_seconds")
 # What recipes can be compared by; the smaller the better.
 COMPARED = (*MEASURES, "bias", "variance", *SECONDS)
@@ -144,17 +142,6 @@ def ranks(study: Study, measure: str = "log_loss") -> "pd.DataFrame":
     first = means[study.names[0]]
     ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
-
-
-def to_csv(study: Study, frame: "pd.DataFrame | None" = None) -> str:
-    """Return the rows of a study, or a frame made of them, as CSV under comment lines that say where they come from."""
-    about = {
-        "alrviz": __version__,
-        "study": study.kind,
-        "asked": study.spec,
-        "data": {dataset.name: key for key, dataset in study.datasets.items()},
-    }
-    return frame_to_csv(study.frame() if frame is None else frame, about, study.recipes)
 
 
 def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:

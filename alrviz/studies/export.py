@@ -9,11 +9,15 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
+
+if TYPE_CHECKING:
+    from alrviz.studies.study import Study
 
 _SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 _SIGN_AHEAD = re.compile(r'(?<=[",;])[=+\-@|%]')
@@ -40,6 +44,17 @@ def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Reci
     text = io.StringIO()
     table.to_csv(text, index=False, lineterminator="\n")
     return "\n".join([*about_lines(about, recipes), text.getvalue()])
+
+
+def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
+    """Return the rows of a study, or a frame made of them, as CSV under what was asked, of which data and recipes."""
+    about = {
+        "alrviz": __version__,
+        "study": study.kind,
+        "asked": study.spec,
+        "data": {dataset.name: key for key, dataset in study.datasets.items()},
+    }
+    return to_csv(study.frame() if frame is None else frame, about, study.recipes)
 
 
 def race_about(race: Any, version: str) -> dict[str, Any]:

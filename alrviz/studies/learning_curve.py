@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import require_recipes
-from alrviz.studies.cells import Cell, plain
+from alrviz.studies.cells import Cell, plain, require_recipes
 from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
 from alrviz.studies.study import Study
@@ -50,8 +49,8 @@ def learning_curve(
         where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.where.Where`).
 
     A row is one point of one curve: racer, label, name, order, repeat, seen (rows before and with this one), window
-    (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0. `summary()` has a
-    line for each recipe and number of rows: the means over the orders and their standard error (`_se`).
+    (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds
+    (of the whole curve: judging and learning, without encoding and without choosing eta0). `summary()` has a line for each recipe and number of rows: the means over the orders and their standard error (`_se`).
 
     Raises:
         RecipeError: a recipe that cannot learn row by row, saying what is missing.

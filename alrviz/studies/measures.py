@@ -11,7 +11,7 @@ of rows (15 of them, fewer where rows are fewer); rows of equal probability may 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,9 @@ class Measures:
     rmse: float
     brier: float
     ece: float
+
+
+MEASURES = tuple(field.name for field in fields(Measures))
 
 
 def measures(log_p: Floats, y: NDArray[np.integer]) -> Measures:

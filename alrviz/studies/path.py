@@ -11,8 +11,8 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import require_recipes
-from alrviz.studies.cells import Cell, fold_cells, plain
+from alrviz.studies.cells import Cell, fold_cells, plain, require_recipes
+from alrviz.studies.measures import MEASURES
 from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
 from alrviz.studies.study import Study
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 ALPHAS = tuple(float(f"{value:.3g}") for value in np.logspace(4, -4, 25))
-MEASURES = ("log_loss", "error", "rmse", "brier", "ece")
 
 
 def path(
@@ -54,7 +53,8 @@ def path(
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the rows held out, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
     and away_0, away_5 .. away_100: quantiles of the weights less the center's, class weights left out. References
-    have one row each, as in `bias_variance`. `summary()` has means over the repeats, a line for each recipe and alpha.
+    have one row each, as in `bias_variance`. train_seconds are the solver's, without encoding, which a path does once
+    (those of references hold it). `summary()` has means over the repeats, a line for each recipe and alpha.
 
     Raises:
         RecipeError: a recipe without a path, or alphas that are none.

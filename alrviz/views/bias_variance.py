@@ -23,7 +23,7 @@ from alrviz.pictures.bias_variance import (
     legend_rows,
     varying,
 )
-from alrviz.studies.compare import to_csv
+from alrviz.studies.export import study_csv
 from alrviz.views.bias_variance_words import GRID, filled, grid_html, numbers_html, sentence_html
 from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
@@ -164,10 +164,10 @@ class BiasVarianceView(StudyView):
             say(self._numbers, numbers_html(self._table, self.definition))
 
     def _csv(self) -> str:
-        return "" if self.study is None else to_csv(self.study, self.study.summary())
+        return "" if self.study is None else study_csv(self.study, self.study.summary())
 
     def _csv_of_fits(self) -> str:
-        return "" if self.study is None else to_csv(self.study)
+        return "" if self.study is None else study_csv(self.study)
 
 
 def _along(axes: list[str]) -> dict[str, str]:

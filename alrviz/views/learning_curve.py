@@ -24,8 +24,8 @@ from alrviz.pictures.learning_curve import (
     learning_picture,
     measured,
 )
-from alrviz.studies.compare import to_csv
 from alrviz.studies.crossing import crossings
+from alrviz.studies.export import study_csv
 from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, save_buttons
@@ -146,10 +146,10 @@ class LearningCurveView(StudyView):
             say(self._numbers, numbers_html(self._curves, self.study.names, self.measure))
 
     def _csv(self) -> str:
-        return "" if self.study is None else to_csv(self.study, measured(self.study.summary()))
+        return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
 
     def _csv_of_points(self) -> str:
-        return "" if self.study is None else to_csv(self.study)
+        return "" if self.study is None else study_csv(self.study)
 
 
 def told_html(study: Any, asked: Any) -> str:

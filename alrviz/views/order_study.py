@@ -10,12 +10,11 @@ from typing import Any
 import pandas as pd
 import panel as pn
 
-from alrviz import __version__
 from alrviz.pictures import reliability as curve
 from alrviz.pictures.orders import COSTS, Picture, contents, feed, order_name, orders_picture
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.choose_order import Verdict
-from alrviz.studies.export import to_csv
+from alrviz.studies.export import study_csv
 from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
@@ -97,7 +96,7 @@ class OrderStudyView(StudyView):
             return
         self.verdict = verdict = study.verdict()
         lines = study.summary()
-        what = contents(study.frame(), lines, verdict.order, absent_orders(study))
+        what = contents(study.frame(), lines, verdict.order, dict.fromkeys(study.refused(), "failed"))
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
         made_of = (tuple(orders), label, self.dark)
         if self._picture is None or self._curve is None or made_of != self._made_of:
@@ -137,26 +136,12 @@ class OrderStudyView(StudyView):
             say(self._numbers, numbers_html(self.study.summary()))
 
     def _csv(self) -> str:
-        study = self.study
-        if study is None:
-            return ""
-        dataset = study.dataset
-        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "study": study.spec}
-        return to_csv(study.frame(), about, study.recipes)
+        return "" if self.study is None else study_csv(self.study)
 
 
 def orders_of(study: Any) -> list[int]:
     """The orders that a study compares."""
     return sorted({int(study.about(racer)["order"]) for racer in {cell.racer for cell in study.cells}})
-
-
-def absent_orders(study: Any) -> dict[int, str]:
-    """A word for each order of which every fit so far has failed."""
-    frame = study.frame()
-    if not len(frame):
-        return {}
-    lost = frame.groupby("order")["outcome"].agg(lambda part: bool((part == "failed").all()))
-    return {int(order): "failed" for order, failed in lost.items() if failed}
 
 
 def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:

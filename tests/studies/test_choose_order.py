@@ -90,13 +90,35 @@ def test_the_sentence_says_gain_folds_and_cost(planted):
     )
     flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
     assert flat.verdict().order == 0
-    assert flat.verdict().sentence.startswith("the class shares (order 0) has the held-out log loss .500 ± .000; n = 1")
+    assert flat.verdict().sentence.startswith(
+        "the class shares (order 0) have the held-out log loss .500 ± .000; n = 1"
+    )
+    assert flat.verdict().sentence.endswith("; n = 1 and n = 2 are no lower by more than chance")
+
+
+def test_the_sentence_names_the_best_where_the_order_below_is_lower_in_the_mean(planted):
+    best = 0.30 + 0.01 * np.arange(5)
+    sure, unsure = best + 0.02, best + 0.025 + 0.15 * np.array([-1, 0, 0, 0, 1])
+    study = planted({0: np.full(5, 0.69), 1: sure, 2: unsure, 3: best}, orders=(0, 1, 2, 3))
+    assert (study.verdict().order, study.verdict().best) == (2, 3)
+    assert study.verdict().sentence == (
+        f"n = 2 has the held-out log loss .345 ± .{1000 * study.summary().se[2]:03.0f}, within a standard error of the "
+        "lowest, .320 at n = 3"
+    )
+
+
+def test_an_order_above_that_is_lower_by_chance_is_not_said_to_be_no_lower(planted):
+    one = np.full(5, 0.40) + 0.01 * np.arange(5)
+    study = planted({0: np.full(5, 0.69), 1: one, 2: one + 0.02 * np.array([-1, 0.8, -1, 0.8, 0])})
+    assert (study.verdict().order, study.verdict().best) == (1, 2)
+    assert study.verdict().sentence.endswith("times the parameters; n = 2 does not by more than chance")
 
 
 def test_an_order_that_cannot_be_fitted_is_named_and_the_others_decide(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40)})
     assert study.verdict().order == 1
     assert study.verdict().sentence.endswith("; n = 2 could not be fitted: too large")
+    assert study.refused() == {2: "too large"}
 
 
 def test_an_order_that_has_not_begun_is_waited_for(planted):
@@ -127,6 +149,8 @@ def test_what_has_no_order():
     with pytest.raises(RecipeError, match=r"orders=\[-1\]"):
         choose_order(load_demo("xor", 100), orders=[-1])
     assert [r.params["order"] for r in choose_order(load_demo("xor", 100), orders=(0, 1, 9)).recipes] == [1]
+    with pytest.raises(RecipeError, match=r"orders=\[9\] does not fit: .* the highest order here is [2-8]"):
+        choose_order(load_demo("xor", 100), orders=(9,))
 
 
 def test_the_example_of_the_docs_runs(capsys):

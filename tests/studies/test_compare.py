@@ -10,7 +10,8 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.compare import COMPARED, compare, pairs, ranks, table, to_csv, to_latex
+from alrviz.studies.compare import COMPARED, compare, pairs, ranks, table, to_latex
+from alrviz.studies.export import study_csv
 from alrviz.studies.significance import sign_test
 
 RECIPES = (Recipe("anje", order=1), Recipe("lr", order=2, alpha=0.3), Recipe("rf", n_estimators=5))
@@ -74,7 +75,7 @@ def test_a_summary_is_there_before_anything_is_computed():
 
 
 def test_csv_says_where_it_comes_from_and_reads_back(study):
-    text = to_csv(study)
+    text = study_csv(study)
     assert '# study: "compare"' in text
     assert sum(line.startswith("# recipe ") for line in text.splitlines()) == 3
     back = pd.read_csv(io.StringIO(text), comment="#")

@@ -140,7 +140,7 @@ def test_the_csv_has_every_fit_and_what_made_them():
     assert "<td>2</td>" in view._numbers.object
     text = view._csv()
     head = [line for line in text.splitlines() if line.startswith("#")]
-    assert any(line.startswith("# data hash") for line in head)
+    assert f'# data: {{"monks-1": "{view.study.dataset.hash}"}}' in head
     assert any("recipe 0" in line for line in head)
     frame = pd.read_csv(io.StringIO(text), comment="#")
     np.testing.assert_array_equal(frame.log_loss, view.study.frame().log_loss)
