@@ -50,7 +50,8 @@ def learning_curve(
 
     A row is one point of one curve: racer, label, name, order, repeat, seen (rows before and with this one), window
     (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds
-    (of the whole curve: judging and learning, without encoding and without choosing eta0). `summary()` has a line for each recipe and number of rows: the means over the orders and their standard error (`_se`).
+    (of the whole curve: judging and learning, without encoding and without choosing eta0). `summary()` has a line for
+    each recipe and number of rows: the means over the orders and their standard error (`_se`).
 
     Raises:
         RecipeError: a recipe that cannot learn row by row, saying what is missing.

@@ -6,7 +6,7 @@ What was shared is in every recipe's seconds: each counts what it would have tak
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
+from alrviz.fitting.networks import tables_order
 from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_conditional, warm_covers, warm_cuts, warm_density, warm_fit, warm_networks
 from alrviz.stop import NEVER, StopToken
@@ -54,19 +56,28 @@ class Ready:
 
     def _covered(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
         """Cover and count the rows for a recipe that will ask for it; return what that took when it was done."""
-        if not isinstance(estimator, RunClassifier) or "order" not in recipe.params:
-            return 0.0
-        order, smoothing = recipe.params["order"], recipe.params["smoothing"]
-        if order > self.prepared.encoded.n_columns:
-            return 0.0  # fitting says so
         total = 0.0
-        for what in (("cover", order), ("tables", order, smoothing)):
-            if what not in self._covering:
-                start = time.perf_counter()
-                self.prepared.covered(order) if what[0] == "cover" else self.prepared.tables(order, smoothing)
-                self._covering[what] = time.perf_counter() - start
-            total += self._covering[what]
+        for order in self._orders(estimator, recipe):
+            smoothing = recipe.params["smoothing"]
+            for what in (("cover", order), ("tables", order, smoothing)):
+                if what not in self._covering:
+                    start = time.perf_counter()
+                    self.prepared.covered(order) if what[0] == "cover" else self.prepared.tables(order, smoothing)
+                    self._covering[what] = time.perf_counter() - start
+                total += self._covering[what]
         return total
+
+    def _orders(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[int]:
+        """The orders whose cells a fit counts; none where it will say itself that it cannot."""
+        encoded = self.prepared.encoded
+        if recipe.family in ("tan", "kdb", "ande", "elr"):
+            highest = tables_order(recipe, encoded.n_columns)
+            refused = price_of(encoded, recipe, max_memory=estimator.max_memory).refused
+            return () if refused else range(1, highest + 1)
+        if not isinstance(estimator, RunClassifier) or "order" not in recipe.params:
+            return ()
+        order = recipe.params["order"]
+        return () if order > encoded.n_columns else (order,)
 
 
 def ready(table: Table, split: Split, recipe: Recipe) -> Ready:

@@ -2,12 +2,17 @@
 
 import pytest
 
+from alrviz.data.demos import load_demo
+from alrviz.errors import MemoryLimitError
+from alrviz.estimators.make import make_estimator
 from alrviz.fitting import warm as warm_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_cuts, warm_prequential
 from alrviz.kernels import prequential
 from alrviz.studies import ready, streams
 from alrviz.studies.learning_curve import learning_curve
+from alrviz.studies.shipment import Table
+from alrviz.studies.splits import Split
 from tests.studies.sweeps import small
 
 WARMED = {
@@ -28,6 +33,23 @@ def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
         monkeypatch.setattr(ready, f"warm_{name}", lambda *_, name=name: called.append(name))
     ready.warm(Recipe(family), 3)
     assert sorted(called) == WARMED[family]
+
+
+@pytest.mark.parametrize(
+    "second", [Recipe("kdb"), Recipe("ande"), Recipe("elr", structure="tan", max_iter=2, cross_tuning=False)]
+)
+def test_what_networks_share_is_in_the_seconds_of_each(second):
+    dataset = load_demo("tic-tac-toe", 100)
+    made = ready.Ready(Table.of(dataset), Split(0, 0, 2, 0), Recipe("tan"))
+    made.fit(make_estimator(Recipe("tan"), n_jobs=1), Recipe("tan"))
+    pairs = made.prepared.tables(2, 1.0)
+    made._covering = dict.fromkeys(made._covering, 100.0)
+    assert made.fit(make_estimator(second, n_jobs=1), second) > 400.0, "covers and tables of orders 1 and 2"
+    assert made.prepared.tables(2, 1.0) is pairs
+    refused = Recipe("tan", smoothing=2.0)
+    with pytest.raises(MemoryLimitError):
+        made.fit(make_estimator(refused, n_jobs=1, max_memory=1000), refused)
+    assert ("tables", 2, 2.0) not in made._covering, "nothing is counted that is refused"
 
 
 def test_learning_row_by_row_compiles_nothing_that_was_not_made_ready(monkeypatch):
