@@ -5,12 +5,13 @@ AnJE is assembled like the others, at its own weights and with no steps to take:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.matrix import chosen_solver
+from alrviz.fitting.minimised import Minimised
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.models.cover import Cover
@@ -20,10 +21,6 @@ from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows
 from alrviz.stop import NEVER, StopToken
-
-if TYPE_CHECKING:
-    from alrviz.fitting.conditional import ConditionalObjective
-    from alrviz.fitting.density import DensityObjective
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class Fit:
         max_iter, tol: step limit and tolerance.
     """
 
-    objective: "LinearObjective | DensityObjective | ConditionalObjective"
+    objective: Minimised
     solver: Solver
     w0: Floats
     max_iter: int

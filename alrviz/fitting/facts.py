@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alrviz.fitting.assemble import Fit
+from alrviz.fitting.minimised import Minimised
+from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import Price
 from alrviz.fitting.recipe import Recipe
@@ -18,9 +20,6 @@ from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.conditional import ConditionalObjective
-    from alrviz.fitting.density import DensityObjective
-    from alrviz.fitting.objective import LinearObjective
     from alrviz.models.density_model import DensityModel
     from alrviz.models.networks import NetworkModel
 
@@ -68,7 +67,7 @@ class Facts:
         return self._fit.objective.scale if self._fit else None
 
     @property
-    def objective(self) -> "LinearObjective | DensityObjective | ConditionalObjective | None":
+    def objective(self) -> Minimised | None:
         """What is minimised, once prepared."""
         return self._fit.objective if self._fit else None
 
@@ -91,7 +90,8 @@ class Facts:
         """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; of cells alone."""
         kept, w = self._snapshots.at(index)
         assert self._fit is not None
-        return kept, self._fit.objective.parameterisation.phi(w)  # type: ignore[union-attr]
+        assert isinstance(self._fit.objective, LinearObjective)
+        return kept, self._fit.objective.parameterisation.phi(w)
 
     def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel | NetworkModel]":
         """Return the kept step at or before `index`, and the model there, its weights in single precision."""

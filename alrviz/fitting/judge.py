@@ -2,18 +2,14 @@
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from alrviz.fitting.penalised import Objective
+from alrviz.fitting.minimised import Minimised
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
-
-if TYPE_CHECKING:
-    from alrviz.fitting.conditional import ConditionalObjective
-    from alrviz.fitting.density import DensityObjective
 
 # Over how many steps the decrease is judged: one lucky short step ends nothing.
 WINDOW = 5
@@ -31,7 +27,7 @@ class Judge:
     with an inner loop, such as tron's, counts as many steps as that has turns: one of 40 is no lucky short step.
     """
 
-    def __init__(self, objective: "Objective | DensityObjective | ConditionalObjective", max_iter: int, tol: float):
+    def __init__(self, objective: Minimised, max_iter: int, tol: float):
         self._objective = objective
         self._max_iter = max_iter
         self._tol = tol

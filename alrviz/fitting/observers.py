@@ -6,19 +6,15 @@ Scores on training rows come free from the pass; those on held-out rows cost a f
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from alrviz.fitting.penalised import Objective
+from alrviz.fitting.minimised import Minimised
 from alrviz.fitting.solvers import State
 from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
-
-if TYPE_CHECKING:
-    from alrviz.fitting.conditional import ConditionalObjective
-    from alrviz.fitting.density import DensityObjective
 
 Observer = Callable[[State], dict[str, float]]
 
@@ -32,7 +28,7 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
     }
 
 
-def training(objective: "Objective | DensityObjective | ConditionalObjective") -> Observer:
+def training(objective: Minimised) -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
 
     def observe(state: State) -> dict[str, float]:
@@ -48,7 +44,7 @@ def training(objective: "Objective | DensityObjective | ConditionalObjective") -
     return observe
 
 
-def heldout(objective: "Objective | DensityObjective | ConditionalObjective", rows: Any) -> Observer:
+def heldout(objective: Minimised, rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
     spent = 0.0

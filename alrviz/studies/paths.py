@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import AlrvizError
+from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.step import DIVERGED, FAILED
@@ -61,8 +62,8 @@ def _fitted(run: Run) -> Row:
         "train_seconds": last.seconds,
     }
     objective, state = run.objective, run.state
-    assert objective is not None
+    assert isinstance(objective, LinearObjective)
     assert state is not None
-    away = (state.point.w - objective.center)[:-1]  # type: ignore[union-attr]
+    away = (state.point.w - objective.center)[:-1]
     found = np.percentile(away, QUANTILES)
     return row | {f"away_{share}": float(value) for share, value in zip(QUANTILES, found, strict=True)}
