@@ -76,7 +76,7 @@ def fit_beside(
 ) -> Beside:
     """Fit the peer `name` on the training rows that a run with this `holdout` and `seed` has.
 
-    name: a key of `estimators.peers.PEERS` or `RIVALS`, or "truth", for which `truth` is taken.
+    name: a key of `estimators.peers.known_peers()`, or "truth", for which `truth` is taken.
 
     Raises:
         RecipeError: if no peer has that name.
