@@ -355,9 +355,9 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     assert at_it.wait(30)
     study.stop()
     study.start()
+    assert study.join(60)
     goes_on.set()
     first.join(30)
-    assert study.join(60)
     assert (study.phase, study.error) == ("done", None)
     assert sorted(study._seconds) == list(range(12))
     study._accept(0, failure("late"), sittings[0], 1e9)
@@ -392,6 +392,7 @@ def test_what_failed_is_not_forgotten_while_the_study_runs(monkeypatch):
 
 
 def test_a_frame_survives_what_is_forgotten_meanwhile(monkeypatch):
+    monkeypatch.setattr(workers, "compute", lambda *_: failure("lost"))
     study, original = small().run(), pd.DataFrame
     monkeypatch.setattr(pd, "DataFrame", lambda rows: (study._forget_failed(), original(rows))[1])
     assert len(study.frame()) == 12
@@ -423,9 +424,19 @@ def test_results_know_whether_they_failed():
 # -- a cluster --------------------------------------------------------------------------------------------------------
 
 
-def test_a_cluster_of_two_workers_gives_the_same_frame():
+def test_a_cluster_of_two_workers_gives_the_same_frame_by_one_client(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+    clients = []
+
+    class Watched(distributed.Client):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            clients.append(self)
+
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        monkeypatch.setattr(distributed, "Client", Watched)
         study = small(n_jobs=None, scheduler=cluster.scheduler_address).run()
+        assert study.join(30)
+        assert [client.status for client in clients] == ["closed"]
     assert study.progress.failed == 0
     pd.testing.assert_frame_equal(numbers(study), numbers(small().run()), check_exact=True)

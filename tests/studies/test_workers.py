@@ -2,10 +2,10 @@
 
 import os
 import pickle
-import sys
 import tempfile
 import threading
-from collections import deque
+import time
+from collections import OrderedDict, deque
 
 import pytest
 from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -36,22 +36,23 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
 
     def opens(k):
         try:
-            for j in range(300):
+            for j in range(50):
                 sent[(j + k) % 8].table()
         except Exception as error:
             failed.append(error)
 
+    class Slow(OrderedDict):
+        def move_to_end(self, key, last=True):
+            time.sleep(1e-4)  # others get their turn
+            super().move_to_end(key, last)
+
+    monkeypatch.setattr(shipment, "_opened", Slow())
     monkeypatch.setattr(shipment.pickle, "loads", lambda content: object())
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=opens, args=(k,)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    threads = [threading.Thread(target=opens, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert failed == []
 
 
