@@ -18,16 +18,19 @@ import logging
 import sys
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from bokeh.util.warnings import BokehUserWarning
 
 SWITCH = 0.001  # seconds; Python's own is 0.005. Shorter ones cost a fit more than they give a visitor.
-AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then
+AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
+TRIES = 6  # how often pages that were left are looked for
 HAND = 0.3  # seconds after a move of somebody's hand in which films of others wait
 _settled = False
 _frozen_page = False
+_leaving: weakref.WeakSet[Any] = weakref.WeakSet()  # pages that visitors have left and that are still held
 _moved = float("-inf")
 
 
@@ -66,17 +69,22 @@ def _concerns(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))
 
 
-def left(context: Any, later: Callable[[float, Callable[[], None]], Any]) -> None:
-    """A visitor has gone, whose session context this was; `later` calls a function after some seconds."""
+def left(context: Any, page: object, later: Callable[[float, Callable[[], None]], Any]) -> None:
+    """A visitor has gone, whose session context and page these were; `later` calls a function after some seconds."""
+    _leaving.add(page)
     if _frozen_page:
-        later(AFTER, lambda: _thaw(context.server_context))
+        later(AFTER, lambda: _thaw(context.server_context, later, TRIES))
 
 
-def _thaw(server_context: Any) -> None:
+def _thaw(server_context: Any, later: Callable[[float, Callable[[], None]], Any], tries: int) -> None:
+    """Free what was frozen, when nobody is there; later once more while a page that was left is still held."""
     global _frozen_page
     if not _frozen_page or server_context.sessions:
         return
-    _frozen_page = False
     gc.unfreeze()
     gc.collect()
+    if _leaving and tries > 1:
+        later(AFTER, lambda: _thaw(server_context, later, tries - 1))
+        return
+    _frozen_page = False
     gc.freeze()

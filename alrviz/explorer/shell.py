@@ -146,7 +146,8 @@ class Shell:
         """Let work begin once the page is on the screen; no event of BokehJS says when views that React draws are."""
         self._there = self._there or time.monotonic()
         if time.monotonic() - self._there >= DRAWN:
-            process.settle(pn.state.curdoc.session_context if pn.state.curdoc is not None else None)
+            if server_session() is not None:  # not of a visitor who has gone meanwhile, nor in a notebook
+                process.settle(pn.state.curdoc.session_context)
             self.session.page_drawn()
 
     def close(self) -> None:
@@ -196,4 +197,4 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
 
 def _gone(shell: Shell, context: Any) -> None:
     shell.close()
-    process.left(context, IOLoop.current().call_later)
+    process.left(context, shell, IOLoop.current().call_later)
