@@ -4,7 +4,7 @@ Ours is a run: its map follows the iterations, and can be scrubbed. A peer is fi
 and what stands in the other columns, are the map's own menus.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
@@ -29,6 +29,9 @@ from alrviz.studies.others import first_others
 from alrviz.views.decision_map import DecisionMapView
 from alrviz.views.panes import say
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
 
 HEIGHT = "max(380px, calc(100vh - 340px))"
 _PEER = "peer "  # before a peer's slug in the menu of models
@@ -107,7 +110,7 @@ class FamilyTab:
         if dataset is None:
             return
         behind, self._behind = self._behind, False
-        turned = behind and session.axes not in ((), self._positions())
+        turned = behind and session.axes not in ((), self._positions(dataset))
         if dataset is self._table and not turned:
             if behind:
                 self._want()
@@ -197,16 +200,16 @@ class FamilyTab:
         dataset, view = self.session.dataset, self.map
         if dataset is None or self._table is not dataset or view.across is None:
             return
-        axes = self._positions()
+        axes = self._positions(dataset)
         self.session.param.update(
             axes=axes if len(axes) == 2 else (),
             others="" if view.others == self._others else view.others,
             row=view.row if view.others == "row" else None,
         )
 
-    def _positions(self) -> tuple[int, ...]:
+    def _positions(self, dataset: "Dataset") -> tuple[int, ...]:
         """The places in the table of the map's two columns."""
-        names = self.session.dataset.table.names
+        names = dataset.table.names
         return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
 
     def _recipe_changed(self, recipe: Recipe) -> None:

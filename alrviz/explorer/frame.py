@@ -56,7 +56,12 @@ class Frame:
         self._area.sizing_mode = self._outer.sizing_mode = mode
         # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
         self._area.styles = self._outer.styles = {"max-height": "none"} if mode == "stretch_width" else {}
-        self._area[:] = [view]
+        # What is left is hidden, not taken out: its figures would be made anew when it comes back, and what is said to
+        # them meanwhile would be about figures that the browser no longer has.
+        if view not in self._area.objects:
+            self._area.append(view)
+        for page in self._area.objects:
+            page.visible = page is view
         self._drawer.param.update(open=False, objects=[])
         for name, button in self._rail_buttons.items():
             button.param.update(sx=_RAIL_HERE if name == slug else _RAIL_REST)

@@ -139,9 +139,8 @@ class BandwidthView(NotebookViewer):
         """Move the line to the step shown, and say what is there."""
         path, picture = self.path, self._picture
         faded = {"opacity": FADED if self.outdated else "1"}
-        for pane in self.panes:
-            if pane.styles != faded:
-                pane.styles = faded
+        for place in self._places:  # not the figures: of one that another replaces at once the browser never hears
+            place.styles = place.styles | faded
         if path is None or picture is None or not len(path.iterations):
             return
         for cursor in picture.cursors:

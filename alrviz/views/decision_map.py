@@ -126,7 +126,9 @@ class DecisionMapView(NotebookViewer):
         buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
         self._folded = Folded(numbers, pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
-        parts = [self.head, self.picture.pane] if controls else [self.picture.pane]
+        # What fades is around the figure: of one that another replaces at once the browser never hears.
+        self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
+        parts = [self.head, self._ground] if controls else [self._ground]
         body = pn.Column(*parts, sizing_mode="stretch_width", margin=0)
         # The number is what Panel's layout goes by; the style is what is seen.
         body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
@@ -278,7 +280,7 @@ class DecisionMapView(NotebookViewer):
         said += ["<span class='bad'>outdated</span>"] if stale else []
         say(self.heading, f"<h3>{' '.join(said)}</h3>" if said else "")
         faded = {"opacity": FADED if stale else "1"}
-        for part in (self.picture.pane, self.caption):
+        for part in (self._ground, self.caption):
             if part.styles != faded:
                 part.styles = faded
 

@@ -53,7 +53,9 @@ class GramMatrixView(NotebookViewer):
         )
         self._folded = Folded(numbers, pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
-        self.layout = pn.Column(self.sentence, self.pane, self._folded, sizing_mode="stretch_width", margin=0)
+        # What fades is around the figure: of one that another replaces at once the browser never hears.
+        self._place = pn.Column(self.pane, margin=0)
+        self.layout = pn.Column(self.sentence, self._place, self._folded, sizing_mode="stretch_width", margin=0)
         self.param.watch(lambda _: self.show(self.gram), "dark")
         self.param.watch(lambda _: self._mark(), "outdated")
         self.show(gram)
@@ -84,7 +86,7 @@ class GramMatrixView(NotebookViewer):
             say(self._numbers, numbers_html(self.gram))
 
     def _mark(self) -> None:
-        self.pane.styles = {"opacity": FADED if self.outdated else "1"}
+        self._place.styles = {"opacity": FADED if self.outdated else "1"}
 
     def _csv(self) -> str:
         gram = self.gram

@@ -33,9 +33,12 @@ def test_the_film_plays_and_all_pictures_move_together(explorer: Explorer):
     last = explorer.slider_value()
     end = explorer.js("probe.maps()[0].ground"), explorer.js("probe.curves()"), words(explorer)
     explorer.js("probe.focused()?.blur()")
-    for _ in range(last):
+
+    def back() -> bool:
         explorer.page.keyboard.press("ArrowLeft")
-    explorer.wait(lambda: explorer.slider_value() == 0, "the first step")
+        return explorer.slider_value() == 0
+
+    explorer.wait(back, "the first step")
     explorer.wait(lambda: explorer.js("probe.cursors()").count(0) >= 2, "the lines in the pictures of bandwidths")
     explorer.wait(lambda: explorer.js("probe.maps()[0].ground") != end[0], "another map")
     explorer.wait(lambda: explorer.js("probe.curves()") != end[1], "other curves")

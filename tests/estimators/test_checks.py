@@ -64,10 +64,12 @@ DRAWS = {
     "check_sample_weight_equivalence_on_dense_data": "rows are drawn into trees or folds, where one of weight 2 stands "
     "otherwise than one that is there twice",
 }
+# Of 15 rows the folds of ELR may choose the same number of iterations all the same: a thing of chance.
+CHANCE = "check_sample_weight_equivalence_on_dense_data"
 
 
 def expected_failures(model):
-    if isinstance(model, ForestClassifier | SVMClassifier) or getattr(model, "cross_tuning", False):
+    if isinstance(model, ForestClassifier | SVMClassifier):
         return DRAWS
     of = getattr(model, "bandwidth", None)
     return {"paper": SPLITS, "validation": SPLITS, "loo": DRIFTS}.get(of, {})
@@ -76,4 +78,6 @@ def expected_failures(model):
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set:sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn(estimator, check):
+    if getattr(estimator, "cross_tuning", False) and check.func.__name__ == CHANCE:
+        pytest.skip(DRAWS[CHANCE])
     check(estimator)
