@@ -73,7 +73,9 @@ def test_a_page_is_built_on_its_first_visit_and_once(shell):
     shell.session.go("first")
     shell.session.go("second")
     assert second.calls == ["view", "shown", "hidden", "shown"]
-    assert shell.frame._area[0] is shell._views["second"]
+    first, second = shell.frame._area
+    assert second is shell._views["second"]
+    assert (first.visible, second.visible) == (False, True)
 
 
 def test_what_is_not_on_the_first_screen_is_built_when_it_is_opened(shell):
