@@ -29,13 +29,12 @@ from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
-from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS
+from alrviz.views.style import CSS, HEARD, WORDS_ON_BUTTONS
 
 ROW = 26  # px of a row of a legend
 PARTS = ("bias", "variance", "error")
-_REST = (
-    10  # times what a picture took: so long the next one waits while cells come, or large tables would hold the page
-)
+# Times what a picture took: so long the next one waits while cells come, or large tables would hold the page.
+_REST = 10
 
 
 class BiasVarianceView(StudyView):
@@ -112,14 +111,11 @@ class BiasVarianceView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        faded = {"opacity": FADED if self.outdated else "1"}
-        for part in (self.sentence, self.body):
-            if part.styles != faded:
-                part.styles = faded
+        self.fade()
         study = self.study
         self.body.visible = study is not None
         if study is None:
-            self._say("<span class='quiet'>No study yet.</span>")
+            self.tell("<span class='quiet'>No study yet.</span>")
             return
         begun = time.monotonic()
         if study.phase == "running" and begun < self._rest_until:
@@ -129,7 +125,7 @@ class BiasVarianceView(StudyView):
         self._offer(varying(table))
         self._feed(contents(table, self.axis, self.definition))
         say(self._grid, grid_html(table, filled(study), self.definition))
-        self._say(sentence_html(study, table, self.definition))
+        self.tell(sentence_html(study, table, self.definition))
         self._show_numbers()
         self._rest_until = time.monotonic() + _REST * (time.monotonic() - begun)
 
@@ -155,9 +151,6 @@ class BiasVarianceView(StudyView):
         self._pictures.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
         for pane, figure in zip(self._panes, self._picture.figures.values(), strict=True):
             pane.object = figure
-
-    def _say(self, text: str) -> None:
-        say(self.sentence, f"<div class='sentence'>{text}</div>")
 
     def _show_numbers(self) -> None:
         if self._folded.open and self._table is not None and self.study is not None:

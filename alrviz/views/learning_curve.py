@@ -30,7 +30,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, save_buttons
 from alrviz.views.study_view import StudyView
-from alrviz.views.style import FADED, HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.style import HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.words import number
 
 _ROWS = 12  # lines of the table
@@ -105,14 +105,11 @@ class LearningCurveView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        faded = {"opacity": FADED if self.outdated else "1"}
-        for part in (self.sentence, self.body):
-            if part.styles != faded:
-                part.styles = faded
+        self.fade()
         study = self.study
         self.body.visible = study is not None
         if study is None:
-            self._say("<span class='quiet'>No study yet.</span>")
+            self.tell("<span class='quiet'>No study yet.</span>")
             return
         self._curves = curves = measured(study.summary())
         crossed = crossings(curves, self.measure) if self.measure in curves else []
@@ -124,7 +121,7 @@ class LearningCurveView(StudyView):
         )  # fmt: skip
         self._feed(what, racers, rows)
         say(self.told, told_html(study, asked))
-        self._say(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
+        self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
         self._show_numbers()
 
     def _feed(self, what: Any, racers: list[tuple[str, str]], rows: int) -> None:
@@ -137,9 +134,6 @@ class LearningCurveView(StudyView):
             what, racers, measure=self.measure, span=self.span, name=self._name, dark=self.dark
         )
         self._pane.object = self._picture.figure
-
-    def _say(self, text: str) -> None:
-        say(self.sentence, f"<div class='sentence'>{text}</div>")
 
     def _show_numbers(self) -> None:
         if self._folded.open and self._curves is not None and self.study is not None:

@@ -19,7 +19,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
-from alrviz.views.style import FADED, safe
+from alrviz.views.style import safe
 from alrviz.views.words import number
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
@@ -88,11 +88,11 @@ class OrderStudyView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        self._fade()
+        self.fade()
         study = self.study
         self.verdict = None
         if study is None:
-            self._say("<span class='quiet'>No study yet.</span>")
+            self.tell("<span class='quiet'>No study yet.</span>")
             return
         self.verdict = verdict = study.verdict()
         lines = study.summary()
@@ -108,7 +108,7 @@ class OrderStudyView(StudyView):
             table = study.reliability()
             tables = {order_name(n): table[table.order == n] for n in orders}
             curve.feed(self._curve, tables, "" if verdict.order is None else order_name(verdict.order))
-        self._say(sentence_html(study, verdict.sentence, lines))
+        self.tell(sentence_html(study, verdict.sentence, lines))
         self._show_numbers()
 
     def _make(self, orders: list[int], label: str, what: Any) -> None:
@@ -121,15 +121,6 @@ class OrderStudyView(StudyView):
         figures = (self._picture.losses, *self._picture.costs.values(), self._curve.figure)
         for pane, figure in zip(self._panes, figures, strict=True):
             pane.object = figure
-
-    def _fade(self) -> None:
-        faded = {"opacity": FADED if self.outdated else "1"}
-        for part in (self.sentence, self.body):
-            if part.styles != faded:
-                part.styles = faded
-
-    def _say(self, text: str) -> None:
-        say(self.sentence, f"<div class='sentence'>{text}</div>")
 
     def _show_numbers(self) -> None:
         if self._folded.open and self.study is not None:

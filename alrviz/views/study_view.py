@@ -11,8 +11,10 @@ import panel as pn
 import param
 
 from alrviz.views.notebook import NotebookViewer
+from alrviz.views.panes import say
 from alrviz.views.pump import Pump
 from alrviz.views.study_bar import StudyBar
+from alrviz.views.style import FADED
 
 TICK = 100  # ms
 SLOW = 5  # ticks between two pictures while cells come fast
@@ -56,9 +58,11 @@ class StudyView(NotebookViewer):
     # -- what a deriving class says ------------------------------------------------------------------------------------
 
     layout: Any
+    sentence: Any  # the pane of what the study says
+    body: Any  # the pictures and what belongs to them
 
     def build(self) -> None:
-        """Make the panes and `layout`, once."""
+        """Make the panes, `sentence`, `body` and `layout`, once."""
         raise NotImplementedError
 
     def draw(self) -> None:
@@ -68,6 +72,17 @@ class StudyView(NotebookViewer):
     def panes(self) -> list[Any]:
         """Return what a notebook has to be sent after each look."""
         raise NotImplementedError
+
+    def fade(self) -> None:
+        """Fade what belongs to settings that are no longer there."""
+        faded = {"opacity": FADED if self.outdated else "1"}
+        for part in (self.sentence, self.body):
+            if part.styles != faded:
+                part.styles = faded
+
+    def tell(self, text: str) -> None:
+        """Let the sentence say this, as HTML."""
+        say(self.sentence, f"<div class='sentence'>{text}</div>")
 
     # -- the study -----------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from alrviz.pictures.learning_curve import crossing_text
 from alrviz.studies import workers
 from alrviz.studies.cells import failure
 from alrviz.studies.crossing import crossings
+from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
 
@@ -24,21 +25,7 @@ def study(**options):
 
 @pytest.fixture
 def slow(monkeypatch):
-    original = workers.compute
-
-    def compute(*args):
-        time.sleep(0.1)
-        return original(*args)
-
-    monkeypatch.setattr(workers, "compute", compute)
-
-
-def until(view, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
-        view.pump()
-        time.sleep(0.01)
+    slowed(monkeypatch, 0.1)
 
 
 def test_before_it_runs_it_says_what_run_will_do():

@@ -12,6 +12,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies import workers
 from alrviz.studies.cells import failure
 from alrviz.studies.choose_order import choose_order
+from tests.views.studied import slowed, until
 
 RECIPE = Recipe("lr", alpha=0.1)
 
@@ -23,21 +24,7 @@ def study(**options):
 
 @pytest.fixture
 def slow(monkeypatch):
-    original = workers.compute
-
-    def compute(*args):
-        time.sleep(0.05)
-        return original(*args)
-
-    monkeypatch.setattr(workers, "compute", compute)
-
-
-def until(view, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
-        view.pump()
-        time.sleep(0.01)
+    slowed(monkeypatch, 0.05)
 
 
 def test_before_it_runs_it_says_what_run_will_do():

@@ -1,0 +1,25 @@
+"""Studies that a test looks at while they compute."""
+
+import time
+
+from alrviz.studies import workers
+
+
+def slowed(monkeypatch, seconds):
+    """Let every cell take so many seconds more."""
+    original = workers.compute
+
+    def compute(*args):
+        time.sleep(seconds)
+        return original(*args)
+
+    monkeypatch.setattr(workers, "compute", compute)
+
+
+def until(view, condition, seconds=60):
+    """Pump the view until it is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (view.sentence.object, view.bar.told.object)
+        view.pump()
+        time.sleep(0.01)
