@@ -64,7 +64,7 @@ class BoundariesPage:
         self._dialog = ScriptDialog()
         about = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._show_tab()
-        session.param.watch(lambda _: self._show_tab(), "tab")
+        session.param.watch(lambda _: self._show_tab() if session.page == self.slug else None, "tab")
         session.param.watch(lambda *_: self._show(), ["dataset", "dark", "loading"])
         folded = Folded("What am I looking at?", about)
         return pn.Column(self._top, self._area, folded, self._dialog.place, sizing_mode="stretch_width", margin=0)

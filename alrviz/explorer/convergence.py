@@ -5,7 +5,6 @@ made. What computes (prices, the picture of why) does so on threads and arrives 
 watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
-from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -21,12 +20,10 @@ from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.pricing import Pricing
 from alrviz.explorer.questions import FIRST, MOST_RACERS, OWN, STEPS, Example
-from alrviz.explorer.racer_chips import RacerChips
-from alrviz.explorer.racer_settings import RacerSettings
+from alrviz.explorer.recipe_chooser import RecipeChooser
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.names import short_names
 from alrviz.studies.recorded import read_recorded
 from alrviz.views.folded import Folded
 from alrviz.views.race_view import RaceView
@@ -63,12 +60,14 @@ class ConvergencePage:
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.dialogs = Dialogs(session)
         self.controls = Controls(self._chosen, self.show_example)
-        self.chips = RacerChips(self._open_racer, self._add_racer)
         self.pricing = Pricing(
             self.jobs,
             self._price_arrived,
             self.race_view.give_up,
             lambda: "the race starts then" if self.race_view.player.waits else "",
+        )
+        self.chooser = RecipeChooser(
+            session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
         self.why = Why(session, self.jobs)
         self._show_controls()
@@ -95,7 +94,7 @@ class ConvergencePage:
         share.on_click(lambda _: self.dialogs.show_share())
         told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
         second = pn.FlexBox(
-            self.chips.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
+            self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width",
         )  # fmt: skip
         card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
@@ -108,14 +107,9 @@ class ConvergencePage:
             parts = [self.controls.panel, second, card, self.why.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
-    @cached_property
-    def settings(self) -> RacerSettings:
-        """What the drawer holds; built when it is first opened."""
-        return RacerSettings(self._racer_changed, self._racer_removed, self._shared_changed)
-
     def drawer(self) -> Any:
         """Return the settings of the racer chosen, and of all racers."""
-        return self.settings.panel
+        return self.chooser.settings.panel
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
@@ -127,14 +121,14 @@ class ConvergencePage:
     def _show_controls(self) -> None:
         choice = self.choice
         self.controls.show(choice, self.session)
-        self.chips.show(choice.recipes, self.session.dark)
+        self.chooser.show()
         self.why.show(choice.recipes[0])
         self._check_outdated()
         self._ask_price()
 
     def _ground_changed(self) -> None:
         self.race_view.dark = self.session.dark
-        self.chips.show(self.recipes, self.session.dark)
+        self.chooser.show()
 
     def _check_outdated(self) -> None:
         """Mark the picture when it is not the one of the settings."""
@@ -178,39 +172,13 @@ class ConvergencePage:
         else:
             self.session.load_demo(example.data)
 
-    def _open_racer(self, number: int) -> None:
-        self._show_racer(number)
-        self.session.open_drawer(True)
-
-    def _show_racer(self, number: int) -> None:
-        number = min(number, len(self.recipes) - 1)
-        names = short_names(self.recipes)
-        self.settings.tell(self.pricing.solvers)
-        self.settings.show(number, self.recipes[number], names[number], alone=len(self.recipes) == 1)
-
-    def _own(self, *recipes: Recipe) -> None:
+    def _own(self, recipes: tuple[Recipe, ...]) -> None:
         self.choice.own(*recipes)
         self._set()
 
-    def _add_racer(self) -> None:
-        if len(self.recipes) >= MOST_RACERS:
-            return
+    def _fresh(self) -> Recipe:
         common = {name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params}
-        fresh = Recipe("lr", scale="diagonal", start="zero", max_iter=STEPS, seed=self.session.seed, **common)
-        self._own(*self.recipes, fresh)
-        self._open_racer(len(self.recipes) - 1)
-
-    def _racer_changed(self, number: int, recipe: Recipe) -> None:
-        self._own(*self.recipes[:number], recipe, *self.recipes[number + 1 :])
-        self._show_racer(number)
-
-    def _racer_removed(self, number: int) -> None:
-        if len(self.recipes) > 1:
-            self._own(*self.recipes[:number], *self.recipes[number + 1 :])
-            self._show_racer(max(number - 1, 0))
-
-    def _shared_changed(self, changes: dict[str, Any]) -> None:
-        self._own(*(recipe.replace(**changes) for recipe in self.recipes))
+        return Recipe("lr", scale="diagonal", start="zero", max_iter=STEPS, seed=self.session.seed, **common)
 
     # ---- table, price, race --------------------------------------------------------------------------------------
 
@@ -237,8 +205,7 @@ class ConvergencePage:
             self.race_view.give_up()
 
     def _price_arrived(self) -> None:
-        if "settings" in self.__dict__:  # the drawer was opened
-            self.settings.tell(self.pricing.solvers)
+        self.chooser.tell()
         if self.race_view.player.waits:
             self._autorun = False
             self.race_view.press_again()
@@ -277,7 +244,7 @@ class ConvergencePage:
         wanted, self.session.race_wanted = self.session.race_wanted, False
         offered, self.session.offered = self.session.offered, ()
         if offered:
-            self._own(*offered)
+            self._own(offered)
         if wanted and not self.session.read_only and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from alrviz.explorer.racer_fields import MODEL, Choosable
 from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.fitting.recipe import Recipe
 
@@ -34,7 +35,7 @@ class ModelDrawer:
         """The fields."""
         return RacerSettings(
             lambda _, recipe: self._take(recipe), lambda _: None,
-            lambda changes: self._take(self._recipe().replace(**changes)), families=self._families, what="Model",
+            lambda changes: self._take(self._recipe().replace(**changes)), choosable=Choosable(self._families, MODEL),
         )  # fmt: skip
 
     def show(self) -> None:

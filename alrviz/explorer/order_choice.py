@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.prices import Offer, offer_of
 from alrviz.explorer.studies import kept_where
+from alrviz.explorer.study_costs import by_cv, fit_seconds, processes
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 
@@ -19,11 +20,6 @@ FAMILIES = ("lr", "alr", "anje")
 FOLDS = {"5": (1, 5), "2x5": (2, 5), "10": (1, 10), "5x2": (5, 2), "10x10": (10, 10)}  # repeats and folds by slug
 FIRST_FOLDS = "2x5"
 FIRST = Recipe("lr", alpha="cv")
-# What a guess at the time of all fits counts on; measured on sets of 500 to 50,000 rows, within a factor 3.
-_PASSES, _SECONDS = 40, 0.015  # of a fit, and beside its passes
-_ALPHAS = 40  # fits that choosing alpha takes
-# Seconds below which this process computes by itself: starting another takes three.
-_HERE = 8.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,6 @@ def learn(
     tell: Callable[[str], None],
 ) -> Known:  # fmt: skip
     """Price every order, make the study of those that can be paid for, and take what is kept of it."""
-    from alrviz.passes.threads import available_threads
     from alrviz.studies.choose_order import choose_order
     from alrviz.studies.study import fair_memory
 
@@ -78,7 +73,7 @@ def learn(
     offers = _offers(dataset, asked, fair_memory(), stop)
     repeats, folds = asked.splits
     seconds = sum(_seconds(offer, asked.recipe) for offer in offers if _runs(offer)) * repeats * folds
-    n_jobs = 1 if seconds < _HERE else max(1, min(most_jobs, available_threads()))
+    n_jobs = processes(seconds, most_jobs)
     orders = [0, *(offer.order for offer in offers if _runs(offer))]
     if len(orders) == 1:
         return Known(asked, offers, None, seconds, n_jobs)
@@ -105,18 +100,12 @@ def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> 
     return tuple(found)
 
 
-def by_cv(recipe: Recipe) -> bool:
-    """Whether each fold chooses alpha by itself."""
-    return bool(recipe.params.get("alpha") == "cv")
-
-
 def _runs(offer: Offer) -> bool:
     return not offer.refused
 
 
 def _seconds(offer: Offer, recipe: Recipe) -> float:
-    each = _SECONDS + _PASSES * ((offer.price.seconds_per_pass if offer.price else None) or 0.0)
-    return each * (_ALPHAS if by_cv(recipe) else 1)
+    return fit_seconds((offer.price.seconds_per_pass if offer.price else None) or 0.0, recipe) or 0.0
 
 
 def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:

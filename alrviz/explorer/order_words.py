@@ -28,7 +28,6 @@ the seconds of one fit, the choice of [[alpha]] included.
 against the share it got right. On the dashed diagonal a model means what it says; below it is too sure of itself, above
 it not sure enough. Bars are one standard error of a share."""
 
-WAITING = "<span class='quiet'>No table yet.</span>"
 
 
 def price_html(known: Known) -> str:

@@ -1,4 +1,4 @@
-"""The racers as chips: a press opens a racer's settings, the last chip adds one."""
+"""Recipes as chips: a press opens one's settings, the last chip adds one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +16,13 @@ class RacerChips:
 
     Args:
         opened: called with a racer's number. added: called when one more is asked for.
+        what: what a recipe is called here.
     """
 
-    def __init__(self, opened: Callable[[int], None], added: Callable[[], None]):
+    def __init__(self, opened: Callable[[int], None], added: Callable[[], None], what: str):
         self._chips = [self._chip(opened, number) for number in range(MOST_RACERS)]
         self._add = pmui.IconButton(
-            label="Add a racer", icon="add", description="Add a racer", size="small", color="default", margin=0
+            label=f"Add a {what}", icon="add", description=f"Add a {what}", size="small", color="default", margin=0
         )
         self._add.on_click(lambda _: added())
         self.panel = pmui.Row(*self._chips, self._add, margin=0)

@@ -3,16 +3,19 @@
 Parameters and their values are the registry's: one that it gains is shown under its own name until it has words here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from alrviz.errors import RecipeError
+from alrviz.explorer.questions import ALPHAS
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.param import Param
 from alrviz.fitting.recipe import Recipe
 
-HIGHEST: Mapping[str, float] = {"order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000}
+HIGHEST: Mapping[str, float] = {
+    "order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000, "n_estimators": 1000, "C": 1e6,
+}  # fmt: skip
 _REMEMBER = ("lbfgs", "lbfgsb", "tron")  # solvers that keep the last steps
 
 
@@ -26,6 +29,51 @@ class Field:
     step: float = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Choosable:
+    """What a page lets one choose of a recipe.
+
+    families: those on offer. what: what a recipe is called there. hidden: settings that have no effect there.
+    by_fold: whether alpha may be chosen by each fold ("cv").
+    mend: turns any recipe of these families into one that the page can take; what it would change is not offered.
+    """
+
+    families: tuple[str, ...] = ("lr", "alr", "elr")
+    what: str = "Racer"
+    hidden: Collection[str] = ()
+    by_fold: bool = False
+    mend: Callable[[Recipe], Recipe] = lambda recipe: recipe
+
+    def values(self, recipe: Recipe, name: str) -> list[Any]:
+        """The values that a menu offers for a parameter; [] where a number is to be typed."""
+        if name == "alpha" and self.by_fold:
+            param, own = FAMILIES[recipe.family][name], recipe.params[name]
+            numbers = sorted({*ALPHAS, *([own] if own != param.word else [])})
+            return [param.word, *numbers] if param.word else list(numbers)
+        return [value for value in offered(recipe, name) if self._keeps(recipe, name, value)]
+
+    def is_menu(self, name: str) -> bool:
+        """Whether a parameter is chosen from a menu."""
+        return bool(param_of(name).choices) or (name == "alpha" and self.by_fold)
+
+    def shows(self, recipe: Recipe, name: str) -> bool:
+        """Whether a setting changes anything for this recipe here."""
+        if name in self.hidden or not has_effect(recipe, name):
+            return False
+        return name in ENCODING or not param_of(name).choices or len(self.values(recipe, name)) > 1
+
+    def _keeps(self, recipe: Recipe, name: str, value: Any) -> bool:
+        changed = recipe.replace(**{name: value})
+        return self.mend(changed) == changed
+
+
+RACERS = Choosable()
+MODEL = "Model"  # what the recipe of a map is called
+# Of a study, which has splits of its own; any family.
+JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
+FAMILY_WORDS: Mapping[str, str] = {
+    "anje": "AnJE", "dlr": "dlr", "tan": "TAN", "kdb": "KDB", "ande": "AnDE", "rf": "random forest", "svm": "SVM",
+}  # fmt: skip
 _FIELDS = (
     Field("scale", "Scale"),
     Field("order", "Order n"),
@@ -48,6 +96,12 @@ _FIELDS = (
     Field("validation_fraction", "Share that validates bandwidths", step=0.05),
     Field("structure", "Structure"),
     Field("cross_tuning", "Number of iterations"),
+    Field("k", "Parents of a column, k"),
+    Field("selective", "Columns"),
+    Field("n", "Columns every other depends on, n"),
+    Field("n_estimators", "Trees", step=50),
+    Field("C", "C: the less, the stronger the pull"),
+    Field("kernel", "Kernel"),
 )
 _COMMON = (
     Field("discretize", "Cut numeric columns by", "MDL"),
@@ -66,14 +120,18 @@ _WORDS: Mapping[Any, str] = {
 _OWN: Mapping[str, Mapping[Any, str]] = {
     "discretize": {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"},
     "cross_tuning": {True: "by cross-tuning", False: "to the end"},
+    "selective": {False: "all of them", True: "the best of them (selective)"},
+    "kernel": {"rbf": "Gaussian (RBF)", "linear": "linear", "poly": "polynomial"},
+    "alpha": {"cv": "chosen by each fold"},
 }
 
 
-def racer_fields() -> tuple[Field, ...]:
-    """The settings of a racer, of whatever family, in the order in which they are shown."""
-    known = {field.name for field in _FIELDS}
-    more = dict.fromkeys(name for family in RUNS for name in FAMILIES[family] if name not in known)
-    return (*_FIELDS, *(Field(name, name) for name in more))
+def racer_fields(families: Collection[str] = RUNS) -> tuple[Field, ...]:
+    """The settings of recipes of these families, in the order in which they are shown."""
+    names = dict.fromkeys(name for family in families for name in FAMILIES[family])
+    known = [field for field in _FIELDS if field.name in names]
+    more = names.keys() - {field.name for field in known}
+    return (*known, *(Field(name, name) for name in names if name in more))
 
 
 def common_fields() -> tuple[Field, ...]:
@@ -89,7 +147,8 @@ def param_of(name: str) -> Param:
 
 def in_words(name: str, value: Any) -> str:
     """A value as a menu shows it."""
-    return _OWN.get(name, _WORDS).get(value, str(value))
+    words = _OWN.get(name, _WORDS).get(value)
+    return words or (f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def offered(recipe: Recipe, name: str) -> list[Any]:
@@ -114,7 +173,7 @@ def has_effect(recipe: Recipe, name: str) -> bool:
         return cut and (name != "n_bins" or recipe.discretize in ("quantile", "uniform"))
     if name not in recipe.params:  # a link may race AnJE, which has nothing to set but its tables
         return False
-    pulled = recipe.params.get("alpha", 0) > 0
+    pulled = recipe.params.get("alpha", 0) not in (0, None)
     needs = {
         "penalty": pulled, "center": pulled, "memory": recipe.solver in _REMEMBER,
         "validation_fraction": recipe.params.get("bandwidth") in ("validation", "paper"),

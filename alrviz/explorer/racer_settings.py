@@ -1,4 +1,4 @@
-"""The drawer of the Convergence page: one racer's settings, and those that all racers share.
+"""The drawer of the Convergence page and of studies: one recipe's settings, and those that all of them share.
 
 A control that has no effect is hidden, and nothing is offered that a recipe would refuse: both are asked of
 `racer_fields`, which asks the registry of families.
@@ -14,16 +14,18 @@ from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.racer_fields import (
+    FAMILY_WORDS,
     HIGHEST,
+    MODEL,
+    RACERS,
+    Choosable,
     Field,
     common_fields,
-    has_effect,
     in_words,
-    offered,
     param_of,
     racer_fields,
 )
-from alrviz.fitting.families import ENCODING
+from alrviz.fitting.families import ENCODING, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.style import safe
 
@@ -39,7 +41,7 @@ class RacerSettings:
         changed: called with the racer's number and its new recipe.
         removed: called with the racer's number.
         shared: called with changes of encoding that go to every racer.
-        families: those on offer. what: what a recipe is called here.
+        choosable: what may be chosen.
     """
 
     def __init__(
@@ -47,11 +49,10 @@ class RacerSettings:
         changed: Callable[[int, Recipe], None],
         removed: Callable[[int], None],
         shared: Callable[[dict[str, Any]], None],
-        families: Sequence[str] = ("lr", "alr", "elr"),
-        what: str = "Racer",
+        choosable: Choosable = RACERS,
     ):
         self._changed, self._removed, self._shared = changed, removed, shared
-        self._families, self._what = families, what
+        self._choosable, self._what = choosable, choosable.what
         self._number = 0
         self._recipe: Recipe | None = None
         self._setting = False
@@ -61,29 +62,31 @@ class RacerSettings:
         self._title, self._problem, self._badge, self._solver = _html(), _html(), _html(), _html()
         self._reasons: Sequence[str] = ()
         family = self._select(Field("family", "Family"))
-        family.options = {name: name for name in self._families}
+        family.options = {FAMILY_WORDS.get(name, name): name for name in self._choosable.families}
         self._fields: dict[str, Any] = {"family": family}
-        self._fields |= {field.name: self._widget(field) for field in racer_fields()}
+        # A link may ask for a run of a family that is not on offer.
+        fields = racer_fields((*RUNS, *self._choosable.families))
+        self._fields |= {field.name: self._widget(field) for field in fields}
         self._common = {field.name: self._widget(field) for field in common_fields()}
         self._remove = pmui.Button(
-            label="Remove this racer", icon="delete", variant="outlined", color="error", margin=(8, 8)
+            label=f"Remove this {self._what.lower()}", icon="delete", variant="outlined", color="error", margin=(8, 8)
         )
         self._remove.on_click(lambda _: self._removed(self._number))
         self._paper = pmui.Button(
             label="Paper mode", icon="article", variant="outlined", description=_PAPER, margin=(8, 8)
         )
         self._paper.on_click(lambda _: self._change(paper_mode))
-        all_of_them = "All racers" if self._what == "Racer" else "Its rows"
+        all_of_them = "Its rows" if self._what == MODEL else f"All {self._what.lower()}s"
         head = pn.pane.HTML(f"<h2>{all_of_them}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
-        fields = list(self._fields.values())
-        below = fields.index(self._fields["solver"]) + 1
+        every = list(self._fields.values())
+        below = every.index(self._fields["solver"]) + 1
         self.panel = pn.Column(
-            self._title, self._badge, self._problem, *fields[:below], self._solver, *fields[below:],
+            self._title, self._badge, self._problem, *every[:below], self._solver, *every[below:],
             pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
     def _widget(self, field: Field) -> Any:
-        return self._select(field) if param_of(field.name).choices else self._number_input(field)
+        return self._select(field) if self._choosable.is_menu(field.name) else self._number_input(field)
 
     def _select(self, field: Field) -> Any:
         widget = pmui.Select(
@@ -130,12 +133,13 @@ class RacerSettings:
         self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
 
     def _fill(self, key: str, widget: Any, recipe: Recipe) -> None:
-        widget.visible = has_effect(recipe, key)
+        widget.visible = self._choosable.shows(recipe, key)
         if key not in recipe.params and key not in ENCODING:
             return
         value = recipe.params[key] if key in recipe.params else getattr(recipe, key)
-        if param_of(key).choices:
-            widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in offered(recipe, key)}
+        if self._choosable.is_menu(key):
+            values = self._choosable.values(recipe, key)
+            widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}
             value = _NONE if value is None else value
         widget.value = value
 
@@ -151,7 +155,7 @@ class RacerSettings:
         if self._recipe is None:
             return
         try:
-            self._changed(self._number, change(self._recipe))
+            self._changed(self._number, self._choosable.mend(change(self._recipe)))
         except AlrvizError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
@@ -165,7 +169,8 @@ class RacerSettings:
                 self._recipe.replace(**{name: value})  # a bad value is said here
                 self._shared({name: value})
             else:
-                self._changed(self._number, self._recipe.replace(**{name: value}))
+                self._change(lambda recipe: recipe.replace(**{name: value}))
+                return
             self._problem.object = ""
         except RecipeError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"

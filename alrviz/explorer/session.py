@@ -6,8 +6,9 @@ calls `wake()`.
 
 What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
 `load_bytes`, `set_kinds`, `reread`, `give_up`, `adopt(race)` -> the race to show, `race` (the one to show on
-arrival, or None), `go(page)`, `wake()`. A page of maps has its own: `tab`, `axes`, `model`, `peer`, `others`, `row`,
-`adopt_fit`, `fitted`.
+arrival, or None), `go(page)`, `wake()`. A page of maps has its own: `axes`, `model`, `peer`, `others`, `row`,
+`adopt_fit`, `fitted`. What each page has for itself (`OF_PAGES`: its tab, the recipes and folds of its study) it reads
+from `own(slug)` when it is made, and sets while it is shown; another page has its own in their place.
 """
 
 from collections.abc import Callable
@@ -24,11 +25,13 @@ from alrviz.explorer.studies import GovernedStudy, Underway, find_study
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.sketch import Sketch
     from alrviz.fitting.recipe import Recipe
 
 # What a state and a session call by the same names.
-OF_MAPS = ("tab", "axes", "model", "peer", "others", "row")
-OF_STUDIES = ("judged", "folds")
+OF_MAPS = ("axes", "model", "peer", "others", "row")
+# What each page has for itself: a link holds those of the page it shows.
+OF_PAGES = ("tab", "judged", "folds", "sizes", "theta")
 
 
 class Session(Opening):
@@ -44,12 +47,14 @@ class Session(Opening):
     axes: tuple = param.Parameter(default=(), doc="Positions of the two columns of a map.")
     model: tuple = param.Parameter(default=(), doc="The recipe of a map, or none.")
     peer = param.String(default="", doc="Slug of the classifier beside it.")
-    drawn = param.Integer(default=0, doc="Points that a visitor draws in place of the table's rows.")
+    drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
     others = param.String(default="", doc="Slug of how other columns are held on a map.")
     row: "int | None" = param.Parameter(default=None, doc="The row that other columns are fixed at.")
     fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
-    judged: tuple = param.Parameter(default=(), doc="The recipe of a study, or none.")
-    folds = param.String(default="", doc="Slug of its cross-validation.")
+    judged: tuple = param.Parameter(default=(), doc="The recipes of a study, or none.")
+    folds = param.String(default="", doc="Slug of its rounds and folds.")
+    sizes = param.String(default="", doc="Slug of its training sizes.")
+    theta = param.String(default="", doc="Slug of where learners row by row take log theta from.")
 
     def __init__(
         self,
@@ -65,7 +70,8 @@ class Session(Opening):
         self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
         self.studies: dict[str, Entry] = {}  # by kind, those that pages show
         self.open_drawer: Callable[[bool], None] = lambda open: None
-        self.param.watch(lambda _: self._page_turned(), "page")
+        self._left: dict[str, dict[str, Any]] = {}  # what pages that were left had for themselves
+        self.param.watch(lambda event: self._page_turned(event.old, event.new), "page")
 
     # ---- links -------------------------------------------------------------------------------------------------
 
@@ -74,7 +80,7 @@ class Session(Opening):
         self.param.update(
             page=state.page, question=state.question, axis=state.axis, seed=state.seed, recipes=state.recipes
         )
-        self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_STUDIES)})
+        self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
         self.source = Source(kinds=dict(state.kinds))
         self.fit = self.registry.find(state.fit, self.owner)
         if state.watch:
@@ -122,7 +128,7 @@ class Session(Opening):
             axis=self.axis,
             recipes=self.recipes,
             seed=self.seed,
-            **{name: getattr(self, name) for name in (*OF_MAPS, *OF_STUDIES)},
+            **{name: getattr(self, name) for name in (*OF_MAPS, *OF_PAGES)},
             fit=self.fit.id if self.fit is not None else "",
             run=self.entry.id if self.entry is not None and not self.read_only else "",
             watch=self.entry.token if self.entry is not None and self.read_only else "",
@@ -201,9 +207,18 @@ class Session(Opening):
 
     # ---- the pump ----------------------------------------------------------------------------------------------
 
-    def _page_turned(self) -> None:
-        """Turn to the page's own demo set, where it has one, for as long as the table was nobody's choice."""
-        name = FIRST_DEMOS.get(self.page)
+    def own(self, page: str) -> State:
+        """What the link says of this page's own (`OF_PAGES`): nothing where it is about another."""
+        return self.state if page == self.page else State()
+
+    def _page_turned(self, left: str, page: str) -> None:
+        """Put what a page has for itself into the link, and turn to its own demo set.
+
+        That is where it has one, for as long as the table was nobody's choice.
+        """
+        self._left[left] = {name: getattr(self, name) for name in OF_PAGES}
+        self.param.update(self._left.get(page) or {name: self.param[name].default for name in OF_PAGES})
+        name = FIRST_DEMOS.get(page)
         if name is not None and self.asked is not None and self.asked[0] != name and not self.own_choice:
             self.load_demo(name)
             self.own_choice = False

@@ -16,12 +16,12 @@ from tornado.ioloop import IOLoop
 
 from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
-from alrviz.explorer.session import OF_MAPS, OF_STUDIES, Session
+from alrviz.explorer.session import OF_MAPS, OF_PAGES, Session
 from alrviz.explorer.state import read_link
 from alrviz.views.ready import connected, page_ready, server_session
 
 _OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit")
-_LINKED = (*_OWN, *OF_MAPS, *OF_STUDIES)  # what of a session its link shows
+_LINKED = (*_OWN, *OF_MAPS, *OF_PAGES)  # what of a session its link shows
 TICK = 100  # ms
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 

@@ -59,8 +59,10 @@ class State:
         model: the recipe of a map, () for the page's own.
         peer: slug of the classifier beside it.
         others, row: how other columns are held on a map (a slug), and the row they are fixed at.
-        judged: the recipe of a study, () for its page's own.
-        folds: slug of its cross-validation ("2x5"), "" for its page's own.
+        judged: the recipes of a study, up to six of any family, () for its page's own.
+        folds: slug of its rounds and folds ("2x5"), "" for its page's own.
+        sizes: slug of its training sizes in % ("25-50-100"), "" for its page's own.
+        theta: slug of where learners row by row take log theta from, "" for its page's own.
         fit: id of the run of a map, to be found again by its owner.
         run: id of a run, to be found again by its owner.
         watch: secret of a run, to be opened read-only by anybody who has it.
@@ -83,6 +85,8 @@ class State:
     row: int | None = None
     judged: tuple[Recipe, ...] = ()
     folds: str = ""
+    sizes: str = ""
+    theta: str = ""
     fit: str = ""
     run: str = ""
     watch: str = ""
@@ -173,6 +177,8 @@ PROPERTIES = (
     Property("at", "row", lambda text: _clamped(text, 0, 10**9, None), _number),
     Property("of", "judged", str, write_recipes),
     Property("folds", "folds", _slug),
+    Property("sizes", "sizes", _slug),
+    Property("theta", "theta", _slug),
     Property("fit", "fit", _id),
     Property("run", "run", _id),
     Property("watch", "watch", _id),
@@ -198,7 +204,7 @@ def read_link(query: str) -> State:
     if state.file is not None:
         state = state.replace(data="", rows=None)
     models = read_recipes(model, state.seed, RUNS)[:1]
-    of_study = read_recipes(judged, state.seed, RUNS, words=True)[:1]
+    of_study = read_recipes(judged, words=True)  # a study's seed is its own, not its recipes'
     return state.replace(recipes=read_recipes(racers, state.seed, RUNS), model=models, judged=of_study)
 
 

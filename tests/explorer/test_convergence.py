@@ -103,9 +103,9 @@ def test_controls_choose_racers_and_mark_the_picture_as_outdated():
 def test_a_racers_settings_hide_what_has_no_effect():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.dataset is not None)
-    page._open_racer(1)
-    fields = page.settings._fields
-    assert page.settings._recipe.family == "alr"
+    page.chooser.open(1)
+    fields = page.chooser.settings._fields
+    assert page.chooser.settings._recipe.family == "alr"
     assert not fields["center"].visible
     assert set(fields["scale"].options.values()) == {"theta", "theta-gamma"}
     fields["alpha"].value = 0.5
@@ -115,11 +115,11 @@ def test_a_racers_settings_hide_what_has_no_effect():
     assert set(fields["center"].options.values()) == {0, 1, "anje"}
     fields["solver"].value = "gd"
     assert not fields["memory"].visible
-    page.settings._common["holdout"].value = 0.5
+    page.chooser.settings._common["holdout"].value = 0.5
     assert {recipe.holdout for recipe in page.recipes} == {0.5}
-    page._add_racer()
+    page.chooser.add()
     assert len(page.recipes) == 3
-    page._racer_removed(0)
+    page.chooser.remove(0)
     assert [recipe.label for recipe in page.recipes] == ["alr", "diagonal"]
 
 
@@ -296,14 +296,14 @@ def test_step_before_the_price_is_known_takes_one_step():
 def test_the_drawer_says_which_solver_auto_picked_and_why():
     page = open_page("?data=monks-1&racers=lr_a0~alr_a0_vgd")
     until(page, lambda: page.pricing.known)
-    page._show_racer(0)
-    assert "lbfgs" in page.settings._solver.object
-    page._show_racer(1)
-    assert page.settings._solver.object == "", "gd is what its recipe says"
-    page.settings._fields["bounds"].value = "none"
-    page.settings._fields["solver"].value = "auto"
+    page.chooser.look_at(0)
+    assert "lbfgs" in page.chooser.settings._solver.object
+    page.chooser.look_at(1)
+    assert page.chooser.settings._solver.object == "", "gd is what its recipe says"
+    page.chooser.settings._fields["bounds"].value = "none"
+    page.chooser.settings._fields["solver"].value = "auto"
     until(page, lambda: page.pricing.known)
-    assert "lbfgs" in page.settings._solver.object
+    assert "lbfgs" in page.chooser.settings._solver.object
 
 
 def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():

@@ -170,8 +170,9 @@ def test_a_link_may_not_give_words_to_races():
     state = read_link("?racers=lr_acv&model=lr_acv&of=lr_acv")
     assert [r.params["alpha"] for r in state.recipes + state.model] == [0.3, 0.3]
     assert state.judged[0].params["alpha"] == "cv"
-    assert read_link("?of=tan").judged == ()
     assert open_page("?page=order&of=dlr&folds=77").asked == Asked(FIRST, "2x5")
+    assert open_page("?page=order&of=tan~alr_a1~lr").asked.recipe.family == "alr", "the first that has orders"
+    assert open_page("?page=boundaries&of=alr&folds=5").asked == Asked(FIRST, "2x5"), "of another page"
 
 
 def test_what_has_no_effect_is_hidden(page):

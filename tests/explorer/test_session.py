@@ -11,6 +11,7 @@ from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FileLink, State
+from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from tests.races import FakeRace
 
@@ -57,6 +58,21 @@ def test_every_page_opens_on_its_own_demo_until_a_table_is_chosen(registry):
     again = opened(registry, **vars(session.state))
     again.go("convergence")
     assert settle(again).dataset.name == "led"
+
+
+def test_each_page_has_its_own_tab_and_study_in_the_link(registry):
+    lr, forest = Recipe("lr"), Recipe("rf")
+    session = opened(registry, page="order", data="monks-1", judged=(lr,), folds="5")
+    assert session.own("order").judged == (lr,)
+    assert session.own("bias").judged == ()
+    session.go("bias")
+    assert session.link == "?page=bias&data=monks-1"
+    session.param.update(judged=(forest, lr), tab="learning-curve")
+    assert session.link == "?page=bias&data=monks-1&tab=learning-curve&of=rf~lr"
+    session.go("order")
+    assert session.link == "?page=order&data=monks-1&of=lr&folds=5"
+    session.go("bias")
+    assert (session.judged, session.tab, session.folds) == ((forest, lr), "learning-curve", "")
 
 
 @pytest.mark.parametrize("choice", ["file", "link", "race"])

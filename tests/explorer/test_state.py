@@ -13,7 +13,8 @@ from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 
 KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
-MAPS = ("tab", "axes", "model", "peer", "others", "at", "fit")
+MAPS = ("axes", "model", "peer", "others", "at", "fit")
+PAGES = ("tab", "of", "folds", "sizes", "theta")
 SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
 IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
@@ -60,6 +61,10 @@ states = st.builds(
     peer=st.just("") | SLUGS,
     others=st.just("") | SLUGS,
     row=st.none() | st.integers(0, 10**9),
+    judged=st.lists(recipes(tuple(FAMILIES)), max_size=6).map(tuple),
+    folds=st.just("") | SLUGS,
+    sizes=st.just("") | SLUGS,
+    theta=st.just("") | SLUGS,
     fit=st.just("") | IDS,
     run=st.just("") | IDS,
     watch=st.just("") | IDS,
@@ -79,11 +84,12 @@ def test_a_state_with_a_file_comes_back(state, file):
 
 @given(st.text(max_size=300))
 def test_any_text_is_read_as_some_state(text):
-    for query in (text, "?" + text, *(f"?{key}={quote(text)}" for key in (*KEYS, *MAPS))):
+    for query in (text, "?" + text, *(f"?{key}={quote(text)}" for key in (*KEYS, *MAPS, *PAGES))):
         state = read_link(query)
         assert 0 <= state.seed < 2**32
         assert state.rows is None or 1 <= state.rows <= 10**6
         assert len(state.recipes) <= 6
+        assert len(state.judged) <= 6
         write_link(state)
 
 
@@ -109,6 +115,15 @@ def test_words_that_are_none_take_the_default():
 
 def test_racers_share_the_links_seed():
     assert [recipe.seed for recipe in read_link("?seed=7&racers=lr~alr").recipes] == [7, 7]
+
+
+def test_a_study_s_recipes_are_of_any_family_six_at_most_and_their_seed_is_the_study_s():
+    link = "?seed=7&of=rf_T9e9~svm_C1e300~tan~kdb_K99~lr_acv_o99~ande_n1~nb~elr"
+    read = read_link(link).judged
+    assert [recipe.family for recipe in read] == ["rf", "svm", "tan", "kdb", "lr", "ande"]
+    assert (read[0].params["n_estimators"], read[1].params["C"], read[3].params["k"]) == (1000, 1e6, 8)
+    assert (read[4].params["order"], read[4].params["alpha"], read[4].seed) == (5, "cv", 0)
+    assert read_link(link).model == ()
 
 
 def test_the_first_screen_has_the_empty_link():

@@ -1,0 +1,142 @@
+"""What a study of several recipes costs before it runs: each recipe's price, the seconds of all fits, the processes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
+from alrviz.stop import StopToken
+from alrviz.studies.names import short_names
+from alrviz.views.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.fitting.price import Price
+
+# What a guess at the time of all fits counts on; measured on sets of 500 to 50,000 rows, within a factor 3.
+_PASSES, _SECONDS = 40, 0.015  # of a fit, and beside its passes
+_ALPHAS = 40  # fits that choosing alpha takes
+# Seconds below which this process computes by itself: starting another takes three.
+_HERE = 8.0
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A recipe, what one fit of it costs, and why it is left out, if it is."""
+
+    name: str
+    recipe: Recipe
+    price: "Price | None"
+    refused: str = ""
+
+    @property
+    def seconds(self) -> float | None:
+        """About how long one fit takes; None where that is not known."""
+        return None if self.price is None else fit_seconds(self.price.seconds_per_pass, self.recipe)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is known of a study before it runs.
+
+    Attributes:
+        priced: each recipe that was asked for.
+        study: that of those that are not refused, with the cells that are kept; None where none is left.
+        seconds: about how long all its fits take one after the other, as far as that is known.
+        n_jobs: processes; 1 is this one.
+    """
+
+    priced: tuple[Priced, ...]
+    study: Any
+    seconds: float
+    n_jobs: int
+
+    @property
+    def bytes(self) -> int:
+        """What all workers take together."""
+        return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
+
+
+def fit_seconds(seconds_per_pass: float | None, recipe: Recipe) -> float | None:
+    """About how long a fit takes, with the choice of alpha where folds choose it; None where that is not known."""
+    if seconds_per_pass is None:
+        return None
+    # A network, and AnJE, only counts: two passes.
+    passes = _PASSES if "max_iter" in recipe.params else 2
+    return (_SECONDS + passes * seconds_per_pass) * (_ALPHAS if by_cv(recipe) else 1)
+
+
+def by_cv(recipe: Recipe) -> bool:
+    """Whether each fold chooses alpha by itself."""
+    return bool(recipe.params.get("alpha") == "cv")
+
+
+def processes(seconds: float, most: int) -> int:
+    """How many processes a study of so many seconds should have; 1 is this one."""
+    from alrviz.passes.threads import available_threads
+
+    return 1 if seconds < _HERE else max(1, min(most, available_threads()))
+
+
+def price_recipes(dataset: "Dataset", recipes: Sequence[Recipe], holdout: float, stop: StopToken) -> tuple[Priced, ...]:
+    """Price every recipe on as many rows as a fit learns from, with one thread, as a study's workers have."""
+    from alrviz.studies.study import fair_memory
+
+    allowed = fair_memory()
+    found = []
+    for name, recipe in zip(short_names(recipes), recipes, strict=True):
+        stop.check()
+        plain = recipe.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
+        try:
+            price = _price(dataset, plain, allowed, stop)
+            found.append(Priced(name, recipe, price, price.refused))
+        except (AlrvizError, MemoryError) as error:
+            if stop.stopped:
+                raise
+            found.append(Priced(name, recipe, None, str(error) or "too large"))
+    return tuple(found)
+
+
+def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken) -> "Price":
+    from alrviz.fitting.prepare import prepare
+    from alrviz.fitting.price import PLANNED, price_of
+
+    prepared = prepare(dataset, recipe, stop=stop).on(1)
+    tuples = comb(prepared.encoded.n_columns, int(recipe.params.get("order", 1)))
+    made = prepared if tuples <= PLANNED else None  # planning a longer list is too slow for a price
+    return price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
+
+
+def costs_html(costs: Costs) -> str:
+    """What each recipe costs, and which are left out and why."""
+    head = "<tr><th>recipe</th><th>parameters</th><th>memory</th><th>one fit</th></tr>"
+    body = ""
+    for one in costs.priced:
+        if one.refused or one.price is None:
+            why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
+            body += f"<tr><td>{safe(one.name, 60)}</td><td colspan='3' style='white-space:normal'>{why}</td></tr>"
+            continue
+        seconds = "not known" if one.seconds is None else f"about {seconds_text(one.seconds)}"
+        cells = (count_text(one.price.parameters), bytes_text(one.price.bytes), seconds)
+        body += f"<tr><td>{safe(one.name, 60)}</td>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>"
+    return f"<div class='scroll'><table>{head}{body}</table></div>"
+
+
+def costs_line(costs: Costs) -> str:
+    """About how long all of it takes, in how much memory and where; how many recipes are left out."""
+    refused = [one for one in costs.priced if one.refused]
+    unknown = any(one.price is not None and one.seconds is None for one in costs.priced)
+    words = []
+    if costs.study is not None:
+        about = left_text(costs.seconds / costs.n_jobs)
+        words.append(f"{'more than' if unknown else 'about'} {about}, {bytes_text(costs.bytes)}")
+        if costs.n_jobs > 1:
+            words[0] += f", {costs.n_jobs} processes"
+    line = f"<span class='quiet'>{words[0]}</span>" if words else ""
+    if refused:
+        why = safe("; ".join(f"{one.name}: {one.refused}" for one in refused), 600)
+        line += f" <abbr class='bad' title='{why}'>{len(refused)} left out</abbr>"
+    return line

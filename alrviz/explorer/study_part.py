@@ -1,0 +1,192 @@
+"""What every page of a study does, and a tab of one: it learns what its settings cost and what of them is kept, shows
+the study of them, and gives it to the registry when Run is pressed.
+
+What is set is a study, whether it runs or not: it is priced, the cells of it that are kept are shown, and Run goes on
+with the rest. While a study of other settings still runs it stays in the picture, marked as outdated.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import panel as pn
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.convergence_dialogs import ScriptDialog, text_button
+from alrviz.explorer.jobs import Jobs
+from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.session import Session
+from alrviz.stop import StopToken
+from alrviz.views.panes import say
+from alrviz.views.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+WAITING = "<span class='quiet'>No table yet.</span>"
+PYTHON = "Python: copy this study as a script whose numbers are the screen's"
+
+
+class Known(Protocol):
+    """What is known of a study before it runs: the study, or None where nothing is left of it; bytes and processes."""
+
+    @property
+    def study(self) -> Any:
+        """The study, waiting, with the cells that are kept."""
+
+    @property
+    def bytes(self) -> int:
+        """What all workers take together."""
+
+    @property
+    def n_jobs(self) -> int:
+        """Processes."""
+
+
+class StudyPart:
+    """See the module's text; a deriving class says what is asked, and what is said of it.
+
+    Args:
+        session: the visitor's.
+        page: slug of the page it is on.
+    """
+
+    study_view: StudyView
+
+    def __init__(self, session: Session, page: str):
+        self.session, self._page = session, page
+        self.jobs = Jobs(session)
+        self.known: Any = None
+        self._sought: Any = None  # what `known` is, or will be, about
+        self._doing = ""
+        self.time = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 4))
+        self.prices = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(8, 0, 0, 0))
+        self.python = text_button("Python", "code", PYTHON)
+        self.python.on_click(lambda _: self._show_script())
+        self.dialog = ScriptDialog()
+
+    # -- what a deriving class says ------------------------------------------------------------------------------------
+
+    def settings(self) -> Hashable:
+        """Return what is set: equal settings are the same study on the same table."""
+        raise NotImplementedError
+
+    def work(self, dataset: "Dataset") -> Callable[[StopToken], Known]:
+        """Return what learns what is known of the settings, to be called on a thread; it may call `tell`."""
+        raise NotImplementedError
+
+    def show_settings(self) -> None:
+        """Let the controls show what is set."""
+        raise NotImplementedError
+
+    def told(self, known: Any) -> tuple[str, str]:
+        """Return the line of what it takes, and the table of prices, as HTML."""
+        raise NotImplementedError
+
+    def script(self, known: Any) -> str:
+        """Return the script of "copy as Python"."""
+        raise NotImplementedError
+
+    def learned(self) -> None:
+        """What is known, or shown, has changed."""
+
+    @property
+    def front(self) -> bool:
+        """Whether it is what the visitor sees."""
+        return self.session.page == self._page
+
+    # -- what is asked -------------------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Follow the session from now on: to be called once, when the view is there."""
+        self.session.param.watch(lambda _: self.ground_changed(), "dark")
+        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading"])
+        self.ask()
+
+    def ground_changed(self) -> None:
+        self.study_view.dark = self.session.dark
+
+    def ask(self) -> None:
+        """Learn what is known of what is set, unless that is known or on its way; not while it is not seen."""
+        session, dataset = self.session, self.session.dataset
+        self.show_settings()
+        if not self.front or session.loading is not None:
+            return
+        if dataset is None:
+            say(self.prices, WAITING)
+            return
+        sought = (dataset.hash, self.settings(), session.seed)
+        if sought == self._sought:
+            return
+        self._sought, self.known = sought, None
+        self.study_view.param.update(ready=False, outdated=self.study_view.study is not None)
+        self.learned()
+        self.jobs.start(
+            "study", self.work(dataset), self._learned, self._failed,
+            lambda: say(self.time, f"<span class='quiet'>{self._doing} …</span>"),
+        )  # fmt: skip
+
+    def tell(self, doing: str) -> None:
+        """Say what the thread is at."""
+        self._doing = doing
+
+    def _failed(self, error: Exception) -> None:
+        self._sought = None
+        say(self.time, "")
+        self.jobs.failed(error)
+
+    def _learned(self, known: Known) -> None:
+        """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
+        self.known = known
+        line, table = self.told(known)
+        say(self.time, line)
+        say(self.prices, table)
+        if known.study is None:
+            return
+        view = self.study_view
+        found = self.session.find_study(known.study)
+        shown = view.study
+        busy = shown is not None and shown.phase in ("running", "queued")
+        if not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
+            view.outdated = False
+            view.show(found if found is not None else known.study)
+        view.ready = True
+        self.learned()
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> Any:
+        """The study that Run starts or goes on with, given to the registry; None where there is none."""
+        session, known = self.session, self.known
+        if known is None or known.study is None:
+            return None
+        try:
+            return session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+        except AlrvizError as error:
+            session.problem = error
+            return None
+
+    def _show_script(self) -> None:
+        if self.known is not None:
+            self.dialog.show(self.script(self.known))
+
+    # -- the shell's calls ---------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+        waiting = self.jobs.poll()
+        seen = self.study_view.drawn
+        moving = self.study_view.pump()
+        if self.study_view.drawn != seen:
+            self.learned()
+        return moving or waiting
+
+    def on_shown(self) -> None:
+        """Turn to what came meanwhile."""
+        self.ask()
+
+    def on_hidden(self) -> None:
+        """A study goes on while its page is behind another."""
+
+    def close(self) -> None:
+        """End the threads' work; the study is the registry's."""
+        self.jobs.close()
