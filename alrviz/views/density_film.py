@@ -52,7 +52,7 @@ class DensityFilmView(NotebookViewer):
         self._asking = Asking("alrviz-film")
         self._scene: Scene | None = None
         self._drawn: Any = None
-        self.player = FitPlayer(None, self._draw, self._wake)
+        self.player = FitPlayer(None, self._draw, self._wake, film=True)
         self.map = DecisionMapView(wake=self._wake, width=HALF, dark=self.dark, numbers="Numbers of the map")
         self.ratios = DensityRatioView(beside=2, dark=self.dark, numbers="Numbers of the density ratios")
         self.path = BandwidthView(on_scrub=self.player.scrub, dark=self.dark, numbers="Numbers of the bandwidths")

@@ -39,10 +39,17 @@ class FitPlayer:
             it the same recipe runs once more.
         draw: called when another place, or another run, is to be drawn.
         wake: called when something begins to move.
+        film: whether a run that has ended is played from its first iteration.
     """
 
-    def __init__(self, again: Callable[[], Any] | None, draw: Callable[[], None], wake: Callable[[], None]):
-        self.player = Player(again)
+    def __init__(
+        self,
+        again: Callable[[], Any] | None,
+        draw: Callable[[], None],
+        wake: Callable[[], None],
+        film: bool = False,
+    ):
+        self.player = Player(again, film)
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from alrviz.views.style import safe
+from alrviz.views.player_words import recorded, waits, word_of
 from alrviz.views.watched import Watched
 
 # Seconds after a race has begun by itself in which a press of its button still means Run, as the button said when the
@@ -24,10 +24,11 @@ class Player:
     Args:
         again: makes the race to run next when Run or Step finds none to go on with; returns None where there is none,
             or none yet: `press_again` repeats the press then. Without it the same recipes race once more.
+        film: whether what is shown is a film: it plays from the first iteration, and Stop leaves it where it is.
     """
 
-    def __init__(self, again: Callable[[], Any] | None = None):
-        self._again = again or self._same_again
+    def __init__(self, again: Callable[[], Any] | None = None, film: bool = False):
+        self._again, self._film = again or self._same_again, film
         self.shown: Watched | None = None
         self.coming: Watched | None = None
         self.playing = False
@@ -35,7 +36,7 @@ class Player:
         self._stepping = -1  # the iteration to show once it was computed
         self.halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
         self._settling = False  # whether a race that was paused here may still end its present step
-        self._resting = False  # whether Pause holds the showing of a race that has ended
+        self.resting = False  # whether Pause holds the showing of a race that has ended
         self._unmet: Callable[[], None] | None = None
         self._unasked = -math.inf  # when a race last began by itself
 
@@ -58,9 +59,9 @@ class Player:
 
     def take_up(self, race: Any, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
-        watched = Watched(race)
+        watched = Watched(race, self._film)
         self.coming, self._stepping, self.outdated = None, -1, False
-        self.halted = self._settling = self._resting = False
+        self.halted = self._settling = self.resting = False
         if fresh and self.shown is not None:
             self.coming = watched
             return False
@@ -83,7 +84,7 @@ class Player:
         met, self._unasked = time.monotonic() - self._unasked < MEANT, -math.inf
         if met and self.playing and not self.outdated:
             return
-        self.halted = self._resting = False
+        self.halted = self.resting = False
         race = self.race
         if self.playing and not self.outdated:
             self._pause()
@@ -117,20 +118,24 @@ class Player:
         if self.shown is None:
             return
         self._pause()
-        self._resting = False
+        self.resting = False
         self.shown.move(iteration)
 
     def stop(self) -> None:
-        """Stop: what was computed is shown, and no later point appears; what Run waited for is given up."""
+        """Stop: what was computed is shown, and no later point appears; what Run waited for is given up.
+
+        A film stands still where it is.
+        """
         watched, waited = self.watched, self._unmet is not None
-        self._unmet, self.halted, self._resting = None, waited, False
+        self._unmet, self.halted, self.resting = None, waited, False
         if watched is None:
             return
         self.halted = waited or (self.playing and watched.race.ended)
         self.playing, self._stepping = False, -1
         watched.race.stop()
         watched.pull()
-        watched.move(watched.last)
+        if not self._film:
+            watched.move(watched.last)
         self.shown, self.coming = watched, None
 
     def press_again(self) -> None:
@@ -163,7 +168,7 @@ class Player:
         return None if old is None or recorded(old) else race(old.dataset, old.recipes)
 
     def _pause(self) -> None:
-        self._resting = self.playing and self.race.ended
+        self.resting = self.playing and self.race.ended
         if self.playing and not self.race.ended:
             self._settling = True
             self.race.pause()
@@ -227,33 +232,7 @@ class Player:
     @property
     def word(self) -> str:
         """What the race is doing, as HTML of a word or two."""
-        race = self.race
-        if self.waits:
-            return "getting ready &hellip;"
-        if race is None:
-            return "stopped" if self.halted else ""
-        if self.coming is not None:
-            return f"{self._old}{_activity(race) or 'getting ready &hellip;'}"
-        if self.outdated:
-            return f"{'stopped; ' if self.halted else ''}<b class='bad'>outdated: press Run</b>"
-        if self.read_only:
-            return "read-only link"
-        if recorded(race):
-            return "stopped" if self.halted else "<b>recorded earlier</b>"
-        if race.ended and not self.playing:
-            if self._resting:
-                return "paused"
-            stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
-            return "stopped" if stopped or self.halted else "ended"
-        if race.phase in ("waiting", "preparing"):
-            return _activity(race)
-        return "running" if self.playing else "paused"
-
-    @property
-    def _old(self) -> str:
-        """What is still drawn while another race comes."""
-        assert self.shown is not None
-        return "<b>recorded earlier</b> &middot; " if recorded(self.shown.race) else "earlier race &middot; "
+        return word_of(self)
 
     @property
     def buttons(self) -> dict[str, Any]:
@@ -271,17 +250,3 @@ class Player:
             "may_step": not fixed and (not race.ended or watched.head < watched.last or self.outdated),
             "may_stop": not fixed and (self.playing or under_way or self.waits),
         }
-
-
-def waits(race: Any) -> bool:
-    """Whether it stands in a queue."""
-    return race.phase == "waiting" and str(race.activity).startswith("waiting")
-
-
-def recorded(race: Any) -> bool:
-    """Whether it was computed earlier and read from a file."""
-    return bool(getattr(race, "recorded", False))
-
-
-def _activity(race: Any) -> str:
-    return safe(race.activity) + (" &hellip;" if race.activity else "")

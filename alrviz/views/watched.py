@@ -1,7 +1,8 @@
 """A race as a view holds it: what has been read of every trace, and how far the reader has been shown.
 
 `head` is the iteration shown. While it follows the race it moves a little faster the further it lags, so that a race
-that is over in a blink can still be watched; scrubbing moves it by hand. Nothing here touches Panel or Bokeh.
+that is over in a blink can still be watched; scrubbing moves it by hand. A film shows every iteration of a fit that was
+over sooner than a reader can look. Nothing here touches Panel or Bokeh.
 """
 
 from typing import Any
@@ -19,6 +20,8 @@ from alrviz.studies.verdict import objective_key
 LEAST, SHARE = 2, 1 / 20
 # A race that has ended after no more iterations than these is shown at once: its film would be over in a second.
 SHORT = 30
+# A film of a fit that has ended lasts about so many ticks or more: 3 s.
+FILM = 30
 
 
 class Racer:
@@ -107,10 +110,14 @@ def _of(step: Step, name: str) -> Any:
 
 
 class Watched:
-    """The racers of one race and the place of its reader."""
+    """The racers of one race and the place of its reader.
 
-    def __init__(self, race: Any):
-        self.race = race
+    film: whether it is to be seen from the first iteration to the last, however soon the race has ended.
+    """
+
+    def __init__(self, race: Any, film: bool = False):
+        self.race, self.film = race, film
+        self._waited = 0  # ticks since a film went on
         self.racers = [
             Racer(run, name) for run, name in zip(race.runs, short_names([r.recipe for r in race.runs]), strict=True)
         ]
@@ -153,8 +160,19 @@ class Watched:
         behind = self.last - self.head
         if behind <= 0:
             return False
+        if self.film:
+            return self._play(behind)
         at_once = self.race.ended and self.last <= SHORT
         self.move(self.last if at_once else self.head + max(LEAST, int(behind * SHARE)))
+        return True
+
+    def _play(self, behind: int) -> bool:
+        """One tick of a film."""
+        self._waited += 1
+        if self.race.ended and self._waited < FILM // self.last:
+            return False
+        self._waited = 0
+        self.move(self.head + max(1, int(behind * SHARE)))
         return True
 
     def move(self, head: int) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from alrviz.views import player as of_player
 from alrviz.views.player import MEANT, Player
+from alrviz.views.watched import FILM
 from tests.races import ByHand
 
 
@@ -150,20 +151,87 @@ def test_who_has_scrubbed_back_is_left_there():
     assert not player.playing
 
 
-def test_a_showing_that_is_held_is_paused_and_not_ended():
+def test_a_showing_that_is_not_over_says_where_it_stands():
     race = ByHand()
     race.take(300)
     race.end()
     player = Player()
     player.take_up(race)
-    player.scrub(3)
     assert player.word == "ended"
+    player.scrub(3)
+    assert player.word == "step 3 of 299"
     player.run()
+    assert player.word == "running"
     player.advance()
     player.run()
-    assert player.word == "paused"
+    at = player.shown.head
+    assert at > 3
+    assert player.word == f"paused at step {at} of 299"
     player.scrub(10)
+    assert player.word == "step 10 of 299"
+    race.recorded = True
+    assert player.word.endswith("recorded earlier</b> &middot; step 10 of 299")
+    player.step()
+    assert player.shown.head == 11
+    player.scrub(299)
+    assert player.word == "<b>recorded earlier</b>"
+
+
+def film_of(steps):
+    """A film of a fit that was over before it was looked at."""
+    race = ByHand()
+    player = Player(lambda: race, film=True)
+    player.run()
+    race.take(steps)
+    race.end()
+    return player
+
+
+@pytest.mark.parametrize(("steps", "ticks"), [(7, 30), (31, 35), (161, 70)])
+def test_a_film_plays_by_itself_from_the_first_step_and_shows_every_one_of_a_short_fit(steps, ticks):
+    player = film_of(steps)
+    assert player.shown.head == 0
+    assert player.playing
+    heads = []
+    while player.playing:
+        player.advance()
+        heads.append(player.shown.head)
+    assert heads[-1] == steps - 1
+    assert FILM <= len(heads) <= ticks
+    if steps <= 31:
+        assert set(range(1, steps)) <= set(heads)
     assert player.word == "ended"
+
+
+def test_a_film_that_is_stopped_stands_still_and_run_goes_on_from_there():
+    player = film_of(13)
+    for _ in range(9):
+        player.advance()
+    at = player.shown.head
+    assert 0 < at < 12
+    player.stop()
+    for _ in range(5):
+        player.advance()
+    assert player.shown.head == at
+    assert player.word == f"stopped at step {at} of 12"
+    assert player.buttons["last"] == 12
+    race = player.race
+    player.run()
+    assert player.race is race
+    while player.playing:
+        player.advance()
+        assert player.shown.head >= at
+    assert player.word == "ended"
+
+
+def test_a_film_does_not_lag_behind_a_fit_that_goes_on():
+    race = ByHand()
+    player = Player(lambda: race, film=True)
+    player.run()
+    for k in range(10):
+        race.take(1)
+        player.advance()
+        assert player.shown.head == k
 
 
 def test_run_goes_on_to_the_new_settings_while_the_old_race_is_shown():
