@@ -56,14 +56,17 @@ class Server:
 
 @contextmanager
 def serving(
-    make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...] = (), **environment: str
+    make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...] = (), merging: bool = True, **environment: str
 ) -> Iterator[Server]:
-    """Serve the explorer, on what `make` makes, and beside it "watched", one view of a race of `recipes` on it."""
+    """Serve the explorer, on what `make` makes, and beside it "watched", one view of a race of `recipes` on it.
+
+    Without `merging` rows that repeat are fitted one by one, as if each were another.
+    """
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)  # a child takes them at its start, before it imports anything
-    child = context.Process(target=_serve, args=(theirs, make, recipes), daemon=True)
+    child = context.Process(target=_serve, args=(theirs, make, recipes, merging), daemon=True)
     try:
         child.start()
     finally:
@@ -79,11 +82,16 @@ def serving(
         child.join()
 
 
-def _serve(connection: Connection, make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...]) -> None:
+def _serve(
+    connection: Connection, make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...], merging: bool
+) -> None:
     from panel.io.server import get_server
 
     from alrviz.explorer import application
+    from alrviz.models import repeats
 
+    if not merging:
+        repeats.SHARE = 1.0  # of the rows would have to repeat
     dataset = make() if make is not None else None
     desk = _Desk(dataset, recipes)
     pages = {"explorer": lambda: application(dataset), "watched": desk.watched}

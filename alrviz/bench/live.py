@@ -6,38 +6,31 @@ the change has been painted.
 
     watching    two racers on one thread (n_jobs 1), alone and in a view that a browser shows, taking turns; the
                 server on the first core, the browser on the others, where the system can keep them there
-    race        lr and alr at n = 2 on --data's Covertype at full size (20 quantiles), else on a made table
+    race        lr and alr at n = 2 on --data's Covertype at full size (20 quantiles; its sample's rows repeated, which
+                here are not merged), else on a made table
     first       the start of a race until its first points, kernels kept on disk, and never compiled
     tic-tac-toe a click on Run until the whole trace and its end are on the screen
 """
 
 import argparse
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
-from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from alrviz.bench._chromium import PATIENCE, beat, browser, kept_on, page_of, seconds_of, started, wait
 from alrviz.bench._server import Notes, Server, serving
 from alrviz.bench._sets import covertype, made_dataset
 from alrviz.bench._tools import Row, show
 from alrviz.explorer.compact import write_recipes
 from alrviz.fitting.recipe import Recipe
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run"]  # fmt: skip
-SCRIPTS = [Path(__file__).with_name(name) for name in ("_page.js", "_live.js")]
-PATIENCE = 120_000  # ms
 ITERATIONS = 150  # of a race that is watched for what it costs
-PRICED = "bench.says('an iteration of all')"  # the page has encoded and counted the table
 PARTS = ("watching", "race", "first", "tic-tac-toe", "paint")
 
 
@@ -47,72 +40,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=581_012, help="rows of Covertype (default: 581012)")
     parser.add_argument("--made", type=int, default=100_000, help="rows of the made table (default: 100000)")
     parser.add_argument("--seconds", type=float, default=15.0, help="for which the race is watched (default: 15)")
-
-
-@contextmanager
-def kept_on(first: bool) -> Iterator[None]:
-    """What is started meanwhile stays on the first core, or off it; where there are two and the system does so."""
-    cores = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
-    if len(cores) < 2:
-        yield
-        return
-    os.sched_setaffinity(0, {min(cores)} if first else cores - {min(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    """Yield Chromium, or None where there is none."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        yield None
-        return
-    with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, CHROMIUMS)), playwright.chromium.executable_path)
-        if not Path(found).exists():
-            yield None
-            return
-        chromium = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-@contextmanager
-def page_of(chromium: Any, address: str) -> Iterator[Any]:
-    """Open a page in a context of its own."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    for script in SCRIPTS:
-        page.add_init_script(path=script)
-    page.goto(address, wait_until="commit", timeout=PATIENCE)
-    try:
-        yield page
-    finally:
-        context.close()
-
-
-def wait(page: Any, condition: str, milliseconds: int = PATIENCE) -> None:
-    """Wait until a condition of the page's script holds."""
-    page.wait_for_function(f"() => window.bench && ({condition})", timeout=milliseconds, polling=20)
-
-
-def started(page: Any, server: Server, eager: bool = False) -> float:
-    """Have a race begin, if the page does not start one by itself; return when (ms since 1970).
-
-    Eager: Run is pressed as soon as it can be, whatever the page still has to prepare.
-    """
-    if not eager:
-        wait(page, PRICED, 3 * PATIENCE)
-        time.sleep(1.0)
-    while not np.isfinite(begun := server.ask("notes").begun):
-        if page.evaluate("Boolean(bench.button('Run'))"):
-            return page.evaluate("bench.press('Run')")
-        time.sleep(0.02)
-    return 1000.0 * begun
 
 
 class Findings:
@@ -206,7 +133,7 @@ def race(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
         make = partial(covertype, options.data, options.rows)
         name, recipes = f"Covertype, {options.rows:,} rows", recipes_of(100_000, discretize="quantile", n_bins=20)
     stops, delays, blocked, rates, answers = [], [], [], [], []
-    with serving(make) as server:
+    with serving(make, merging=False) as server:
         server.ask("warm")
         address = f"{server.url}explorer?racers={write_recipes(recipes)}"
         for turn in range(max(1, options.repeats // 2)):
@@ -218,7 +145,7 @@ def race(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
                 time.sleep(options.seconds + 0.37 * turn)
                 notes, seen = server.ask("notes"), page.evaluate("bench.seen")
                 answers.append(beat(page))
-                stops.append(_seconds(page.evaluate(f"bench.pressed('Stop', '^stopped', {PATIENCE})")))
+                stops.append(seconds_of(page.evaluate(f"bench.pressed('Stop', '^stopped', {PATIENCE})")))
                 delays += delays_of(notes, seen)
                 rates.append(rate_of(notes))
                 blocked.append(notes.blocked)
@@ -279,7 +206,7 @@ def tic_tac_toe(chromium: Any, options: argparse.Namespace, found: Findings) -> 
                 server.ask("forget")
                 started(page, server)
                 wait(page, "bench.says('^ended$')")  # its first race: all is prepared, as for a reader who looks again
-                taken.append(_seconds(page.evaluate(f"bench.again('Run', '^ended$', {PATIENCE})")))
+                taken.append(seconds_of(page.evaluate(f"bench.again('Run', '^ended$', {PATIENCE})")))
     found.add("tic-tac-toe, n = 2: from Run to the finished trace", taken, 0.3)
 
 
@@ -295,16 +222,6 @@ def paint(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
             for taken in (cold, warm, warm):
                 with page_of(chromium, server.url + "explorer") as page:
                     wait(page, "true")
-                    taken.append(_seconds(page.evaluate(f"{painted}{PATIENCE})")))
+                    taken.append(seconds_of(page.evaluate(f"{painted}{PATIENCE})")))
     found.add("first paint with the recorded curve, a server's first page", cold, 3.0)
     found.add("first paint with the recorded curve, later pages", warm, 3.0)
-
-
-def beat(page: Any) -> float:
-    """Return the seconds of an empty request to the page's server."""
-    script = "async () => { const b = bench.now(); await fetch('static/js/bokeh.min.js', {method: 'HEAD', cache: 'no-store'}); return bench.now() - b; }"  # noqa: E501
-    return _seconds(page.evaluate(script))
-
-
-def _seconds(milliseconds: float | None) -> float:
-    return np.nan if milliseconds is None else milliseconds / 1000.0
