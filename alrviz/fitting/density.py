@@ -147,12 +147,17 @@ class DensityObjective:
         """Return the objective of the weights at these features."""
         return WeightsObjective(FeatureRows(self.rows, features.phi), self.alpha, self.center, self.stop)
 
-    def beside(self, features: Features, spacing: np.ndarray | None = None) -> Features | None:
-        """Return the features of the validation rows at the bandwidths of `features`; None without such rows."""
+    def beside(
+        self, features: Features, spacing: np.ndarray | None = None, previous: Features | None = None
+    ) -> Features | None:
+        """Return the features of the validation rows at the bandwidths of `features`; None without such rows.
+
+        previous: those of other bandwidths, as in `DensityFeatures.rows`.
+        """
         rows = self.validation
         if rows is None:
             return None
-        return self.features.rows(rows.numbers, rows.codes, features.log_h, True, spacing, stop=self.stop)
+        return self.features.rows(rows.numbers, rows.codes, features.log_h, True, spacing, previous, self.stop)
 
     def value_grad(self, v: Floats) -> DensityPoint:
         """Return the point at `v`."""

@@ -9,8 +9,10 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.run import Run
+from alrviz.fitting.solvers import hierarchical
 from alrviz.fitting.solvers.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, Memory, _bfgs
 from alrviz.fitting.solvers.state import State
+from alrviz.models import density as of_density
 from alrviz.models.linear import log_softmax
 from alrviz.studies.heldout import heldout_losses
 from alrviz.studies.race import race
@@ -58,6 +60,43 @@ def test_the_inverse_hessian_knows_its_last_step():
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12)
     assert np.linalg.eigvalsh(inverse).min() > 0.0
     np.testing.assert_array_equal(_bfgs(inverse, s, -s), GROWTH * inverse)
+
+
+@pytest.mark.parametrize("mode", ["loo", "validation"])
+def test_a_step_of_the_bandwidths_is_halved_until_it_lowers_the_loss_as_far_as_its_slope_says(mode, monkeypatch):
+    """On rows so few that sums are exact; a full step lowers a quadratic by half of what its slope says."""
+    share = 0.9
+    monkeypatch.setattr(hierarchical, "SUFFICIENT", share)
+    run = density_run(mixed(120, 2, overlap=1.5), bandwidth=mode, alpha=0.5, max_iter=25)
+    halved, before = 0, None
+    for step in run.steps():
+        point = run.state.point
+        if before is not None and step.kind == "outer" and step.step_size > 0.0:
+            moved = point.features.log_h - before.features.log_h
+            assert point.goal <= before.goal + share * float(before.slopes @ moved) + 1e-9
+            halved += step.step_size < 1.0
+        before = point
+    assert halved > 2
+
+
+@pytest.mark.parametrize("mode", ["loo", "validation"])
+@pytest.mark.parametrize("overlap", [1.0, 2.5])
+def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
+    """Features of levels are taken from the point, and the fit is the same to the last bit."""
+    counted = []
+    fill_levels = of_density.passes.fill_levels
+    monkeypatch.setattr(of_density.passes, "fill_levels", lambda *given: (counted.append(1), fill_levels(*given)))
+    encoded = mixed(200, 3, overlap=overlap)
+    kept = drain(density_run(encoded, bandwidth=mode, max_iter=15))
+    few = len(counted)
+    fill = of_density.DensityFeatures._fill
+    monkeypatch.setattr(
+        of_density.DensityFeatures, "_fill", lambda self, *given: fill(self, *given[:-2], None, given[-1])
+    )
+    anew = drain(density_run(encoded, bandwidth=mode, max_iter=15))
+    assert same_steps(kept.trace, anew.trace)
+    assert np.array_equal(kept.state.point.w, anew.state.point.w)
+    assert few < 0.5 * (len(counted) - few)
 
 
 @pytest.mark.parametrize("mode", ["loo", "validation"])

@@ -146,14 +146,14 @@ def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats
 
 
 def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> Trial:
-    """Other bandwidths, and the weights that go with them."""
-    features = objective.training(log_h, spacing)
+    """Other bandwidths, and the weights that go with them; what no bandwidth changes is taken from the point."""
+    features = objective.training(log_h, spacing, point.features)
     of = objective.at(features)
     if objective.mode == "paper":
         inner, evaluations, passes = of.value_grad(point.inner.w), 1, 1.0
     else:
         inner, evaluations, passes = minimise(of, point.inner.w)
-    beside = objective.beside(features, spacing)
+    beside = objective.beside(features, spacing, point.beside)
     goal, _, _ = objective.goal(inner, beside)
     return Trial(of, inner, features, beside, goal, evaluations, passes + 1.0)
 
