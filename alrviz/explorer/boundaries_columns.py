@@ -66,8 +66,6 @@ class ColumnMenus:
     def offer(self, dataset: "Dataset", axes: tuple[int, ...] = ()) -> None:
         """Offer the columns of a table; `axes` are places of those that a link asks for."""
         self._dataset = dataset
-        for menu in self.menus:
-            menu.visible = dataset.X.shape[1] > 2  # of two columns there is nothing to choose
         names, table = list(dataset.X.columns), dataset.table.names
         asked = [table[k] for k in axes if k < len(table) and table[k] in names]
         try:
@@ -76,10 +74,10 @@ class ColumnMenus:
             chosen = [None, None]
         self._set([{str(name): name for name in names}] * 2, chosen)
 
-    def lock(self, locked: bool) -> None:
-        """Let the columns be changed, or not: points that are drawn belong to theirs."""
+    def hide(self, hidden: bool) -> None:
+        """Offer the columns or not: points that are drawn have their own, and of two there is nothing to choose."""
         for menu in self.menus:
-            menu.disabled = locked
+            menu.visible = not hidden and len(menu.options) > 2
 
     def _set(self, options: list[dict[str, Any]], values: list[Any]) -> None:
         self._setting = True

@@ -14,17 +14,20 @@ from alrviz.explorer.questions import Example
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import first_demo
 from alrviz.fitting.recipe import Recipe
+from alrviz.views.transport import change
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 SETTINGS = "Settings: everything else about this model"
+DRAW = "Draw: add, move and remove points; the models follow"
 PYTHON = "Python: copy this map as a script whose numbers are the screen's"
 EXAMPLES = (
     Example("much", "Four Gaussians: no straight line can tell the classes apart, two curves can", "four-gaussians", 0),
     Example("some", "Age curve: the risk falls, rises and falls again with age", "age-curve", 0),
     Example("too little", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
 )
+FIRST_PEER = "lr"
 BANDWIDTHS = {
     "leave-one-out": "loo",
     "Silverman's, fixed": "silverman",
@@ -32,6 +35,11 @@ BANDWIDTHS = {
     "as the paper": "paper",
 }
 _SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}  # a table of many columns has one row of menus
+
+
+def first_recipe(seed: int) -> Recipe:
+    """Return what the tab DLR opens with: bandwidths that move, or there would be no film."""
+    return Recipe("dlr", bandwidth="loo", seed=seed)
 
 
 def data_menu(session: Session) -> Any:
@@ -74,10 +82,7 @@ class DlrControls:
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
-        self.draw = pmui.Button(
-            label="Draw", icon="draw", variant="outlined", size="small", margin=0,
-            description="Draw: add, move and remove points; the models follow",
-        )  # fmt: skip
+        self.draw = pmui.Button(label="Draw", icon="draw", variant="outlined", size="small", margin=0, description=DRAW)
         self.draw.on_click(lambda _: pressed("draw"))
         asked = pn.pane.HTML("<span class='quiet'>What does it gain?</span>", stylesheets=[PANE_CSS], align="center")
         self.settings, python = text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)
@@ -102,6 +107,11 @@ class DlrControls:
     def peer_label(self) -> str:
         """The peer chosen, in words."""
         return next((text for text, slug in self._peer.options.items() if slug == self._peer.value), "")
+
+    def offer_drawing(self, offered: bool, waiting: int) -> None:
+        """Offer to draw or not; `waiting` points were put by, and drawing goes on with them."""
+        label = f"Draw on: {waiting:,} points" if waiting else "Draw"
+        change(self.draw, visible=offered, label=label, description=f"{label}; they were put by" if waiting else DRAW)
 
     def show(self, session: Session, table: "Dataset | None", recipe: Recipe, peer: str) -> None:
         """Show what is set; a peer that this table does not have gives way to the first."""

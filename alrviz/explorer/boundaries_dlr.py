@@ -7,11 +7,11 @@ Moments are made on a thread, the latest asked for only; all pictures change tog
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
-import panel_material_ui as pmui
 
 from alrviz.explorer import boundaries_moment as moments
+from alrviz.explorer.boundaries_card import Card
 from alrviz.explorer.boundaries_columns import ColumnMenus, table_of
-from alrviz.explorer.boundaries_controls import DlrControls
+from alrviz.explorer.boundaries_controls import FIRST_PEER, DlrControls, first_recipe
 from alrviz.explorer.boundaries_drawing import Drawing
 from alrviz.explorer.boundaries_hand import Hand
 from alrviz.explorer.boundaries_moment import Moment
@@ -20,25 +20,17 @@ from alrviz.explorer.boundaries_pictures import Pictures
 from alrviz.explorer.boundaries_words import compared_html, dlr_script
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.jobs import Jobs
-from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import Example
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.asking import Asking
-from alrviz.views.panes import say
 from alrviz.views.pump import Pump
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-FIRST_PEER = "lr"
 QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that
-
-
-def first_recipe(seed: int) -> Recipe:
-    """Return what the tab opens with: bandwidths that move, or there would be no film."""
-    return Recipe("dlr", bandwidth="loo", seed=seed)
 
 
 class DlrTab:
@@ -47,7 +39,7 @@ class DlrTab:
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
         self.session, self._dialogs = session, dialogs
         self.jobs = Jobs(session)
-        self.part = FittingPart(session, self.jobs, self._place_changed)
+        self.part = FittingPart(session, self.jobs, self._place_changed, film=True)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
         self.asking = Asking("alrviz-dlr")
         here = session.tab == ""
@@ -57,7 +49,7 @@ class DlrTab:
         self.table: Dataset | None = None
         self.moment: Moment | None = None
         self._whole: Any = None
-        self._stale = self._behind = False
+        self._stale = self._behind = self._drew = False
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, ("dlr",), open_drawer
         )
@@ -77,22 +69,9 @@ class DlrTab:
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
         self.told = [self.menus.draw, self.menus.settings]
-        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
-        self.back = pmui.Button(
-            label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
-            description="Back to the fit: forget the bandwidths set by hand",
-        )  # fmt: skip
-        self.back.on_click(lambda _: self.redraw())
-        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        player = self.part.player
-        transport = (player.transport.panel, player.status, self.part.pricing.pane)
-        self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0))
-        room = {"min-height": "36px"}  # with and without a button: what lies below stays where it is
-        said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=room, margin=0)
-        inside = (self.buttons, self.drawing.bar.panel, self.bar, said, self.pictures.seen)
-        card = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
+        self.card = Card(self.part, self.drawing.bar.panel, self.pictures.seen, self.redraw)
         below = (self.pictures.read, self.pictures.folded, self.menus.more)
-        self.panel = pn.Column(card, *below, sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
@@ -108,18 +87,18 @@ class DlrTab:
             self._come_back()
             return
         self._whole, self.table, self.moment, self._behind = dataset, None, None, False
-        self.drawing.end()
+        self.drawing.put_by()
         self.recipe = self.recipe.replace(seed=session.seed)
         self.columns.offer(dataset, session.axes)
         self._take_table()
 
     def show_controls(self) -> None:
         """Bring the menus up to date; what has no effect is hidden."""
-        drawn = self.drawing.on
+        drawn, waiting = self.drawing.on, self.drawing.waiting
         self.menus.show(self.session, self.table or self.session.dataset, self.recipe, self.name)
-        self.columns.lock(drawn)
-        self.menus.draw.visible = not drawn and self.columns.numeric
-        for part in (self.buttons, self.menus.settings, self.menus.more):
+        self.menus.offer_drawing(not drawn and self.drawing.possible, 0 if waiting is None else len(waiting))
+        self.columns.hide(drawn)
+        for part in (self.card.buttons, self.menus.settings, self.menus.more):
             part.visible = not drawn
 
     def _take_table(self) -> None:
@@ -128,7 +107,7 @@ class DlrTab:
         if dataset is None or names is None:
             self.part.forget()
             self.pictures.clear()
-            say(self.words, "<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
+            self.card.say("<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
         self.part.player.mark(True)
         self.pictures.outdate()
@@ -156,7 +135,8 @@ class DlrTab:
 
     def hidden(self) -> None:
         """The other tab comes to the front: what runs here is stopped, what is drawn stays."""
-        self.drawing.end()
+        self._drew = self.drawing.on
+        self.drawing.put_by()
         self.asking.stop()
         self.pictures.stop()
         self.part.forget()
@@ -166,8 +146,7 @@ class DlrTab:
         """Go on where the tab was left, with the same table."""
         if self._behind and self.table is not None:
             self._behind = False
-            drawn = self.moment is not None and self.moment.run is None
-            (self.redraw if drawn else self._want)()
+            (self.drawing.begin if self._drew else self._want)()
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
@@ -244,7 +223,7 @@ class DlrTab:
             return
         with pn.io.hold():
             self.pictures.show(moment, self.part.outdated and not self.drawing.on)
-            self.back.visible = moment.by_hand
+            self.card.back.visible = moment.by_hand
             self._say()
         self._show_gram()
 
@@ -263,9 +242,9 @@ class DlrTab:
 
     def _say(self) -> None:
         player = self.part.player.player
-        self.bar.visible = bool(player.waits or player.coming is not None or self.peer.waiting)
+        self.card.wait(player.waits or player.coming is not None or self.peer.waiting)
         if self.columns.chosen is not None and not (self.moment is not None and self.moment.passing):
-            say(self.words, compared_html(self))
+            self.card.say(compared_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------
 

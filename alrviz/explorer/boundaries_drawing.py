@@ -17,6 +17,9 @@ FILE = "drawn.csv"
 class Drawing:
     """The sketch of a tab, while there is one.
 
+    Points that have to make room, for another tab or another table, are put by: they come back with their tab, or when
+    Draw is pressed.
+
     Args:
         tab: whose maps are drawn on, and whose recipe and peer follow.
     """
@@ -25,6 +28,7 @@ class Drawing:
         self._tab = tab
         self._peers = Asking("alrviz-drawn-peer")
         self.sketch: Sketch | None = None
+        self.waiting: Sketch | None = None  # points that were put by
         self.bar = DrawBar(self._acted, self._cleared, self.keep, self.leave)
         self.bar.panel.visible = False
 
@@ -33,22 +37,36 @@ class Drawing:
         """Whether a visitor draws."""
         return self.sketch is not None
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is anything to draw from: points that were put by, or two columns of numbers."""
+        return self.waiting is not None or self._tab.columns.numeric
+
     def begin(self) -> None:
-        """Draw, from the rows that are there."""
+        """Draw: go on with the points that were put by, or begin from the rows that are there."""
+        sketch, self.waiting = self.waiting, None
         table, names = self._tab.table, self._tab.columns.chosen
-        if table is None or names is None or not self._tab.columns.numeric:
+        if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
+            sketch = Sketch.of(table, names, self._tab.session.seed)
+        if sketch is None:
             return
         self._tab.part.player.press_stop()
-        self.sketch = Sketch.of(table, names, self._tab.session.seed)
+        self.sketch = sketch
         self.bar.panel.visible = True
         self._tab.show_controls()
         self._acted()
         self._changed()
 
-    def end(self) -> None:
-        """Draw no more; the points are forgotten."""
+    def put_by(self) -> None:
+        """Draw no more for now."""
         if self.on:
-            self.sketch, self._tab.session.drawn = None, 0
+            self.waiting = self.sketch
+            self.end()
+
+    def end(self) -> None:
+        """Draw no more."""
+        if self.on:
+            self.sketch = self._tab.session.drawn = None
             self._peers.stop()
             self.bar.panel.visible = False
             self._tab.pictures.map.drawing = ""
@@ -101,7 +119,7 @@ class Drawing:
     def _changed(self) -> None:
         sketch = self.sketch
         assert sketch is not None
-        self._tab.session.drawn = len(sketch)
+        self._tab.session.drawn = sketch
         self.bar.show(sketch)
         self._tab.pictures.follow(sketch.columns, sketch.drawn)
         self.follow()

@@ -46,7 +46,7 @@ class Frame:
         self._help = Later(_help_dialog)
         self._about = pn.pane.HTML("", stylesheets=[look.PANE_CSS], margin=0, align="center")
         self.root = self._page(self._rail(list(pages.values())))
-        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn"])
+        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
         self._show_about()
 
     def show(self, slug: str, view: Any) -> None:
@@ -156,10 +156,11 @@ class Frame:
         if dataset is None:
             self._about.object = "<span class='quiet'>no table yet</span>"
             return
-        if self.session.drawn:
+        drawn = self.session.drawn
+        if drawn is not None and self.session.page == "boundaries":  # of all pages the one that shows them
+            begun = f"; begun from {safe(drawn.origin, 40)}" if drawn.origin else ""
             self._about.object = (
-                f"<b>{self.session.drawn:,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet; begun from "
-                f"{safe(dataset.name, 40)}</span>"
+                f"<b>{len(drawn):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{begun}</span>"
             )
             return
         self._about.object = (
@@ -210,6 +211,9 @@ _RAIL_REST = {
     "py": "8px",
     "color": "text.primary",
     "fontSize": "1rem",
+    "textAlign": "left",
+    "whiteSpace": "normal",  # a title may need two lines
+    "lineHeight": 1.3,
     "&:hover": {"backgroundColor": _TINT.format(8), "color": "text.primary"},
 }
 _RAIL_HERE = {

@@ -32,6 +32,7 @@ class Sketch:
         classes: all that may be drawn, whether they have points or not.
         names: (N,) a number for each point that stays its own when others come and go: a hand may mean a point of an
             older picture.
+        origin: name of the table whose rows were the first points, "" for none.
     """
 
     columns: tuple[str, str]
@@ -40,6 +41,7 @@ class Sketch:
     y: NDArray[np.object_]
     classes: tuple[str, ...]
     names: NDArray[np.int64]
+    origin: str = ""
 
     @classmethod
     def blank(cls) -> "Sketch":
@@ -64,7 +66,8 @@ class Sketch:
         known = [str(label) for label in dataset.classes]
         names = (NEW, *(f"{NEW} {k}" for k in range(2, len(known) + 3)))
         more = [name for name in names if name not in known][: max(0, len(CLASSES) - len(known))]
-        return cls(columns, dataset.target, frame.to_numpy()[rows], y, (*known, *more), np.arange(len(y)))
+        x, classes = frame.to_numpy()[rows], (*known, *more)
+        return cls(columns, dataset.target, x, y, classes, np.arange(len(y)), dataset.name)
 
     def __len__(self) -> int:
         return len(self.y)

@@ -9,6 +9,7 @@ import panel_material_ui as pmui
 import pytest
 from panel.util import edit_readonly
 
+import alrviz
 from alrviz.errors import TableError
 from alrviz.explorer import look
 from alrviz.explorer.glossary import TERMS, explain, glossary_html, term_html
@@ -17,6 +18,7 @@ from alrviz.explorer.notice import problem_html, time_text
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.shell import DRAWN, Shell
+from alrviz.explorer.sketch import Sketch
 from tests.races import FakeRace
 
 
@@ -252,3 +254,22 @@ def test_what_unfolds_pushes_what_comes_next(shell):
     """Panel's columns are at most as high as what holds them unless they are told otherwise."""
     shell.show_page()
     assert shell.frame._area.styles["max-height"] == shell.frame._outer.styles["max-height"] == "none"
+
+
+class Maps(_Page):
+    title, icon, group, slug = "Maps", "looks_3", "See", "boundaries"
+
+
+def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
+    session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
+    about = Shell(session, [First, Maps]).frame._about
+    session.dataset = alrviz.load_demo("iris")
+    sketch = Sketch.of(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
+    session.param.update(page="boundaries", drawn=sketch)
+    assert "60 points" in about.object
+    assert "begun from two-moons" in about.object
+    session.drawn = Sketch.blank()
+    assert "4 points" in about.object
+    assert "begun" not in about.object
+    session.param.update(page="first")  # which is about the table
+    assert "150 rows" in about.object

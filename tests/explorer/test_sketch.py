@@ -44,6 +44,11 @@ def test_a_sketch_of_a_table_keeps_its_rows_without_gaps():
     assert np.array_equal(sketch.y, dataset.y[kept])
     assert np.array_equal(sketch.x, dataset.X[["temperature", "pressure"]].to_numpy()[kept])
     assert sketch.classes == ("healthy", "ill", "new")
+    assert (sketch.origin, sketch.add(0.5, 0.5, "ill").origin, Sketch.blank().origin) == (
+        "mixed-types",
+        "mixed-types",
+        "",
+    )
     read = pd.read_csv(io.StringIO(sketch.csv()))
     assert list(read.columns) == ["temperature", "pressure", "class"]
     assert np.array_equal(read[["temperature", "pressure"]].to_numpy(), sketch.x)

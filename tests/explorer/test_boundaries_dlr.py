@@ -1,0 +1,182 @@
+"""The tab DLR of the Boundaries page: maps and sentence, the film, a hand on bandwidths, columns, script."""
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+from alrviz.explorer import boundaries_hand, process
+from alrviz.explorer.boundaries_words import dlr_script, loss_words
+from tests.explorer.maps import open_page, said, settled, until
+
+
+def test_both_maps_and_the_sentence_are_there_without_a_press(page):
+    tab = page.tab
+    racer = tab.part.player.racer
+    assert f"iteration {racer.run.trace[-1].index}" in said(page)
+    error = racer.run.trace[-1].extra["heldout_error"]
+    assert f"{100 * (1 - error):.1f} %" in said(page)
+    assert f"logistic regression <b>{100 * (1 - tab.peer.found.error):.1f} %" in said(page)
+    assert "the truth" in said(page)
+    assert not tab.pictures.map.outdated
+    assert not tab.pictures.other.outdated
+    assert tab.pictures.map.surface.classes == tab.pictures.other.surface.classes == ("A", "B")
+    assert "fit=" in page.session.link
+
+
+def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
+    tab = page.tab
+    trace = tab.part.player.racer.run.trace
+    assert "leave-one-out</abbr> NLL" in said(page)
+    assert f"per training row ({trace.rows:,.0f})" in said(page)
+    assert f"of {200 - trace.rows:,.0f} held-out rows right" in said(page)
+    assert "Few" not in said(page)
+    tab.drawing.begin()
+    tab.drawing._cleared()
+    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
+    assert "none held out" in said(page)
+    assert "<b>Few points</b>: a class has 2 points" in said(page)
+    assert "self-included" in loss_words("silverman", 0.5)
+
+
+def test_the_film_moves_all_pictures_together(page):
+    tab = page.tab
+    last = tab.part.player.head
+    assert last > 3
+    tab.part.player.scrub(2)
+    until(page, lambda: settled(page))
+    run = tab.part.player.racer.run
+    assert tab.moment.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
+    widths = [ratio.bandwidth for ratio in tab.pictures.ratios.scene.columns]
+    assert widths == pytest.approx([run.trace[2].extra["h_0"], run.trace[2].extra["h_1"]], rel=1e-5)
+    assert f"NLL {run.trace[2].nll / run.trace.rows:.4f}" in said(page)
+    early = tab.pictures.map.surface.values.copy()
+    tab.part.player.scrub(last)
+    until(page, lambda: settled(page))
+    assert tab.pictures.path.head == last
+    assert np.abs(tab.pictures.map.surface.values - early).max() > 0.1
+
+
+def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
+    tab, player = page.tab, page.tab.part.player
+    seen = []
+    player._draw = lambda draw=player._draw: (seen.append(player.head), draw())
+    tab.menus._bandwidth.value = "validation"
+    until(page, lambda: settled(page) and player.racer.recipe.params["bandwidth"] == "validation")
+    last = player.racer.run.trace[-1].index
+    moved = [head for k, head in enumerate(seen) if head != seen[k - 1]]
+    assert moved[-last - 1 :] == list(range(last + 1))
+    assert tab.moment.model.step == tab.pictures.path.head == last
+    assert "ended" in player.status.object
+
+
+def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
+    tab = page.tab
+    fit, scene, surface = said(page), tab.pictures.ratios.scene, tab.pictures.map.surface
+    tab.hand.drag("x1", 9.0)
+    until(page, lambda: tab.moment.by_hand and settled(page))
+    by_hand = tab.pictures.ratios.scene
+    assert by_hand.columns[0].bandwidth == pytest.approx(9.0)
+    assert by_hand.columns[1].bandwidth == pytest.approx(scene.columns[1].bandwidth)
+    assert np.abs(by_hand.columns[0].phi - scene.columns[0].phi).max() > 1
+    assert np.array_equal(by_hand.columns[1].phi, scene.columns[1].phi)
+    assert f"NLL {tab.moment.live.nll:.4f}" in said(page)
+    assert "By hand" in by_hand.note
+    assert tab.card.back.visible
+    assert np.abs(tab.pictures.map.surface.values - surface.values).max() > 0.1
+    tab.redraw()
+    until(page, lambda: not tab.moment.by_hand and settled(page))
+    assert said(page) == fit
+    assert not tab.card.back.visible
+
+
+def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
+    tab = page.tab
+    tab.part.pricing.begin = lambda *_: None  # nothing starts
+    tab.menus._bandwidth.value = "validation"
+    assert tab.part.outdated
+    tab._show_moment(tab.moment)
+    assert tab.pictures.map.outdated
+    assert tab.pictures.ratios.outdated
+    assert "model=dlr" in page.session.link
+    tab.hand.drag("x1", 9.0)  # of settings that are gone
+    assert not tab.asking.busy
+
+
+def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
+    page = open_page("?page=boundaries&data=mixed-types&rows=300&axes=2-0&peer=svm-rbf")
+    until(page, lambda: settled(page))
+    tab = page.tab
+    assert list(tab.table.X.columns) == ["temperature", "region"]
+    assert not tab.pictures.map.surface.across.numeric
+    assert not tab.menus.draw.visible  # points are drawn between numbers
+    tab.columns.menus[1].value = "stage"
+    until(page, lambda: settled(page) and list(tab.table.X.columns) == ["region", "stage"])
+    assert page.session.axes == (2, 3)
+    tab.columns.menus[0].value = "stage"  # the two change places
+    assert tab.columns.chosen == ("stage", "region")
+    until(page, lambda: settled(page) and page.session.axes == (3, 2))
+    page.close()
+
+
+def test_a_table_of_one_column_says_what_is_missing():
+    page = open_page()
+    page.session.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
+    until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "one")
+    until(page, lambda: "needs two columns" in said(page))
+    assert page.tab.pictures.map.surface is None
+    page.close()
+
+
+def test_the_scripts_numbers_are_the_screens(page):
+    tab = page.tab
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(dlr_script(tab).replace("dlr  # in", "# in"), {})
+    last = tab.part.player.racer.run.trace[-1]
+    assert f"NLL {last.nll / tab.part.player.racer.run.trace.rows:.6f}" in printed.getvalue()
+    assert f"lr: {100 * (1 - tab.peer.found.error):.2f} %" in printed.getvalue()
+
+
+def test_the_kernel_is_drawn_when_it_is_unfolded(page):
+    tab = page.tab
+    assert tab.pictures.gram.gram is None
+    tab.pictures.folded.open = True
+    until(page, lambda: tab.pictures.gram.gram is not None)
+    assert tab.pictures.gram.gram.share > 0.6
+
+
+def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
+    tab = page.tab
+    monkeypatch.setattr(boundaries_hand, "REST", 60.0)
+    monkeypatch.setattr(boundaries_hand, "SOON", 5.0)
+    words, surface, path = said(page), tab.pictures.map.surface, tab.pictures.path.path
+    other = tab.pictures.ratios.cells["x2"].ratio.phi
+    for h in (9.0, 8.0, 7.0):
+        tab.hand.drag("x1", h)
+        assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
+        page.pump()
+        assert tab.moment.passing
+    assert said(page) == words
+    assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
+    assert tab.pictures.ratios.cells["x2"].ratio.phi is other
+    monkeypatch.setattr(boundaries_hand, "PATIENT", 0.0)  # so long ago did all pictures follow
+    tab.hand.drag("x1", 6.0)
+    until(page, lambda: settled(page) and not tab.moment.passing)
+    assert "By hand" in tab.pictures.ratios.scene.note
+    assert tab.pictures.map.surface is not surface
+    assert tab.pictures.path.path is path
+
+
+def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
+    tab, player = page.tab, page.tab.part.player
+    monkeypatch.setattr(process, "HAND", 60.0)
+    monkeypatch.setattr(player.player, "playing", True)
+    process.hand_moved()
+    assert tab.hand.goes_first
+    tab.hand.settled -= 2.0  # but not for ever
+    assert not tab.hand.goes_first
+    monkeypatch.setattr(process, "HAND", 0.0)
+    tab.hand.settled += 2.0
+    assert not tab.hand.goes_first

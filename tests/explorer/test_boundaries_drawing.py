@@ -1,0 +1,124 @@
+"""Drawing on the Boundaries page: points are followed, kept, put by and forgotten."""
+
+import numpy as np
+
+from alrviz.explorer.sketch import AS_WRITTEN, KINDS
+from tests.explorer.maps import open_page, said, settled, until
+
+
+def test_drawn_points_are_followed_kept_and_found_again(page):
+    tab, session = page.tab, page.session
+    tab.drawing.begin()
+    until(page, lambda: settled(page) and tab.moment.run is None)
+    assert not tab.card.buttons.visible
+    assert "on what is drawn" in said(page)
+    assert tab.pictures.path.outdated  # drawn points have no path
+    assert len(session.drawn) == 200
+    before = tab.pictures.map.surface
+    for k in range(12):
+        tab.drawing.add(
+            0.0,
+            0.5 * k - 3,
+        )
+    until(page, lambda: settled(page) and len(tab.moment.X) == 212)
+    assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 212
+    assert np.abs(tab.pictures.map.surface.values - before.values).max() > 0.05
+    tab.drawing.bar.label.value = "new"
+    tab.drawing.add(1.0, 1.0)
+    tab.drawing.move(0, 2.0, 2.0)
+    tab.drawing.remove(1)
+    until(page, lambda: settled(page) and len(tab.moment.X) == 212 and len(tab.moment.model.classes_) == 3)
+    sketch = tab.drawing.sketch
+    tab.drawing.keep()
+    until(page, lambda: session.dataset.name == "drawn" and settled(page))
+    assert session.drawn is None
+    assert not tab.pictures.path.outdated
+    assert np.allclose(session.dataset.X.to_numpy(), sketch.x)
+    assert tab.card.buttons.visible
+    again = open_page(session.link, registry=session.registry)
+    until(again, lambda: settled(again))
+    assert again.session.dataset.hash == session.dataset.hash
+    assert again.tab.part.player.racer.run is tab.part.player.racer.run  # the run itself is found again
+    again.close()
+
+
+def test_a_drawn_class_may_have_any_name():
+    page = open_page()
+    rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{('NA', '?', '-')[k % 3]}\n" for k in range(60))
+    page.session.load_bytes("named.csv", "y,x2,species\n" + rows, AS_WRITTEN, KINDS)
+    until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "named" and settled(page))
+    page.tab.drawing.begin()
+    page.tab.drawing.keep()
+    until(page, lambda: page.session.dataset.name == "drawn" and settled(page))
+    dataset = page.session.dataset
+    assert (dataset.n_rows, dataset.target, sorted(dataset.classes)) == (60, "species", ["-", "?", "NA"])
+    assert dataset.kinds == {"y": "numeric", "x2": "numeric"}
+    again = open_page(page.session.link, registry=page.session.registry)
+    until(again, lambda: settled(again))
+    assert again.session.dataset.hash == dataset.hash
+    again.close()
+    page.close()
+
+
+def test_points_that_are_left_are_forgotten(page):
+    tab = page.tab
+    fit, table = said(page), tab.table
+    tab.drawing.begin()
+    tab.drawing._cleared()
+    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 4)
+    tab.drawing.leave()
+    until(page, lambda: settled(page) and tab.moment.run is not None)
+    assert said(page) == fit
+    assert tab.table is table
+    assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 200
+
+
+def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
+    tab, session = page.tab, page.session
+    tab.drawing.begin()
+    tab.drawing.add(0.0, 0.5)
+    sketch = session.drawn
+    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 201)
+    session.tab = "any"
+    assert session.drawn is None
+    until(page, lambda: settled(page))
+    session.tab = ""
+    assert session.drawn is sketch
+    assert tab.drawing.bar.panel.visible
+    tab.drawing.add(0.0, 0.7)
+    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 202)
+    assert tab.pictures.map.surface.points.total == 202
+    tab.drawing.leave()
+    assert not tab.drawing.on
+    session.tab = "any"
+    session.tab = ""
+    assert not tab.drawing.on
+
+
+def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(page):
+    tab, session = page.tab, page.session
+    tab.drawing.begin()
+    tab.drawing.add(0.0, 0.5)
+    sketch = session.drawn
+    session.load_demo("mixed-types", rows=200)
+    until(page, lambda: session.dataset.name == "mixed-types" and tab.table is not None and settled(page))
+    assert not tab.drawing.on
+    assert tab.pictures.map.surface.points.total == 200
+    assert tab.menus.draw.label == "Draw on: 201 points"
+    for _ in range(2):  # another tab in between changes nothing of it
+        session.tab = "" if session.tab else "any"
+    assert not tab.drawing.on
+    tab.columns.menus[0].value = "region"  # no column of numbers: there is still something to draw on
+    until(page, lambda: settled(page) and "region" in tab.table.X.columns)
+    assert tab.menus.draw.visible
+    tab._pressed("draw")
+    assert session.drawn is sketch
+    assert not any(menu.visible for menu in tab.columns.menus)  # the points have columns of their own
+    until(page, lambda: settled(page) and tab.moment.X is not None)
+    assert tab.pictures.map.surface.points.total == 201
+    assert str(tab.pictures.map.surface.across.name) == "x1"
+    tab.drawing.leave()
+    until(page, lambda: settled(page) and tab.moment.run is not None)
+    assert all(menu.visible for menu in tab.columns.menus)
+    assert tab.menus.draw.label == "Draw"
+    assert not tab.menus.draw.visible
