@@ -25,6 +25,7 @@ from alrviz.views import map_words
 from alrviz.views.asking import Asking, at_rest
 from alrviz.views.folded import Folded
 from alrviz.views.live_map import LiveMap
+from alrviz.views.map_hand import MapHand
 from alrviz.views.map_menus import MapMenus
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
@@ -93,7 +94,7 @@ class DecisionMapView(NotebookViewer):
     ):
         super().__init__(**params)
         self._wake = wake or Pump(self.pump, TICK, lambda: [self.picture.pane], self.stop).wake
-        self._on_add, self._on_move, self._on_remove = on_add, on_move, on_remove
+        self.hand = MapHand(self, on_add, on_move, on_remove)
         self._asking = Asking("alrviz-map")
         self._model: Any = None
         self._X: Any = None
@@ -113,7 +114,7 @@ class DecisionMapView(NotebookViewer):
 
     def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
         name = f"alrviz-map-{uuid.uuid4().hex[:12]}"
-        self.picture = LiveMap(name, self._pressed, self._dragged if self._on_move is not None else None, width)
+        self.picture = LiveMap(name, self.hand.press, self.hand.drag if self.hand.moves else None, width)
         self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
@@ -290,21 +291,3 @@ class DecisionMapView(NotebookViewer):
         others, row, n_others = self._asked
         about = {"alrviz": __version__, "model": self.title or repr(self._model)}
         return to_csv(self.surface.frame(), about | ({"others": others, "row": row} if n_others else {}))
-
-    # -- a press on the map -------------------------------------------------------------------------------------------
-
-    def _pressed(self, x: float, y: float) -> None:
-        surface = self.surface
-        if surface is None:
-            return
-        if self.drawing == "add" and self._on_add is not None:
-            self._on_add(surface.across.value(x), surface.up.value(y))
-        elif self.drawing == "remove" and self._on_remove is not None:
-            row = self.picture.nearest(x, y)
-            if row is not None:
-                self._on_remove(surface.across.column.index[row])
-
-    def _dragged(self, row: int, x: float, y: float) -> None:
-        if self.surface is not None and self._on_move is not None:
-            across, up = self.surface.across, self.surface.up
-            self._on_move(across.column.index[row], across.value(x), up.value(y))
