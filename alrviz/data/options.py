@@ -15,6 +15,8 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-
 class ReadOptions:
     """How text becomes a table; None means: detect it. `Dataset.options` holds what was in force, all filled in.
 
+    But where columns differ in their decimal mark, `decimal` stays None: each is read with its own.
+
     `delimiter` is one character, `encoding` one of Python's names, `decimal` "." or ",", `thousands` "" (no marks),
     ",", ".", " " or "'", `missing` the texts that stand for a missing value (an empty cell always does), `header`
     whether the first row holds the names. Formats that carry their own types use `missing` alone.

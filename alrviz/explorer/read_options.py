@@ -13,6 +13,7 @@ from alrviz.views.style import safe
 _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
 _MARK_WORDS = {"": "none", ",": "comma ,", ".": "point .", " ": "space", "'": "apostrophe '"}
 _EMPTY = "empty"
+_OWN = ""  # as a decimal mark: every column has its own
 
 
 def missing_text(tokens: tuple[str, ...]) -> str:
@@ -36,7 +37,7 @@ class ReadOptionsPanel:
         self._delimiter = pmui.Select(label="Delimiter", options={}, **wide)
         self._encoding = pmui.Select(label="Encoding", options=list(ENCODINGS), **wide)
         self._decimal = pmui.Select(
-            label="Decimal mark", options={_MARK_WORDS[mark]: mark for mark in DECIMALS}, **wide
+            label="Decimal mark", options={_MARK_WORDS[m]: m for m in DECIMALS} | {"each column's own": _OWN}, **wide
         )
         self._thousands = pmui.Select(
             label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
@@ -94,7 +95,7 @@ class ReadOptionsPanel:
         if text:
             self._delimiter.value = options.delimiter
             self._encoding.value = options.encoding or ENCODINGS[0]
-            self._decimal.value = options.decimal or "."
+            self._decimal.value = options.decimal or _OWN
             self._thousands.value = options.thousands or ""
             self._header.value = options.header is not False
         self._missing.value = missing_text(options.missing or ("",))
@@ -107,7 +108,7 @@ class ReadOptionsPanel:
                 options = ReadOptions(
                     delimiter=self._delimiter.value,
                     encoding=self._encoding.value,
-                    decimal=self._decimal.value,
+                    decimal=self._decimal.value or None,
                     thousands=self._thousands.value,
                     missing=missing,
                     header=bool(self._header.value),

@@ -107,6 +107,31 @@ def test_the_convention_can_be_said():
     assert list(text.X["a"].cat.categories) == ["1,234", "5,678"]
 
 
+POINTS_AND_COMMAS = "a;b;c;class\n" + "".join(f"{k}.5;{k % 3},25;{k}.75;{'xy'[k % 2]}\n" for k in range(9))
+
+
+def test_a_column_with_the_other_decimal_mark_is_read_with_its_own_and_the_notes_say_so():
+    dataset = read_table(POINTS_AND_COMMAS.encode())
+    assert dataset.X["b"].tolist() == [k % 3 + 0.25 for k in range(9)]
+    assert dataset.X["a"].tolist() == [k + 0.5 for k in range(9)]
+    note = next(note for note in dataset.notes if "decimal" in note)
+    assert note.startswith("numbers in 'b' have a decimal comma, those of other columns a decimal point")
+    assert dataset.options.decimal is None
+    assert read_table(POINTS_AND_COMMAS.encode(), options=dataset.options).hash == dataset.hash
+    turned = read_table(POINTS_AND_COMMAS.translate(str.maketrans(".,", ",.")).encode())
+    assert np.array_equal(turned.X, dataset.X)
+    assert "numbers in 'b' have a decimal point" in " ".join(turned.notes)
+
+
+def test_one_mark_for_all_columns_keeps_what_does_not_fit_as_text_and_tells_why():
+    dataset = read_table(POINTS_AND_COMMAS.encode(), options=ReadOptions(decimal="."))
+    assert dataset.kinds == {"a": "numeric", "b": "categorical", "c": "numeric"}
+    assert dataset.options.decimal == "."
+    assert not any("decimal" in note for note in dataset.notes)
+    b = next(column for column in dataset.columns if column.name == "b")
+    assert "all values are numbers with a decimal comma" in b.why
+
+
 def test_missing_tokens_are_detected_shown_and_editable():
     cells = ["1", "?", "NA", "N/A", "NaN", "null", "-", "", "2.5", "3"]
     text = "\n".join(["a,class", *[f"{cell},{'x' if i % 2 else 'y'}" for i, cell in enumerate(cells)]]).encode()

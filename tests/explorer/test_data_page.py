@@ -245,6 +245,21 @@ def test_read_options_are_shown_and_read_again(page):
     assert not panel._fields.visible
 
 
+def test_one_decimal_mark_for_all_is_a_choice(page):
+    drop(page, "a;b;c;class\n" + "".join(f"{i}.5;{i},5;{i}.25;{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
+    panel = find(page)
+    assert panel._decimal.value == ""
+    assert "decimal comma" in page._notes.object
+    assert page.session.dataset.kinds["b"] == "numeric"
+    panel._again.clicks += 1
+    settle(page)
+    assert page.session.dataset.kinds["b"] == "numeric"
+    panel._decimal.value = "."
+    panel._again.clicks += 1
+    settle(page)
+    assert page.session.dataset.kinds["b"] != "numeric"
+
+
 def find(page):
     from alrviz.explorer.read_options import ReadOptionsPanel
 
