@@ -56,8 +56,12 @@ class Choice:
         self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns)
 
     def own(self, *recipes: Recipe) -> None:
-        """Set racers that the reader has put together."""
+        """Set racers that the reader has put together; order and alpha are theirs, where they agree."""
         self.question, self.recipes = OWN, recipes
+        for name in ("order", "alpha"):
+            values = {recipe.params[name] for recipe in recipes if name in recipe.params}
+            if len(values) == 1 and values.isdisjoint(("cv",)):
+                setattr(self, name, values.pop())
 
     def reseed(self, seed: int) -> None:
         """Give all racers this seed."""

@@ -116,6 +116,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
         ("alr", 2, 0.1),
     ]
     assert "racers=" in page.session.link
+    assert (race_page.controls.order.value, race_page.controls.alpha.value) == (2, 0.1)
     race_page.close()
 
 
