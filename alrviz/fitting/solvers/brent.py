@@ -2,7 +2,7 @@
 
     d = -g + max(0, beta) d_before,   beta = g.(g - g_before) / g_before.g_before          (Polak-Ribiere+; see [ELR] 4)
 
-[ELR] prints minus beta d_before, which is no conjugate direction (docs/families.md). A minimum along d is enclosed
+[ELR] prints minus beta d_before, which is no conjugate direction (docs/families/elr.md). A minimum along d is enclosed
 between three points and found by Brent's parabolas and golden sections, a forward pass a trial.
 """
 

@@ -1,0 +1,140 @@
+"""Make the pictures of the documentation: screenshots of the explorer's pages, and what each family decides.
+
+    python docs/make_pictures.py [--chromium FILE] [NAME ...]
+
+They need Playwright and a Chromium. Screenshots are 1280 by 720, as a projector shows them; a page is waited for by the
+words it says when it is done. Maps are of the demo set two-moons, 400 rows (every third drawn), numbers cut into eight
+levels of as many rows each. PNGs go to docs/images.
+"""
+
+import argparse
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+IMAGES = Path(__file__).parent / "images"
+WIDTH, HEIGHT = 1280, 720
+MAP_SIDE = 380  # px
+CUTS = {"discretize": "quantile", "n_bins": 8}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page to be photographed: its link, a press on a button if one is needed, words that say it is done."""
+
+    link: str
+    done: str
+    press: str = ""
+
+
+PAGES = {
+    "tour-convergence": Page("", "alr faster"),
+    "tour-preconditioners": Page("?q=preconditioners", "faster|no difference"),
+    "tour-boundaries": Page("?page=boundaries", "bandwidths settled|converged"),
+    "tour-order": Page("?page=order", "n = 2 lowers|n.=.2 lowers", "Run"),
+    "tour-data": Page("?page=data&data=mixed-types", "price|MiB"),
+}
+# Two models on one table; what is said of them stands in docs/families.
+MAPS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "family-anje": (("anje", {"order": 1}), ("anje", {"order": 2})),
+    "family-lr": (("lr", {"order": 1}), ("lr", {"order": 2})),
+    "family-alr": (("alr", {"order": 1}), ("alr", {"order": 2})),
+    "family-dlr": (("dlr", {"bandwidth": "silverman"}), ("dlr", {"bandwidth": "loo"})),
+    "family-elr": (("elr", {"structure": "nb"}), ("elr", {"structure": "tan"})),
+    "family-networks": (("tan", {}), ("ande", {"n": 1})),
+    "family-kdb": (("kdb", {"k": 0}), ("kdb", {"k": 1})),
+}
+
+
+def main() -> int:
+    """Make the pictures named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join((*PAGES, *MAPS))}")
+    parser.add_argument("--chromium", default="/usr/bin/chromium", help="the browser's program")
+    given = parser.parse_args()
+    unknown = sorted({*given.names} - {*PAGES, *MAPS})
+    if unknown:
+        parser.error(f"no picture is called {', '.join(unknown)}; there are {', '.join((*PAGES, *MAPS))}")
+    from playwright.sync_api import sync_playwright
+
+    names = given.names or [*PAGES, *MAPS]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox", "--disable-gpu"])
+        for name in (name for name in names if name in MAPS):
+            picture_maps(browser, name)
+        pages = [name for name in names if name in PAGES]
+        if pages:
+            with served() as address:
+                for name in pages:
+                    photograph(browser, address, name)
+        browser.close()
+    return 0
+
+
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """Serve the explorer while the pictures are taken; yield its address."""
+    command = [sys.executable, "-m", "alrviz.cli", "explore", "--no-show"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert server.stdout is not None
+        for line in server.stdout:
+            found = re.search(r"http://[\w.:]+/\S*", line)
+            if found:
+                yield found[0]
+                break
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+def photograph(browser: Any, address: str, name: str) -> None:
+    """Take the screenshot of one page in `PAGES` when it says that it is done."""
+    page, shown = PAGES[name], browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    shown.goto(address + page.link)
+    if page.press:
+        shown.get_by_role("button", name=re.compile(page.press)).first.click(timeout=60_000)
+    shown.get_by_text(re.compile(page.done)).first.wait_for(timeout=180_000)
+    shown.mouse.move(WIDTH - 8, HEIGHT // 2)
+    time.sleep(3)  # legends are placed, the last points drawn
+    shown.screenshot(path=IMAGES / f"{name}.png")
+    shown.close()
+
+
+def picture_maps(browser: Any, name: str) -> None:
+    """Draw what two models of `MAPS` decide about the same rows, side by side."""
+    from bokeh.embed import file_html
+    from bokeh.layouts import row
+    from bokeh.resources import INLINE
+
+    import alrviz
+    from alrviz.pictures.decision_map import decision_map_picture
+    from alrviz.studies.decision_map import decision_map
+
+    data = alrviz.load_demo("two-moons", rows=400)
+    figures = []
+    for family, params in MAPS[name]:
+        recipe = alrviz.Recipe(family, **CUTS if family != "dlr" else {}, **params)
+        model = alrviz.make_estimator(recipe).fit(data.X, data.y)
+        *_, finest = decision_map(model, data.X[::3], data.y[::3])
+        figure = decision_map_picture(finest, width=MAP_SIDE).figure
+        figure.update(width=MAP_SIDE, height=MAP_SIDE, sizing_mode="fixed", toolbar_location=None)
+        figure.title.text = recipe.name
+        figures.append(figure)
+    shown = browser.new_page(viewport={"width": 2 * MAP_SIDE + 16, "height": MAP_SIDE + 16})
+    shown.set_content(file_html(row(figures), INLINE, name))
+    shown.locator("canvas").first.wait_for()
+    time.sleep(1)
+    shown.screenshot(path=IMAGES / f"{name}.png")
+    shown.close()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

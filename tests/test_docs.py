@@ -1,0 +1,35 @@
+"""The documentation's pages of families: every example runs, every picture and every page named is there."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FAMILIES = [page for page in PAGES if page.parent.name == "families" and page.stem != "README"]
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_links_to_is_there(page):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", FAMILIES, ids=lambda page: page.stem)
+def test_example_of_a_family_runs(page, tmp_path):
+    (source,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "example.py").write_text(source, encoding="utf-8")
+    runpy.run_path(str(tmp_path / "example.py"))
+
+
+def test_every_family_has_a_page_with_formula_picture_use_and_source():
+    assert {page.stem for page in FAMILIES} == {
+        *("anje", "lr", "alr", "diagonal", "dlr", "elr", "tan", "kdb", "ande"),
+    }
+    for page in FAMILIES:
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith("# ") and "\n    " in text and "![" in text and "**Use it**" in text
+        assert "```bibtex\n@" in text
