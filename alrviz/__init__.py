@@ -35,15 +35,21 @@ _HOME = {
     "WANBIACClassifier": "alrviz.estimators",
     "MDLDiscretizer": "alrviz.estimators",
     "make_estimator": "alrviz.estimators",
+    "load_model": "alrviz.estimators.model_file",
+    "save_model": "alrviz.estimators.model_file",
+    "score": "alrviz.estimators.scoring",
     "BandwidthView": "alrviz.views",
     "BiasVarianceView": "alrviz.views",
+    "CompareView": "alrviz.views",
     "DecisionMapView": "alrviz.views",
     "DensityFilmView": "alrviz.views",
     "DensityRatioView": "alrviz.views",
     "GramMatrixView": "alrviz.views",
     "LearningCurveView": "alrviz.views",
     "OrderStudyView": "alrviz.views",
+    "PathView": "alrviz.views",
     "RaceView": "alrviz.views",
+    "save_replay": "alrviz.views.replay",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 (the names are strings, made from the table above)

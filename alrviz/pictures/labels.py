@@ -20,7 +20,7 @@ LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pix
 class Box:
     """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
 
-    height: assumed pixels from bottom to top.
+    height, width: assumed pixels of the drawing frame.
     """
 
     left: float
@@ -29,6 +29,7 @@ class Box:
     top: float
     log: bool = False
     height: int = HEIGHT
+    width: int = WIDTH
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
         """Position in the assumed frame, from its lower left corner."""
@@ -36,7 +37,7 @@ class Box:
             low, high, y = math.log(self.bottom), math.log(self.top), math.log(max(y, self.bottom))
         else:
             low, high = self.bottom, self.top
-        return WIDTH * (x - self.left) / (self.right - self.left), self.height * (y - low) / (high - low)
+        return self.width * (x - self.left) / (self.right - self.left), self.height * (y - low) / (high - low)
 
 
 def round_up(x: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.bias_variance import error_parts
-from alrviz.studies.cells import Row, fold_cells, require_recipes
+from alrviz.studies.cells import Row, fold_cells, require_datasets, require_recipes
 from alrviz.studies.measures import MEASURES
 from alrviz.studies.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
 from alrviz.studies.splits import repeated_folds
@@ -65,6 +65,7 @@ def compare(
     [['monks-1', 'nb', 4, 0.25], ['monks-1', 'anje', 4, 0.052]]
     """
     tables = list(datasets) if isinstance(datasets, Sequence) else [datasets]
+    require_datasets(tables)
     names = [dataset.name for dataset in tables]
     if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
         raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
@@ -83,10 +84,10 @@ def summary(study: Study) -> "pd.DataFrame":
     for key, dataset in study.datasets.items():
         results = [(cell, result) for cell, result in study.results() if cell.data_hash == key]
         for racer in range(len(study.recipes)):
-            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": 0}
+            mine = frame  # which has no columns before the first cell
             if len(frame):
                 mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
-                line |= {"fits": len(mine), **_means(mine)}
+            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(mine), **_means(mine)}
             parts = error_parts([(c, r) for c, r in results if c.racer == racer], dataset.y)
             lines.append(line | {name: parts[name] for name in ("bias", "variance")})
     return pd.DataFrame(lines)
@@ -102,8 +103,11 @@ def _means(frame: "pd.DataFrame") -> Row:
     return found
 
 
-def table(study: Study, measure: str) -> "pd.DataFrame":
+def table(study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, whole: bool = False) -> "pd.DataFrame":
     """Return the means of a measure: a line a data set, a column a recipe (by its short name).
+
+    `lines`: the study's summary, where it is at hand. `whole`: NaN where a fit is missing or has failed: such a mean is
+    of other folds than its neighbours'.
 
     Raises:
         RecipeError: for a measure that is not one of `COMPARED`.
@@ -111,34 +115,46 @@ def table(study: Study, measure: str) -> "pd.DataFrame":
     if measure not in COMPARED:
         listed = ", ".join(COMPARED)
         raise RecipeError(f"measure {measure!r} is not known; expected one of {listed}{nearest(measure, COMPARED)}")
-    lines = study.summary()
+    lines = study.summary() if lines is None else lines
+    if whole:
+        lines = lines.assign(**{measure: lines[measure].where(lines["fits"] == fits_each(study))})
     return lines.pivot(index="data", columns="name", values=measure).reindex(
         index=[dataset.name for dataset in study.datasets.values()], columns=list(study.names)
     )
 
 
-def pairs(study: Study, measure: str = "log_loss", digits: int | None = None) -> "pd.DataFrame":
+def fits_each(study: Study) -> int:
+    """Return how many fits a recipe has on a data set when all is done."""
+    return len(study.cells) // (len(study.datasets) * len(study.recipes))
+
+
+def pairs(
+    study: Study, measure: str = "log_loss", digits: int | None = None, lines: "pd.DataFrame | None" = None
+) -> "pd.DataFrame":
     """Return each two recipes: wins, draws, losses of the first over the data sets, p of the exact sign test.
 
     `digits`: equal when rounded so is a draw. `ratio` is the geometric mean of the first's measure over the second's,
-    above 0 both.
+    above 0 both. Data sets count where no fit of the two is missing. `lines` as for `table`.
     """
     import pandas as pd
 
-    means = table(study, measure)
-    lines = []
+    means = table(study, measure, lines, whole=True)
+    found_pairs = []
     for a, b in combinations(study.names, 2):
         found = win_draw_loss(means[a], means[b], digits)
         ratio = geometric_mean_ratio(means[a], means[b])
-        lines.append({"a": a, "b": b, **found.__dict__, "win_draw_loss": str(found), "ratio": ratio})
-    return pd.DataFrame(lines)
+        found_pairs.append({"a": a, "b": b, **found.__dict__, "win_draw_loss": str(found), "ratio": ratio})
+    return pd.DataFrame(found_pairs)
 
 
-def ranks(study: Study, measure: str = "log_loss") -> "pd.DataFrame":
-    """Return a line a recipe: its mean rank over the data sets (1 is best), and the geometric mean over the first's."""
+def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" = None) -> "pd.DataFrame":
+    """Return a line a recipe: its mean rank over the data sets (1 is best), and the geometric mean over the first's.
+
+    Ranks are over the data sets that have every fit (NaN without one). `lines` as for `table`.
+    """
     import pandas as pd
 
-    means = table(study, measure)
+    means = table(study, measure, lines, whole=True)
     first = means[study.names[0]]
     ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
     return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})

@@ -75,8 +75,12 @@ def geometric_mean_ratio(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def mean_ranks(table: Any) -> Floats:
-    """Return (K,) the mean rank of each of K recipes over the data sets of `table` (D, K); equal ones share ranks."""
+    """Return (K,) the mean rank of each of K recipes over the data sets of `table` (D, K); equal ones share ranks.
+
+    Data sets with a NaN are left out; without any other all is NaN.
+    """
     from scipy.stats import rankdata
 
     values = np.asarray(table, float)
-    return rankdata(values[~np.isnan(values).any(axis=1)], axis=1).mean(axis=0)
+    whole = values[~np.isnan(values).any(axis=1)]
+    return rankdata(whole, axis=1).mean(axis=0) if len(whole) else np.full(values.shape[1], np.nan)

@@ -4,7 +4,6 @@ It shows a study of `alrviz.bias_variance`, and fills while that computes. Above
 grid, below them the grid itself, each cell's error taken apart.
 """
 
-import time
 import uuid
 from typing import Any
 
@@ -33,8 +32,6 @@ from alrviz.views.style import CSS, HEARD, WORDS_ON_BUTTONS
 
 ROW = 26  # px of a row of a legend
 PARTS = ("bias", "variance", "error")
-# Times what a picture took: so long the next one waits while cells come, or large tables would hold the page.
-_REST = 10
 
 
 class BiasVarianceView(StudyView):
@@ -62,7 +59,6 @@ class BiasVarianceView(StudyView):
         self._made_of: Any = None
         self._picture: Picture | None = None
         self._table: pd.DataFrame | None = None
-        self._rest_until = 0.0
         super().__init__(study, **params)
 
     def build(self) -> None:
@@ -84,13 +80,16 @@ class BiasVarianceView(StudyView):
         self.param.watch(lambda _: self.redraw(), ["definition", "axis"])
         controls = pn.FlexBox(self._kinds, self._axes, margin=0)
         self._pictures = as_high(pn.Row(*self._panes, sizing_mode="stretch_both", margin=0), self._height, 330)
-        self.body = pn.Column(controls, self._pictures, self._grid, sizing_mode="stretch_width", margin=0)
+        self.body = pn.Column(controls, self._pictures, sizing_mode="stretch_width", margin=0)
+        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         self._numbers = html()
         self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        # The bar stands above the grid: six recipes would push it out of a low window.
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
-        )
+            self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._folded,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
 
     def _saves(self) -> list[Any]:
         made = "with recipes, seed, data hash and version"
@@ -109,17 +108,18 @@ class BiasVarianceView(StudyView):
         """Return the panes of the pictures."""
         return self._panes
 
+    def fade(self) -> None:
+        """Fade what belongs to settings that are no longer there, the grid too."""
+        super().fade()
+        self._grid.styles = self.body.styles
+
     def draw(self) -> None:
         """Show what there is of the study."""
         self.fade()
         study = self.study
-        self.body.visible = study is not None
+        self.body.visible = self._grid.visible = study is not None
         if study is None:
             self.tell("<span class='quiet'>No study yet.</span>")
-            return
-        begun = time.monotonic()
-        if study.phase == "running" and begun < self._rest_until:
-            self.drawn = None  # the next look draws it
             return
         self._table = table = study.summary()
         self._offer(varying(table))
@@ -127,7 +127,6 @@ class BiasVarianceView(StudyView):
         say(self._grid, grid_html(table, filled(study), self.definition))
         self.tell(sentence_html(study, table, self.definition))
         self._show_numbers()
-        self._rest_until = time.monotonic() + _REST * (time.monotonic() - begun)
 
     def _offer(self, axes: list[str]) -> None:
         """Offer the settings that the grid has more than one value of."""

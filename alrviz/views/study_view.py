@@ -4,6 +4,7 @@ A view of one kind of study derives from `StudyView` and says what is drawn. It 
 study's own, and it is drawn anew only when there are more of them.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from alrviz.views.style import FADED
 
 TICK = 100  # ms
 SLOW = 5  # ticks between two pictures while cells come fast
+# Times what a picture took: so long the next one waits while cells come, or large tables would hold the page.
+REST = 10
 
 
 class StudyView(NotebookViewer):
@@ -49,6 +52,7 @@ class StudyView(NotebookViewer):
         self._wake = wake or Pump(self.pump, TICK, self.panes).wake
         self.drawn: Any = None  # what the pictures show: phase and cells done
         self._ticks = 0
+        self._rest_until = 0.0
         self.bar = StudyBar(self.press_run, self.press_stop, self.press_redo)
         self.build()
         self.param.watch(lambda *_: self.refresh(), ["outdated", "ready"])
@@ -131,7 +135,7 @@ class StudyView(NotebookViewer):
 
     def redraw(self) -> None:
         """Draw it anew, whatever was drawn before."""
-        self.drawn = None
+        self.drawn, self._rest_until = None, 0.0
         self.refresh()
 
     def refresh(self) -> None:
@@ -140,6 +144,9 @@ class StudyView(NotebookViewer):
         with pn.io.hold():
             self.bar.show(study, outdated=self.outdated, may_run=self.ready and (study or self._again) is not None)
             seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
-            if seen != self.drawn:
+            begun = time.monotonic()
+            resting = begun < self._rest_until and study is not None and study.phase == "running"
+            if seen != self.drawn and not resting:
                 self.drawn = seen
                 self.draw()
+                self._rest_until = time.monotonic() + REST * (time.monotonic() - begun)

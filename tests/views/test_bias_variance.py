@@ -12,7 +12,7 @@ import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies import workers
 from alrviz.studies.cells import failure
-from alrviz.views import bias_variance as module
+from alrviz.views import study_view
 from alrviz.views.bias_variance_words import Filled, filled, grid_html
 from tests.views.studied import slowed, until
 
@@ -36,7 +36,7 @@ def test_before_it_runs_it_says_what_run_will_do_and_shows_an_empty_grid():
 
 
 def test_it_fills_while_it_computes_and_tells_the_identity(slow, monkeypatch):
-    monkeypatch.setattr(module, "_REST", 0)
+    monkeypatch.setattr(study_view, "REST", 0)
     view = alrviz.BiasVarianceView(study(rounds=6))
     view.press_run()
     figure = view._picture.figures["bias"]
@@ -61,7 +61,7 @@ def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monk
         return original(*args)
 
     monkeypatch.setattr(workers, "compute", compute)
-    monkeypatch.setattr(module, "_REST", 1e6)
+    monkeypatch.setattr(study_view, "REST", 1e6)
     view = alrviz.BiasVarianceView(study())
     view.press_run()
     until(view, lambda: view.study.progress.done == 9)

@@ -1,0 +1,218 @@
+"""One recipe against another: a point a data set, both axes alike and logarithmic.
+
+On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point is the mean
+over the fits, its bars one standard deviation to each side, a faint dot one fold. A log axis has no place for 0: what
+is 0 stands on the picture's edge, hollow.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
+from bokeh.plotting import figure
+
+from alrviz.pictures.frame import FONT, frame
+from alrviz.pictures.labels import Box, place
+from alrviz.pictures.palette import GREY, readable
+
+Data = dict[str, Any]
+WORDS = {
+    "log_loss": "log loss", "error": "0-1 loss", "rmse": "RMSE", "brier": "Brier score", "ece": "calibration error",
+    "bias": "bias²", "variance": "variance", "train_seconds": "training seconds",
+    "classify_seconds": "classification seconds",
+}  # fmt: skip
+WIDTH, HEIGHT = 300, 290  # assumed pixels of the drawing frame
+MOST_NAMED = 14  # points that are named; of more the hover tells
+_TICKS = 3  # an axis has at least so many
+_AIR = 0.09  # of the range, on each side
+_LEAST = float(np.log10(1.2))  # what differs by less than a fifth is not to fill the picture
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is drawn: points, names and folds as columns for sources, and the range (low, high) of both axes.
+
+    titles: what the two recipes are called, across and up.
+    """
+
+    points: Data
+    names: Data
+    folds: Data
+    corners: Data
+    range: tuple[float, float]
+    titles: tuple[str, str]
+    measure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The figure and its sources."""
+
+    figure: figure
+    points: ColumnDataSource
+    names: ColumnDataSource
+    folds: ColumnDataSource
+    corners: ColumnDataSource
+    diagonal: ColumnDataSource
+
+
+def contents(
+    lines: pd.DataFrame,
+    rows: pd.DataFrame,
+    pair: tuple[int, int],
+    measure: str,
+    colours: Sequence[str],
+    dark: bool = False,
+) -> Contents:
+    """What the picture draws.
+
+    lines: a study's summary (data, racer, name, measures and their _sd). rows: its frame, maybe empty. pair: the racers
+    across and up. measure: of `alrviz.studies.compare.COMPARED`. colours: one a racer; a point has that of the better.
+    """
+    across, up = pair
+    means = _pairs(lines, pair, measure, ["data"])
+    spread = _pairs(lines, pair, f"{measure}_sd", ["data"]).reindex(means.index)
+    folds = _pairs(rows, pair, measure, ["data", "repeat", "fold"])
+    low, high = _range(np.concatenate([means.to_numpy(float).ravel(), folds.to_numpy(float).ravel()]))
+    x, y = (np.maximum(means[racer].to_numpy(float), low) for racer in pair)
+    bars = [np.nan_to_num(spread[racer].to_numpy(float)) for racer in pair]
+    sets = [str(name) for name in means.index]
+    ink = {-1: colours[up], 0: GREY, 1: colours[across]}
+    points: Data = {
+        "x": x, "y": y, "data": sets, "across": means[across].to_numpy(float), "up": means[up].to_numpy(float),
+        "left": np.maximum(x - bars[0], low), "right": x + bars[0],
+        "low": np.maximum(y - bars[1], low), "high": y + bars[1],
+        "colour": [ink[int(side)] for side in np.sign(means[up] - means[across])],
+        "filled": [float(least > 0) for least in means.min(axis=1)],
+    }  # fmt: skip
+    words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
+    titles = (str(words.get(across, "")), str(words.get(up, "")))
+    fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), low) for racer in pair)
+    return Contents(
+        points,
+        _names(x, y, sets, (low, high)),
+        {"x": fold_x, "y": fold_y, "data": [str(key[0]) for key in folds.index]},
+        {
+            "x": [low, high], "y": [high, low], "words": [f"{title} lower" if title else "" for title in titles],
+            "align": ["left", "right"], "base": ["top", "bottom"], "dx": [6, -6], "dy": [6, -6],
+            "colour": [readable(colours[racer], dark) for racer in pair],
+        },
+        (low, high), titles, measure,
+    )  # fmt: skip
+
+
+def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, by: list[str]) -> pd.DataFrame:
+    """Return a column for each of two racers, a line wherever both have the measure; in the table's order."""
+    if not len(table) or measure not in table:
+        return pd.DataFrame(columns=list(pair), index=pd.MultiIndex.from_tuples([], names=by), dtype=float)
+    mine = [table[table["racer"] == racer].set_index(by)[measure].astype(float) for racer in pair]
+    return pd.concat(mine, axis=1, keys=pair, join="inner").dropna()
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """A range of positive numbers that holds all that are above 0, with air; zeros get its lower edge."""
+    above = np.log10(values[values > 0])
+    if not len(above):
+        return 0.01, 1.0
+    low, high = float(above.min()), float(above.max())
+    if (values <= 0).any():
+        low -= max(0.15 * (high - low), 0.15)
+    missing = max(_LEAST - (high - low), 0.0) / 2
+    low, high = low - missing, high + missing
+    air = _AIR * (high - low)
+    return float(10 ** (low - air)), float(10 ** (high + air))
+
+
+def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: tuple[float, float]) -> Data:
+    """Names beside the points, moved up or down where they would cover each other."""
+    if len(sets) > MOST_NAMED:
+        x, y, sets = x[:0], y[:0], []
+    low, high = np.log10(ends)
+    box = Box(low, high, low, high, height=HEIGHT, width=WIDTH)
+    right = [bool(value > (low + high) / 2) for value in np.log10(x)]
+    shifts = place(box, np.log10(x).tolist(), np.log10(y).tolist(), sets, right)
+    return {
+        "x": x, "y": y, "words": sets, "dy": [shift - 3 for shift in shifts],
+        "align": ["right" if ends_here else "left" for ends_here in right],
+        "dx": [-9 if ends_here else 9 for ends_here in right],
+    }  # fmt: skip
+
+
+def compare_picture(what: Contents, name: str, *, dark: bool = False) -> Picture:
+    """Draw one recipe against the other; name: of the figure."""
+    fig = frame(what.range, what.range, _labels(what), name, x_axis_type="log", y_axis_type="log")
+    for axis in (fig.xaxis[0], fig.yaxis[0]):
+        axis.ticker = FixedTicker()
+        _tick(axis, what.range)
+    points, names, folds, corners = (
+        ColumnDataSource(data) for data in (what.points, what.names, what.folds, what.corners)
+    )
+    diagonal = ColumnDataSource({"x": list(what.range), "y": list(what.range)})
+    fig.line("x", "y", source=diagonal, line_color=GREY, line_dash=[6, 5], line_width=1.4)
+    fig.scatter("x", "y", source=folds, size=4, color=GREY, alpha=0.35, line_color=None)
+    fig.segment("left", "y", "right", "y", source=points, line_color="colour", line_width=1.6)
+    fig.segment("x", "low", "x", "high", source=points, line_color="colour", line_width=1.6)
+    dots = fig.scatter(
+        "x", "y", source=points, size=10, fill_color="colour", fill_alpha="filled", line_color="colour", line_width=2
+    )
+    text: dict[str, Any] = {"text": "words", "text_font": FONT, "text_align": "align", "x_offset": "dx"}
+    fig.text(
+        "x", "y", source=names, text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text
+    )  # fmt: skip
+    fig.text(
+        "x", "y", source=corners, text_font_size="15px", text_font_style="bold", y_offset="dy", text_color="colour",
+        text_baseline="base", **text,
+    )  # fmt: skip
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=_tips(what)))
+    return Picture(fig, points, names, folds, corners, diagonal)
+
+
+def _labels(what: Contents) -> tuple[str, str]:
+    across, up = what.titles
+    words = WORDS[what.measure]
+    return f"{across}: {words} (log)", f"{up}: {words} (log)"
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return round numbers for a logarithmic axis: powers of ten, or 1, 2, 5 times them, or steps where few fit."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1,), (1, 3), (1, 2, 5), tuple(range(1, 10))):
+        found = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        found = [tick for tick in found if low <= tick <= high]
+        if len(found) >= _TICKS:
+            return found[:: 1 + len(found) // (2 * _TICKS)]
+    step = 10.0 ** math.floor(math.log10((high - low) / 2))
+    found = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return found[:: 1 + len(found) // (2 * _TICKS)]
+
+
+def _tick(axis: Any, ends: tuple[float, float]) -> None:
+    at = ticks(*ends)
+    axis.ticker.ticks = at
+    axis.major_label_overrides = {tick: f"{tick:.4g}" for tick in at}
+
+
+def _tips(what: Contents) -> list[tuple[str, str]]:
+    return [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
+
+
+def feed(picture: Picture, what: Contents) -> None:
+    """Show what has come since, or another pair or measure, in the figure there is."""
+    for source, data in (
+        (picture.points, what.points), (picture.names, what.names), (picture.folds, what.folds),
+        (picture.corners, what.corners), (picture.diagonal, {"x": list(what.range), "y": list(what.range)}),
+    ):  # fmt: skip
+        source.data = data
+    fig, (low, high) = picture.figure, what.range
+    for axis, label in zip((fig.xaxis[0], fig.yaxis[0]), _labels(what), strict=True):
+        if axis.axis_label != label:
+            axis.axis_label = label
+    if (fig.x_range.start, fig.x_range.end) != (low, high):
+        for side in (fig.x_range, fig.y_range):
+            side.update(start=low, end=high, reset_start=low, reset_end=high)
+        for axis in (fig.xaxis[0], fig.yaxis[0]):
+            _tick(axis, what.range)

@@ -1,0 +1,135 @@
+"""CompareView without a browser: it fills, counts only what is whole, names what failed, and saves what it shows."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies import workers
+from alrviz.studies.cells import failure
+from alrviz.studies.compare import compare, pairs, ranks, table
+from alrviz.studies.measures import loss_text
+from tests.views.studied import slowed, until
+
+RECIPES = (Recipe("anje", order=1), Recipe("anje", order=2), Recipe("tan"))
+SETS = ("monks-1", "balance-scale")
+
+
+def study(recipes=RECIPES, sets=SETS, **options):
+    tables = [alrviz.load_demo(name) for name in sets]
+    return compare(tables, recipes, **{"repeats": 1, "folds": 2, "n_jobs": 1} | options)
+
+
+@pytest.fixture(scope="module")
+def done():
+    return study().run()
+
+
+def text(pane):
+    return pane.object
+
+
+def test_before_it_runs_it_says_what_run_will_do():
+    view = alrviz.CompareView(study())
+    assert "Press Run: 3 recipes on 2 data sets, 2 fits each, all on the same folds" in text(view.sentence)
+    assert "0 of 2" in text(view._means)
+
+
+def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch):
+    slowed(monkeypatch, 0.05)
+    monkeypatch.setattr("alrviz.views.study_view.REST", 0)
+    view = alrviz.CompareView(study())
+    view.press_run()
+    until(view, lambda: "Over 1 of 2 data sets" in text(view.sentence))
+    assert "1 / 0 / 0" in text(view._pairs) or "0 / 0 / 1" in text(view._pairs)
+    until(view, lambda: view.study.phase == "done")
+    view.pump()
+    assert "Over" not in text(view.sentence)
+
+
+def test_what_is_shown_is_what_the_functions_say(done):
+    view = alrviz.CompareView(done)
+    means = table(done, "log_loss")
+    for value in means.to_numpy().ravel():
+        assert loss_text(value) in text(view._means)
+    best = means.loc["monks-1"].min()
+    assert f"<b>{loss_text(best)}</b>" in text(view._means)
+    first = ranks(done, "log_loss").sort_values("rank").iloc[0]
+    assert f"Best mean rank in log loss: {first['name']}, {first['rank']:.2f}" in text(view.sentence)
+    line = pairs(done, "log_loss").iloc[0]
+    assert f"{line.wins} / {line.draws} / {line.losses}" in text(view._pairs)
+    view.measure = "train_seconds"
+    assert "training seconds" in text(view._means)
+    assert view._picture.figure.xaxis[0].axis_label.endswith("training seconds (log)")
+
+
+def test_the_picture_has_the_pair_that_is_chosen_and_never_one_against_itself(done):
+    view = alrviz.CompareView(done)
+    figure = view._picture.figure
+    view._up.value = 2
+    means = table(done, "log_loss")
+    np.testing.assert_allclose(view._picture.points.data["y"], means["tan"])
+    view._across.value = 2
+    assert (view.across, view.up) == (2, 0)
+    assert (view._across.value, view._up.value) == (2, 0)
+    assert view._picture.figure is figure, "fed, not made anew"
+    view.dark = True
+    assert view._picture.figure is not figure
+
+
+def test_what_failed_says_why_and_does_not_count(monkeypatch):
+    original = workers.compute
+
+    def compute(cell, *rest):
+        lost = cell.split.fold == 0 and Recipe.from_json(cell.recipe).family == "tan"
+        return failure("out of <memory>") if lost else original(cell, *rest)
+
+    monkeypatch.setattr(workers, "compute", compute)
+    view = alrviz.CompareView(study(sets=SETS[:1]).run())
+    assert "title='out of &lt;memory&gt;'>1 failed" in text(view._means)
+    assert "some have failed" in text(view.sentence)
+    assert pairs(view.study)["wins"].tolist()[1:] == [0, 0], "means over other folds are not compared"
+    assert view.bar.redo.visible
+
+
+def test_a_single_recipe_has_means_and_no_picture():
+    view = alrviz.CompareView(study(RECIPES[:1], SETS[:1]).run())
+    assert not view._beside.visible
+    assert "alone" in text(view.sentence)
+    assert text(view._pairs) == ""
+    view.show(study(RECIPES[:2], SETS[:1]).run())
+    assert view._beside.visible
+    assert "Lowest log loss on monks-1: " in text(view.sentence)
+
+
+def test_without_a_study_nothing_can_be_pressed_or_saved():
+    view = alrviz.CompareView()
+    assert "No study yet" in text(view.sentence)
+    assert view.bar.run.disabled
+    assert view._csv() == view._csv_of_pairs() == view._csv_of_fits() == view._latex() == ""
+
+
+def test_names_from_data_are_escaped_everywhere():
+    named = replace(alrviz.load_demo("monks-1"), name="=a_<b>&1")
+    view = alrviz.CompareView(compare(named, RECIPES[:2], repeats=1, n_jobs=1).run())
+    assert "&lt;b&gt;" in text(view._means)
+    assert "<b>&1" not in text(view._means)
+    assert r"=a\_<b>\&1" in view._latex()
+    back = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    assert back.data.tolist() == ["'=a_<b>&1"] * 2
+
+
+def test_csv_and_latex_have_the_numbers(done):
+    view = alrviz.CompareView(done)
+    back = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    np.testing.assert_array_equal(back.log_loss, done.summary().log_loss)
+    assert len(pd.read_csv(io.StringIO(view._csv_of_fits()), comment="#")) == 12
+    line = done.summary().iloc[0]
+    latex = view._latex()
+    assert f"{line.log_loss:.4f} ({line.log_loss_sd:.4f})" in latex
+    assert latex.count(r"\begin{tabular}") == 2
+    assert pairs(done).iloc[0].win_draw_loss in latex
