@@ -105,7 +105,7 @@ def _runs(offer: Offer) -> bool:
 
 
 def _seconds(offer: Offer, recipe: Recipe) -> float:
-    return fit_seconds((offer.price.seconds_per_pass if offer.price else None) or 0.0, recipe) or 0.0
+    return fit_seconds((offer.price.seconds_per_pass if offer.price else None) or 0.0, recipe)
 
 
 def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:

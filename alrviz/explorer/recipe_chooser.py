@@ -6,6 +6,7 @@ recipes themselves are the page's too: it is told of new ones, and shows them he
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 from alrviz.explorer.questions import MOST_RACERS
 from alrviz.explorer.racer_chips import RacerChips
@@ -26,6 +27,7 @@ class RecipeChooser:
         fresh: returns the one that a press adds.
         choosable: what may be chosen.
         solvers: of each recipe which solver will run and why, where that is known.
+        place: called with the settings before the drawer opens, by a page whose tabs share a drawer.
     """
 
     def __init__(
@@ -36,9 +38,10 @@ class RecipeChooser:
         fresh: Callable[[], Recipe],
         choosable: Choosable = RACERS,
         solvers: Callable[[], Sequence[str]] = tuple,
+        place: Callable[[Any], None] = lambda panel: None,
     ):
         self._session, self._recipes, self._changed = session, recipes, changed
-        self._fresh, self._choosable, self._solvers = fresh, choosable, solvers
+        self._fresh, self._choosable, self._solvers, self._place = fresh, choosable, solvers, place
         self._chips = RacerChips(self.open, self.add, choosable.what.lower())
         self.panel = self._chips.panel
 
@@ -59,6 +62,7 @@ class RecipeChooser:
     def open(self, number: int) -> None:
         """Open the settings of a recipe."""
         self.look_at(number)
+        self._place(self.settings.panel)
         self._session.open_drawer(True)
 
     def look_at(self, number: int) -> None:

@@ -1,8 +1,8 @@
 """What a study of several recipes costs before it runs: each recipe's price, the seconds of all fits, the processes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, log2, sqrt
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.fitting.price import Price
 
-# What a guess at the time of all fits counts on; measured on sets of 500 to 50,000 rows, within a factor 3.
-_PASSES, _SECONDS = 40, 0.015  # of a fit, and beside its passes
+# What a guess at the time of all fits counts on; measured on sets of 500 to 5,000 rows, within a factor 3.
+_PASSES, _SECONDS = 100, 0.02  # of a fit, and beside its passes
+_TUNED = 1500  # passes of elr, which fits folds to find where to stop
+_COLUMN, _LEVEL = 1.5e-8, 4.7e-8  # of a network's row and pair of columns; of a forest's row, column tried and level
+_PAIR = 1.1e-7  # of an SVM's pair of rows
 _ALPHAS = 40  # fits that choosing alpha takes
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
@@ -25,17 +28,13 @@ _HERE = 8.0
 
 @dataclass(frozen=True)
 class Priced:
-    """A recipe, what one fit of it costs, and why it is left out, if it is."""
+    """A recipe, what one fit of it costs, why it is left out, if it is, and about how long a fit takes."""
 
     name: str
     recipe: Recipe
     price: "Price | None"
     refused: str = ""
-
-    @property
-    def seconds(self) -> float | None:
-        """About how long one fit takes; None where that is not known."""
-        return None if self.price is None else fit_seconds(self.price.seconds_per_pass, self.recipe)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Costs:
     Attributes:
         priced: each recipe that was asked for.
         study: that of those that are not refused, with the cells that are kept; None where none is left.
-        seconds: about how long all its fits take one after the other, as far as that is known.
+        seconds: about how long all its fits take one after the other.
         n_jobs: processes; 1 is this one.
     """
 
@@ -60,13 +59,19 @@ class Costs:
         return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
 
 
-def fit_seconds(seconds_per_pass: float | None, recipe: Recipe) -> float | None:
-    """About how long a fit takes, with the choice of alpha where folds choose it; None where that is not known."""
-    if seconds_per_pass is None:
-        return None
-    # A network, and AnJE, only counts: two passes.
-    passes = _PASSES if "max_iter" in recipe.params else 2
+def fit_seconds(seconds_per_pass: float, recipe: Recipe) -> float:
+    """About how long a fit takes that runs pass by pass, with the choice of alpha where folds choose it."""
+    passes = _TUNED if recipe.params.get("cross_tuning") else _PASSES if "max_iter" in recipe.params else 2
     return (_SECONDS + passes * seconds_per_pass) * (_ALPHAS if by_cv(recipe) else 1)
+
+
+def whole_seconds(recipe: Recipe, rows: int, columns: int) -> float:
+    """About how long a fit takes that is done at one go: a network's, a forest's, an SVM's."""
+    if recipe.family == "svm":
+        return _SECONDS + _PAIR * rows**2
+    if recipe.family == "rf":
+        return float(recipe.params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
+    return _SECONDS + _COLUMN * rows * columns**2
 
 
 def by_cv(recipe: Recipe) -> bool:
@@ -81,8 +86,17 @@ def processes(seconds: float, most: int) -> int:
     return 1 if seconds < _HERE else max(1, min(most, available_threads()))
 
 
-def price_recipes(dataset: "Dataset", recipes: Sequence[Recipe], holdout: float, stop: StopToken) -> tuple[Priced, ...]:
-    """Price every recipe on as many rows as a fit learns from, with one thread, as a study's workers have."""
+def price_recipes(
+    dataset: "Dataset",
+    recipes: Sequence[Recipe],
+    holdout: float,
+    stop: StopToken,
+    seconds: Callable[[Recipe], float] | None = None,
+) -> tuple[Priced, ...]:
+    """Price every recipe on as many rows as a fit learns from, with one thread, as a study's workers have.
+
+    holdout: share of the rows it does not learn from. seconds: of a recipe, where a fit is not one of passes.
+    """
     from alrviz.studies.study import fair_memory
 
     allowed = fair_memory()
@@ -92,12 +106,22 @@ def price_recipes(dataset: "Dataset", recipes: Sequence[Recipe], holdout: float,
         plain = recipe.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
         try:
             price = _price(dataset, plain, allowed, stop)
-            found.append(Priced(name, recipe, price, price.refused))
+            found.append(Priced(name, recipe, price, price.refused, _seconds(dataset, recipe, holdout, price, seconds)))
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
             found.append(Priced(name, recipe, None, str(error) or "too large"))
     return tuple(found)
+
+
+def _seconds(
+    dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", given: Callable[[Recipe], float] | None
+) -> float:
+    if given is not None:
+        return given(recipe)
+    if price.seconds_per_pass is not None:
+        return fit_seconds(price.seconds_per_pass, recipe)
+    return whole_seconds(recipe, round(dataset.n_rows * (1 - holdout)), dataset.X.shape[1])
 
 
 def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken) -> "Price":
@@ -119,8 +143,8 @@ def costs_html(costs: Costs) -> str:
             why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
             body += f"<tr><td>{safe(one.name, 60)}</td><td colspan='3' style='white-space:normal'>{why}</td></tr>"
             continue
-        seconds = "not known" if one.seconds is None else f"about {seconds_text(one.seconds)}"
-        cells = (count_text(one.price.parameters), bytes_text(one.price.bytes), seconds)
+        seconds = seconds_text(float(f"{one.seconds:.1g}"))  # a guess has no more digits
+        cells = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"about {seconds}")
         body += f"<tr><td>{safe(one.name, 60)}</td>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>"
     return f"<div class='scroll'><table>{head}{body}</table></div>"
 
@@ -128,11 +152,10 @@ def costs_html(costs: Costs) -> str:
 def costs_line(costs: Costs) -> str:
     """About how long all of it takes, in how much memory and where; how many recipes are left out."""
     refused = [one for one in costs.priced if one.refused]
-    unknown = any(one.price is not None and one.seconds is None for one in costs.priced)
     words = []
     if costs.study is not None:
         about = left_text(costs.seconds / costs.n_jobs)
-        words.append(f"{'more than' if unknown else 'about'} {about}, {bytes_text(costs.bytes)}")
+        words.append(f"about {about}, {bytes_text(costs.bytes)}")
         if costs.n_jobs > 1:
             words[0] += f", {costs.n_jobs} processes"
     line = f"<span class='quiet'>{words[0]}</span>" if words else ""

@@ -70,6 +70,10 @@ class StudyPart:
         """Return what is set: equal settings are the same study on the same table."""
         raise NotImplementedError
 
+    def sought(self, dataset: "Dataset") -> Hashable:
+        """Return what a study of these settings is about: another one is learned about anew."""
+        return dataset.hash, self.settings(), self.session.seed
+
     def work(self, dataset: "Dataset") -> Callable[[StopToken], Known]:
         """Return what learns what is known of the settings, to be called on a thread; it may call `tell`."""
         raise NotImplementedError
@@ -103,6 +107,7 @@ class StudyPart:
         self.ask()
 
     def ground_changed(self) -> None:
+        """Show it on another ground."""
         self.study_view.dark = self.session.dark
 
     def ask(self) -> None:
@@ -114,7 +119,7 @@ class StudyPart:
         if dataset is None:
             say(self.prices, WAITING)
             return
-        sought = (dataset.hash, self.settings(), session.seed)
+        sought = self.sought(dataset)
         if sought == self._sought:
             return
         self._sought, self.known = sought, None

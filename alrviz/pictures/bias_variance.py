@@ -81,8 +81,8 @@ def share_text(share: float) -> str:
 
 
 def varying(table: pd.DataFrame) -> list[str]:
-    """Return the axes of which the study has more than one value, in the order of AXES."""
-    return [axis for axis in AXES if len(table) and table[axis].nunique() > 1]
+    """Return the axes along which a line of the study has more than one value, in the order of AXES."""
+    return [axis for axis in AXES if any(mine[axis].nunique() > 1 for mine in _along(table, axis).values())]
 
 
 def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
@@ -97,9 +97,8 @@ def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
     along = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
     values = _values(shown[axis])
     places = {value: float(k) for k, value in enumerate(values)}
-    about = zip(shown["name"], shown["label"], shown[axis], strict=True)
-    names = [_without(str(name), str(label), axis, value) for name, label, value in about]
-    parts = [shown[[name == other for other in names]] for name in dict.fromkeys(names)]
+    by_name = _along(shown, axis)
+    parts = list(by_name.values())
     of = KINDS[kind]
     columns = {"bias": of.bias, "variance": of.variance, "error": "error"}
     ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
@@ -111,7 +110,16 @@ def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
     labels = tuple(str(mine["label"].iloc[0]) for mine in parts)
     dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
     ticks = tuple(_tick(axis, value) for value in values)
-    return Contents(tuple(dict.fromkeys(names)), labels, dashed, ticks, along, lines, _ranges(lines))
+    return Contents(tuple(by_name), labels, dashed, ticks, along, lines, _ranges(lines))
+
+
+def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
+    """The lines of a summary along an axis, by name."""
+    if not len(table):
+        return {}
+    about = zip(table["name"], table["label"], table[axis], strict=True)
+    names = [_without(str(name), str(label), axis, value) for name, label, value in about]
+    return {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
 
 
 def _values(column: pd.Series) -> list[Any]:

@@ -95,8 +95,9 @@ class LearningCurveView(StudyView):
         self._numbers = html()
         self._folded = Folded("Numbers", pn.FlexBox(*saves, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
+            self.sentence, self.body, self.bar.panel, self.aside, self._folded, sizing_mode="stretch_width", margin=0
         )
 
     def panes(self) -> list[Any]:

@@ -34,6 +34,9 @@ label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow:
 # Buttons of a group whose words are to be read from afar.
 WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
 
+# And in one line each, where there is more beside them: a tab is called by two words.
+WORDS_IN_ONE_LINE = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
+
 FADED = "0.45"  # opacity of what belongs to settings that are no longer there
 
 

@@ -1,0 +1,127 @@
+"""The menus of "Bias and variance": data and recipes on both tabs, and what each tab has of its own.
+
+They show what they are told and tell what was chosen.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import panel_material_ui as pmui
+
+from alrviz.explorer import bias_choice, bias_curve_choice
+from alrviz.explorer.bias_choice import FOLDS, SIZES, Grid, pulled
+from alrviz.explorer.bias_curve_choice import REPEATS, THETAS, WINDOWS
+from alrviz.explorer.boundaries_controls import data_menu, show_data
+from alrviz.explorer.glossary import explain
+from alrviz.explorer.questions import ALPHAS, OWN
+from alrviz.explorer.session import Session
+
+_OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
+_ALPHAS = {"each family's own": _OWN_ALPHA, "by each fold": "cv"}
+_THETAS = dict(zip(("all rows (two-pass)", "the rows so far"), THETAS, strict=True))
+
+
+class Menus:
+    """The menus that both tabs have; `parts` go into the page's first row.
+
+    Args:
+        session: whose tables are offered.
+        changed: called with the settings chosen.
+        grids: of recipes, by slug.
+    """
+
+    def __init__(self, session: Session, changed: Callable[[Any], None], grids: Mapping[str, Grid]):
+        self._session, self._changed, self._grids = session, changed, grids
+        self._setting = False
+        self._asked: Any = None
+        self.data = data_menu(session)
+        self.grid = _menu("Recipes", {}, 216)
+        self.parts = [self.data, self.grid]
+        self.grid.param.watch(lambda event: self._choose_grid(event.new), "value")
+
+    def show(self, asked: Any) -> None:
+        """Show what is set; what has no effect is hidden."""
+        show_data(self.data, self._session)
+        self._asked, grids = asked, self._grids
+        self._setting = True
+        try:
+            own = {"my own": OWN} if asked.grid == OWN else {}
+            self.grid.param.update(options={of.words: slug for slug, of in grids.items()} | own, value=asked.grid)
+            self.grid.description = grids[asked.grid].why if asked.grid in grids else "Recipes as you set them"
+            self.fill(asked)
+        finally:
+            self._setting = False
+
+    def fill(self, asked: Any) -> None:
+        """Show what is set in the tab's own menus."""
+        raise NotImplementedError
+
+    def choose(self, **changes: Any) -> None:
+        """Tell what was chosen."""
+        if not self._setting:
+            self._changed(replace(self._asked, **changes))
+
+    def _choose_grid(self, slug: str) -> None:
+        if slug in self._grids:
+            self.choose(recipes=self._grids[slug].recipes)
+
+
+class GridMenus(Menus):
+    """Those of the grid: alpha of all recipes, rounds and folds, training sizes."""
+
+    def __init__(self, session: Session, changed: Callable[[bias_choice.Asked], None]):
+        super().__init__(session, changed, bias_choice.GRIDS)
+        self.alpha = _menu("alpha", {}, 172, description=explain("alpha"))
+        self.folds = _menu("Rounds x folds", {slug.replace("x", " x "): slug for slug in FOLDS}, 116)
+        self.sizes = _menu("Training rows", {}, 136)
+        self.parts += [self.alpha, self.folds, self.sizes]
+        self.alpha.param.watch(lambda event: self._choose_alpha(event.new), "value")
+        self.folds.param.watch(lambda event: self.choose(folds=event.new), "value")
+        self.sizes.param.watch(lambda event: self.choose(sizes=event.new), "value")
+
+    def fill(self, asked: bias_choice.Asked) -> None:
+        """Show what is set."""
+        alpha = asked.alpha
+        numbers = sorted({*ALPHAS, *([alpha] if isinstance(alpha, float) else [])})
+        self.alpha.param.update(
+            options=_ALPHAS | {f"{number:g}": number for number in numbers},
+            value=_OWN_ALPHA if alpha is None else alpha,
+            visible=asked.shares_alpha,
+        )
+        self.folds.value = asked.folds
+        sizes = {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, asked.sizes))}
+        self.sizes.param.update(options=sizes, value=asked.sizes)
+
+    def _choose_alpha(self, alpha: Any) -> None:
+        if not self._setting:
+            self.choose(recipes=pulled(self._asked.recipes, None if alpha == _OWN_ALPHA else alpha))
+
+
+class CurveMenus(Menus):
+    """Those of the learning curve: orders of the rows, window, where alr has theta from."""
+
+    def __init__(self, session: Session, changed: Callable[[bias_curve_choice.Asked], None]):
+        super().__init__(session, changed, bias_curve_choice.GRIDS)
+        self.repeats = _menu("Orders of the rows", {}, 152)
+        self.window = _menu("Window", {}, 120)
+        self.theta = _menu("log theta from", _THETAS, 176, description=explain("theta"))
+        self.parts += [self.repeats, self.window, self.theta]
+        self.repeats.param.watch(lambda event: self.choose(repeats=event.new), "value")
+        self.window.param.watch(lambda event: self.choose(window=event.new), "value")
+        self.theta.param.watch(lambda event: self.choose(theta=event.new), "value")
+
+    def fill(self, asked: bias_curve_choice.Asked) -> None:
+        """Show what is set."""
+        repeats, windows = sorted({*REPEATS, asked.repeats}), sorted({*WINDOWS, asked.window})
+        self.repeats.param.update(options={str(number): number for number in repeats}, value=asked.repeats)
+        self.window.param.update(options={f"{number:,} rows": number for number in windows}, value=asked.window)
+        self.theta.param.update(value=asked.theta, visible=asked.has_theta)
+
+
+def _menu(label: str, options: Any, width: int, **params: Any) -> Any:
+    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
+
+
+def _sizes_text(slug: str) -> str:
+    return "all" if slug == "100" else ", ".join(slug.split("-")) + " %"
