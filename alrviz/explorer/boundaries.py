@@ -18,9 +18,8 @@ from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.views.folded import Folded
-from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
+from alrviz.views.style import HEARD, WORDS_IN_ONE_LINE
 
-_NO_WRAP = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
 _FLEXIBLE: dict[str, Any] = {"align_items": "center", "gap": "4px 0", "sizing_mode": "stretch_width"}
 DLR = "dlr"  # in a link it is left out: the first tab
 TABS = {"DLR": DLR, "Any family": "any"}
@@ -53,7 +52,7 @@ class BoundariesPage:
         session = self.session
         self.choice = pmui.RadioButtonGroup(
             options=TABS, value=self._slug(session.tab), size="small", label="Tab", stylesheets=[HEARD],
-            sx=_NO_WRAP, margin=(0, 8, 0, 0),
+            sx=WORDS_IN_ONE_LINE, margin=(0, 8, 0, 0),
         )  # fmt: skip
         self.choice.param.watch(lambda event: session.param.update(tab="" if event.new == DLR else event.new), "value")
         self.data = data_menu(session)
