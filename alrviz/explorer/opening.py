@@ -14,6 +14,7 @@ import param
 
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.arrival import Arrival
+from alrviz.explorer.chosen import TARGETS, chosen, read_upload, said
 from alrviz.explorer.loading import Loading
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Registry, process_registry
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset, Table
     from alrviz.data.options import ReadOptions
 
-_TARGETS = ("target", "quartiles")
 _NONE: Mapping[int, str] = MappingProxyType({})
 
 
@@ -175,10 +175,7 @@ class Opening(param.Parameterized):
         limits, changed = self.registry.limits, dict(kinds)
 
         def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
-            from alrviz.data.read import read_columns
-
-            stem = upload.name.split(".")[0] or upload.name
-            table = read_columns(upload.data, options=upload.options, limits=limits.table(), name=stem, stop=stop)
+            table = read_upload(upload, limits, stop)
             link = link_of(upload, table)
             try:
                 return table, link, chosen(table, changed, stop)
@@ -225,9 +222,9 @@ class Opening(param.Parameterized):
         if table is None:
             return
         position = {name: k for k, name in enumerate(table.names)}
-        targets = [position[name] for name, kind in kinds.items() if kind in _TARGETS and name in position]
+        targets = [position[name] for name, kind in kinds.items() if kind in TARGETS and name in position]
         before = self.source.kinds
-        kept = {k: kind for k, kind in before.items() if not (targets and kind in _TARGETS)}
+        kept = {k: kind for k, kind in before.items() if not (targets and kind in TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
         made = said(self.dataset) if self.pending is None and self.dataset is not None else {}
         made = {name: kind for name, kind in made.items() if position[name] not in before}
@@ -280,23 +277,3 @@ class Opening(param.Parameterized):
         name = self.dataset.name if self.dataset is not None else ""
         still = f"; {name} is still here" if name and self.pending is None else ""
         self.told = f"{title[:1].upper()}{title[1:]} was cancelled{still}."
-
-
-def said(dataset: "Dataset") -> dict[str, str]:
-    """Return the kinds that were said, not guessed: a demo set's maker says them."""
-    return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
-
-
-def chosen(
-    table: "Table", kinds: Mapping[int, str], stop: StopToken, made: Mapping[str, str] = MappingProxyType({})
-) -> "Dataset":
-    """Return the table with these changes of kinds, by column position; positions it does not have are left out.
-
-    `made` are the kinds that its maker said: they hold where nothing else is said.
-    """
-    named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
-    target = next((name for name, kind in named.items() if kind in _TARGETS), None)
-    quartiles = True if target is not None and named[target] == "quartiles" else None
-    others = {**made, **{name: kind for name, kind in named.items() if kind not in _TARGETS}}
-    others.pop(target if target is not None else table.default_target()[0], None)
-    return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)

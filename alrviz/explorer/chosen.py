@@ -1,0 +1,42 @@
+"""From a file to a table, and from a table to a data set with the kinds that a visitor has chosen for its columns."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.tables import Upload
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset, Table
+
+TARGETS = ("target", "quartiles")  # kinds that make a column the class
+
+
+def read_upload(upload: Upload, limits: ServerLimits, stop: StopToken) -> "Table":
+    """Return a file's table, called as the file is without what follows the first dot."""
+    from alrviz.data.read import read_columns
+
+    stem = upload.name.split(".")[0] or upload.name
+    return read_columns(upload.data, options=upload.options, limits=limits.table(), name=stem, stop=stop)
+
+
+def said(dataset: "Dataset") -> dict[str, str]:
+    """Return the kinds that were said, not guessed: a demo set's maker says them."""
+    return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
+
+
+def chosen(
+    table: "Table", kinds: Mapping[int, str], stop: StopToken, made: Mapping[str, str] = MappingProxyType({})
+) -> "Dataset":
+    """Return the table with these changes of kinds, by column position; positions it does not have are left out.
+
+    `made` are the kinds that its maker said: they hold where nothing else is said.
+    """
+    named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
+    target = next((name for name, kind in named.items() if kind in TARGETS), None)
+    quartiles = True if target is not None and named[target] == "quartiles" else None
+    others = {**made, **{name: kind for name, kind in named.items() if kind not in TARGETS}}
+    others.pop(target if target is not None else table.default_target()[0], None)
+    return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
