@@ -59,6 +59,7 @@ def reliability_picture(colours: Mapping[str, str], name: str) -> Picture:
     fig.add_tools(HoverTool(renderers=[dots for _, dots in glyphs.values()], tooltips=tips))
     legend = Legend(items=items, orientation="horizontal", margin=0, padding=2, border_line_color=None, spacing=8)
     legend.update(background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=16)
+    legend.visible = False  # of a line without points it has words alone
     fig.add_layout(legend, "above")
     return Picture(fig, lines, bars, glyphs)
 
@@ -73,6 +74,7 @@ def feed(picture: Picture, tables: Mapping[str, pd.DataFrame], chosen: str = "")
     marked = tables.get(chosen) if chosen in picture.lines else None
     picture.bars.data = line_of(pd.DataFrame() if marked is None else marked)
     starts = [float(np.min(source.data["x"])) for source in picture.lines.values() if len(source.data["x"])]
+    picture.figure.legend.visible = bool(starts)
     low = max(0.0, min(starts, default=0.0) - 0.1)
     if starts and picture.figure.x_range.start != low:
         picture.figure.x_range.update(start=low, reset_start=low)

@@ -95,8 +95,10 @@ def table(confidence, accuracy):
 
 def test_reliability_marks_one_line_and_its_errors():
     picture = reliability.reliability_picture({"n = 1": "#D55E00", "n = 2": "#0072B2"}, "r")
+    assert not picture.figure.legend.visible  # words without a line
     tables = {"n = 1": table([0.5, 0.95], [0.4, 0.95]), "n = 2": table([0.7], [0.6])}
     reliability.feed(picture, tables, "n = 1")
+    assert picture.figure.legend.visible
     np.testing.assert_array_equal(picture.lines["n = 2"].data["y"], [0.6])
     np.testing.assert_allclose(picture.bars.data["low"], [0.3, 0.85])
     np.testing.assert_allclose(picture.bars.data["high"], [0.5, 1.0])  # a share is at most 1
@@ -106,3 +108,4 @@ def test_reliability_marks_one_line_and_its_errors():
     for left, chosen in (({}, ""), ({"class shares": table([0.5], [0.5])}, "class shares")):
         reliability.feed(picture, left, chosen)
         assert len(picture.bars.data["x"]) == 0, "bars without a line"
+        assert not picture.figure.legend.visible
