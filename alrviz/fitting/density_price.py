@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _SETS = 3
 # Arrays of scores alive at once: of both points, a direction, residuals.
 _SCORES = 5
+# Bytes of a training row in a numeric column, beside the number itself: its values sorted in two ways, weights, places.
+_SORTED = 36
 # ns on one thread of the reference machine (passes/speed.py), fitted to passes over 300 to 150,000 rows, 2 to 8 columns
 # and 2 to 6 classes: the grids of a numeric column, and of a class of it (made columns are longer than real ones:
 # between the two); a row of a class of a numeric and of a categorical column; a row. Then a pass of the weights alone,
@@ -52,7 +54,7 @@ def density_price(encoded: "Encoded", recipe: Recipe, n_heldout: int) -> ShapePr
     features = 8 * n * values * (columns + (numeric if moves else 0))
     scores = 8 * lanes_of(encoded.n_classes)[1] * max(n, n_heldout) * _SCORES
     watched = 8 * n_heldout * values * columns
-    table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns)
+    table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED * n * numeric
     size = (_SETS if moves else 1) * features + scores + watched + table
     choice = Choice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
     return ShapePrice(parameters, size, choice, reference_seconds(encoded, recipe))

@@ -10,6 +10,7 @@ import scipy.optimize  # noqa: F401  (lbfgsb loads it, which is no memory of a f
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
+from alrviz.fitting import price as price_module
 from alrviz.fitting.density_price import reference_seconds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
@@ -22,6 +23,7 @@ from alrviz.passes import speed, threads
 from alrviz.passes.memory import free_memory
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
+from tests.fitting.mixed import mixed
 from tests.fitting.tables import drain, table
 
 
@@ -49,6 +51,23 @@ def test_cells_seen_are_estimated_on_wide_tables():
     estimate = estimate_seen(encoded, 2)
     assert estimate == pytest.approx(seen, rel=0.1)
     assert estimate == estimate_seen(encoded, 2)
+
+
+def test_a_few_tuples_with_most_of_the_cells_are_not_overlooked():
+    encoded = table(400, [60] * 4 + [2] * 40)
+    seen = len(Prepared(encoded, None, None, 1).tables(2, 1.0).seen)
+    assert estimate_seen(encoded, 2) == pytest.approx(seen, rel=0.05)
+
+
+def test_tuples_are_drawn_by_the_cells_that_rows_could_have():
+    levels = np.array([50, 2, 3, 10, 7, 2])
+    space = CellSpace(levels, 3)
+    for n_rows in (10**9, 200):
+        chosen, most = price_module._drawn(space, n_rows)
+        assert most.tolist() == np.minimum(levels[chosen].prod(axis=1), n_rows).tolist()
+        cells = np.minimum(space.cards, n_rows)
+        share = cells[(space.tuples == 0).any(axis=1)].sum() / cells.sum()
+        assert (chosen == 0).any(axis=1).mean() == pytest.approx(share, abs=0.02)
 
 
 def test_prices_of_the_papers_shape():
@@ -221,6 +240,19 @@ def test_priced_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recip
     encoded = table(rows, levels, n_classes)
     train, held = encoded.take(np.arange(rows * 7 // 10)), encoded.take(np.arange(rows * 7 // 10, rows))
     run, peak = measured(train, held, recipe)
+    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+
+
+@pytest.mark.parametrize(
+    ("mode", "n_classes", "numeric"),
+    [("silverman", 2, 4), ("silverman", 6, 2), ("loo", 2, 4), ("loo", 3, 3), ("validation", 2, 6)],
+)
+def test_priced_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
+    encoded = mixed(20_000, n_classes, numeric=numeric, overlap=2.0)
+    train, held = encoded.take(np.arange(14_000)), encoded.take(np.arange(14_000, 20_000))
+    for rows in (train.take(np.arange(500)), train):  # the first compiles
+        run, peak = measured(rows, held, Recipe("dlr", bandwidth=mode, max_iter=14))
+    peak += train.numbers.nbytes + held.numbers.nbytes
     assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
 
 
