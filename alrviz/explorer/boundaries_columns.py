@@ -40,7 +40,7 @@ class ColumnMenus:
         self._changed, self._setting = changed, False
         self._dataset: Dataset | None = None
         self.menus = [
-            pmui.Select(label=label, options={}, width=108, size="small", margin=(0, 8, 0, 0))
+            pmui.Select(label=label, options={}, width=108, size="small", margin=(0, 8, 0, 0), visible=False)
             for label in ("Across", "Up")
         ]
         for menu in self.menus:

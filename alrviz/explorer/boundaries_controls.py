@@ -82,7 +82,9 @@ class DlrControls:
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
-        self.draw = pmui.Button(label="Draw", icon="draw", variant="outlined", size="small", margin=0, description=DRAW)
+        self.draw = pmui.Button(
+            label="Draw", icon="draw", variant="outlined", size="small", margin=0, description=DRAW, visible=False
+        )
         self.draw.on_click(lambda _: pressed("draw"))
         asked = pn.pane.HTML("<span class='quiet'>What does it gain?</span>", stylesheets=[PANE_CSS], align="center")
         self.settings, python = text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)

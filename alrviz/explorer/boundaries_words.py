@@ -38,7 +38,10 @@ with $b_d$ a share of what the classes weigh, and fits logistic regression to th
 $w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it is naive Bayes with kernel densities. It is a sum of
 curves, so its boundary bends along each column but knows no products of columns. A narrow bandwidth follows every row,
 a wide one flattens the curve until nothing is left; rows may not vote for themselves ([[leave-one-out]]), or the
-narrowest would always win. An *inner* step moves the weights, an *outer* one the bandwidths."""
+narrowest would always win. An *inner* step moves the weights, an *outer* one the bandwidths.
+
+The page begins with the bandwidths that leave rows out: they are seen to move. On new rows of small tables Silverman's,
+which stand still, are right a little more often, and the class DLRClassifier begins with those."""
 
 
 FEW = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong
