@@ -11,7 +11,7 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, fold_cells, plain, require_recipes
+from alrviz.studies.cells import Cell, fold_cells, plain, require_datasets, require_recipes
 from alrviz.studies.measures import MEASURES
 from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
@@ -66,6 +66,7 @@ def path(
     >>> [round(float(line.log_loss.iloc[0]), 1) for line in (curve, nb)]
     [0.9, 0.9]
     """
+    require_datasets([dataset])
     require_recipes(recipes)
     strengths = sorted({float(alpha) for alpha in alphas}, reverse=True)
     if not strengths or strengths[-1] <= 0 or repeats < 1 or not 0 < holdout < 1:
