@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_recipes, unpack
+from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_datasets, require_recipes, unpack
 from alrviz.studies.decomposition import decompose
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
@@ -58,6 +58,7 @@ def bias_variance(
     >>> study.summary()[["rounds", "error", "bias", "variance"]].round(3).values.tolist()
     [[2.0, 0.25, 0.25, 0.0]]
     """
+    require_datasets([dataset])
     require_recipes(recipes)
     splits = [split for share in train_shares for split in repeated_folds(rounds, folds, seed, share)]
     cells = fold_cells(dataset.hash, recipes, splits, seed)

@@ -13,7 +13,7 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import RELIABILITY, Cell, fold_cells
+from alrviz.studies.cells import RELIABILITY, Cell, fold_cells, require_datasets
 from alrviz.studies.measures import loss_text, pooled_reliability
 from alrviz.studies.significance import corrected_error
 from alrviz.studies.splits import repeated_folds
@@ -102,6 +102,7 @@ def choose_order(
     >>> study.verdict().order
     2
     """
+    require_datasets([dataset])
     recipe = Recipe("lr", alpha="cv") if recipe is None else recipe
     if "order" not in recipe.params:
         raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")

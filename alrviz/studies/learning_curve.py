@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, plain, require_recipes
+from alrviz.studies.cells import Cell, plain, require_datasets, require_recipes
 from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
 from alrviz.studies.study import Study
@@ -62,6 +62,7 @@ def learning_curve(
     >>> int(curve.seen.iloc[-1]), round(float(curve.error.iloc[-1]), 1)
     (3000, 0.3)
     """
+    require_datasets([dataset])
     require_recipes(recipes)
     for recipe in recipes:
         _require_row_by_row(recipe)

@@ -12,6 +12,7 @@ from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.worker import Driven, Worker
+from alrviz.studies.cells import require_datasets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +105,9 @@ def race(
 
     Raises:
         RecipeError: without any recipe.
+        TableError: of what is no data set.
     """
+    require_datasets([dataset])
     if not recipes:
         raise RecipeError("a race needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]")
     return Race(dataset, recipes, n_jobs=n_jobs, max_memory=max_memory)
