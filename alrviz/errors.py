@@ -39,6 +39,10 @@ class StoreError(AlrvizError, OSError):
     """The run store cannot be opened, read or written."""
 
 
+class ModelFileError(AlrvizError, ValueError):
+    """A model that no file can hold, or a file that holds no model this version can use."""
+
+
 class Stopped(AlrvizError):
     """Raised inside chunked work when its stop token was pulled."""
 

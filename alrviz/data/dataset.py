@@ -41,12 +41,7 @@ class Table:
         cls, name: str, values: Sequence[Values], options: ReadOptions, limits: Limits, notes: Sequence[str]
     ) -> "Table":
         """Make a table of parsed columns: dates get the columns that stand for them, right behind them."""
-        taken = {column.name for column in values}
-        result: list[Values] = []
-        for column in values:
-            result.append(column)
-            if pd.api.types.is_datetime64_any_dtype(column.series.dtype):
-                result += [part for part in date_parts(column) if part.name not in taken]
+        result = with_date_parts(values)
         if len(values) < 2:
             raise TableError(
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
@@ -190,6 +185,17 @@ class Dataset:
         used = sum(kind != "ignore" for kind in self.kinds.values())
         size = f"{self.n_rows:,} rows, {used} columns, {self.n_classes} classes"
         return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
+
+
+def with_date_parts(values: Sequence[Values]) -> list[Values]:
+    """Return the columns; dates have the columns that stand for them right behind them."""
+    taken = {column.name for column in values}
+    result: list[Values] = []
+    for column in values:
+        result.append(column)
+        if pd.api.types.is_datetime64_any_dtype(column.series.dtype):
+            result += [part for part in date_parts(column) if part.name not in taken]
+    return result
 
 
 def _rows(column: Values, keep: np.ndarray) -> Values:

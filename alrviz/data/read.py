@@ -72,11 +72,12 @@ def read_columns(
     if isinstance(path_or_frame, pd.DataFrame):
         parsed = read_frame(path_or_frame, options, limits, stop)
     else:
-        parsed = _read_bytes(load_bytes(path_or_frame, limits, stop), options, limits, stop)
+        parsed = read_values(load_bytes(path_or_frame, limits, stop), options, limits, stop)
     return Table.of(name or default_name(path_or_frame), parsed.columns, parsed.options, limits, parsed.notes)
 
 
-def _read_bytes(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def read_values(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    """Return the columns of a file's bytes as they are parsed, whatever they are for."""
     kind = sniff_format(data)
     if kind == "delimited":
         columns, options, notes = read_delimited(data, options, limits, stop)

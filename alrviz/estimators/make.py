@@ -41,7 +41,13 @@ def make_estimator(
     """
     if not isinstance(recipe, Recipe):
         raise RecipeError(f"expected a Recipe, got {type(recipe).__name__}; Recipe.from_json reads one from text")
-    cls = _CLASSES[recipe.family]
+    return of_class(
+        _CLASSES[recipe.family], recipe, categorical_features=categorical_features, n_jobs=n_jobs, max_memory=max_memory
+    )
+
+
+def of_class(cls: type[RecipeClassifier], recipe: Recipe, **where: Any) -> RecipeClassifier:
+    """Return the unfitted estimator of a class of the recipe's family; `where`: what a recipe does not say."""
     own = cls._get_param_names()
     params = {name: value for name, value in recipe.params.items() if name in own}
     if recipe.draws:
@@ -50,9 +56,4 @@ def make_estimator(
         if isinstance(value, Mapping):
             params[name] = dict(value)  # the recipe's cannot be copied, so not cloned
     params |= {name: getattr(recipe, name) for name in ENCODING if name in own}
-    return cls(
-        **params,
-        categorical_features=categorical_features,
-        n_jobs=n_jobs,
-        max_memory=max_memory,
-    )
+    return cls(**params, **where)

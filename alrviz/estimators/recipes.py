@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from alrviz import __version__
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.errors import AlrvizError
@@ -98,8 +100,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
             categorical_features=self.categorical_features,
         ).fit(X, y, weights)
         self._learn(encoder.encode(X, y, weights), recipe)
-        self.encoder_ = encoder
-        self.classes_ = encoder.classes_
+        self._remember(encoder, recipe)
         self._tell()
         return self
 
@@ -119,9 +120,14 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         encoded = prepared.encoded
         recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop)
         self._learn_prepared(prepared, recipe, stop)
-        self.encoder_ = prepared.encoder
-        self.classes_ = prepared.encoder.classes_
+        self._remember(prepared.encoder, recipe)
         return self
+
+    def _remember(self, encoder: Encoder, recipe: Recipe) -> None:
+        """Keep what was fitted beside the model: how rows become codes, and what was run."""
+        self.encoder_ = encoder
+        self.classes_ = encoder.classes_
+        self._recipe = recipe
 
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the table that was just given cannot be fitted so."""
@@ -173,17 +179,32 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_format": FORMAT}
+        return {**super().__getstate__(), "_format": FORMAT, "_versions": versions()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        found = state.pop("_format", None)
+        found, written = state.pop("_format", None), state.pop("_versions", None)
         if found != FORMAT:
             raise AlrvizError(
                 f"this {type(self).__name__} was pickled in format {found!r}, and this version of alrviz reads format "
                 f"{FORMAT}: read it with the version that wrote it, or fit again"
             )
         super().__setstate__(state)
+        here = versions()
+        others = {name: version for name, version in (written or {}).items() if version != here.get(name)}
+        if others:
+            then = ", ".join(f"{name} {version}" for name, version in others.items())
+            now = ", ".join(f"{name} {here.get(name)}" for name in others)
+            warnings.warn(
+                f"this {type(self).__name__} was pickled under {then}, and is read under {now}: compare a prediction, "
+                "or hand models over with alrviz.save_model, which does not depend on versions",
+                stacklevel=2,
+            )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a pickle depends on."""
+    return {"alrviz": __version__, "numpy": np.__version__, "scikit-learn": sklearn_version}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -203,6 +224,10 @@ class RunClassifier(RecipeClassifier):
         run = Run.on(prepared, recipe, max_memory=self.max_memory)
         for _ in run.steps():
             stop.check()
+        self._take(run)
+
+    def _take(self, run: Run) -> None:
+        """Keep what a run that has ended found."""
         outcome, state = run.outcome, run.state
         if run.model is None or state is None or outcome is None or outcome.code in (DIVERGED, FAILED):
             raise AlrvizError(f"the fit has no result: {outcome}")

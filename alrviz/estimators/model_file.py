@@ -1,0 +1,223 @@
+"""A fitted model as a file that runs anywhere: a zip of JSON and Parquet, and the script that scores rows with it.
+
+    model.json        the recipe, the encoder (columns, kinds, levels, cuts, missing, classes), versions, data hash
+    *.parquet         tuples and cells: columns, levels, counts, log theta, w, phi (model_tables.py names every column)
+    score.py          scores a CSV or Parquet file of new rows with numpy and pyarrow alone
+
+Nothing in it is code that loading runs: `load_model` parses, checks and computes. A file may come from a stranger, so
+sizes are counted before anything is unpacked, names are matched and never become paths, and every array is checked.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from alrviz.errors import AlrvizError, MemoryLimitError, ModelFileError
+from alrviz.estimators.model_parts import Parts, parts_of, restore
+from alrviz.estimators.model_tables import ModelTable, Pieces
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.score_script import FORMAT
+from alrviz.passes.memory import free_memory
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+SCRIPT, ABOUT = "score.py", "model.json"
+TABLES = {
+    "linear": ("tuples.parquet", "cells.parquet"),
+    "network": ("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
+}
+# Of the JSON: what it takes as Python's objects is about ten times as much.
+_MOST_TEXT = 2**27
+# Words for people, and what is computed again from counts: not read back.
+_NOT_READ = ("columns", "levels", "name", "log_theta_")
+
+
+def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" = None) -> None:
+    """Write a fitted model as a zip of JSON and Parquet that its own script scores; no pickle is in it.
+
+    Parameters
+    ----------
+    model : a fitted lr, alr (wanbia-c), anje (naive Bayes), tan, kdb or elr classifier of this package
+    path : path of the zip, or a file opened for writing in binary mode
+    dataset : Dataset, optional
+        What it was fitted on: its name and hash are written beside the model.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: a model without cells to write down (dlr, ande, rf, svm), for which joblib is the way.
+    NotFittedError
+        From scikit-learn: it was not fitted yet.
+
+    >>> import alrviz, io
+    >>> data, file = alrviz.load_demo("led", rows=300), io.BytesIO()
+    >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    >>> alrviz.save_model(model, file, dataset=data)
+    >>> alrviz.load_model(file)
+    NaiveBayesClassifier()
+    """
+    parts = parts_of(model)
+    if dataset is not None:
+        parts.about["data"] = {"name": dataset.name, "hash": dataset.hash, "rows": dataset.n_rows}
+    if hasattr(path, "write"):
+        _write(parts, path)
+        return
+    target = Path(path)
+    part = target.with_name(target.name + ".part")  # what is there already stays until there is something whole
+    try:
+        with part.open("wb") as file:
+            _write(parts, file)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write(parts: Parts, file: BinaryIO) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        rows = {name: _write_table(zipped, name, pieces) for name, pieces in parts.tables.items()}
+        try:
+            text = json.dumps({**parts.about, "rows": rows}, indent=1, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"the model cannot be written as JSON: {error}; joblib.dump keeps it") from error
+        zipped.writestr(ABOUT, text)
+        zipped.writestr(SCRIPT, (files("alrviz.estimators") / "score_script.py").read_text(encoding="utf-8"))
+
+
+def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
+    """Write a table piece by piece; return its lines."""
+    rows = 0
+    with tempfile.TemporaryFile() as room:
+        first = next(pieces)
+        with pq.ParquetWriter(room, first.schema, compression="zstd") as writer:
+            for piece in _chain(first, pieces):
+                writer.write_table(piece)
+                rows += piece.num_rows
+        room.seek(0)
+        info = zipfile.ZipInfo(name)  # Parquet is compressed already
+        with zipped.open(info, "w", force_zip64=True) as out:
+            shutil.copyfileobj(room, out)
+    return rows
+
+
+def _chain(first: pa.Table, rest: Pieces) -> Iterator[pa.Table]:
+    yield first
+    yield from rest
+
+
+def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
+    """Read what `save_model` wrote: the fitted classifier, whose predictions are those of the one that was saved.
+
+    How the fit went is not in the file (no `trace_`). The file may be anybody's: nothing in it is run or unpickled.
+
+    Parameters
+    ----------
+    path : path of the zip, or a file opened for reading in binary mode
+    max_memory : int, optional
+        Bytes that it may take; default half of what is free.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: no such zip, damaged, cut short, of another format, or holding what no model has.
+    MemoryLimitError
+        A MemoryError, raised before anything is unpacked.
+    """
+    allowed = free_memory() // 2 if max_memory is None else max_memory
+    with _damage_told(path), zipfile.ZipFile(path) as zipped:
+        sizes = _checked_names(zipped)
+        _require(sum(sizes.values()) + 9 * sizes[ABOUT], allowed)
+        about = _read_about(zipped, sizes[ABOUT])
+        missing = [name for name in TABLES[about["form"]] if name not in sizes]
+        if missing:
+            raise ModelFileError(f"the file has no {missing[0]}, which a {about['form']} model needs")
+        n_classes = len(about["bias"])
+        tables = {name: _read_table(zipped, name, n_classes, allowed) for name in TABLES[about["form"]]}
+        return restore(about, tables)
+
+
+@contextmanager
+def _damage_told(path: Any) -> Iterator[None]:
+    """Say of whatever goes wrong in reading that the file is no model."""
+    try:
+        yield
+    except (AlrvizError, FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError, RuntimeError,
+            NotImplementedError, zipfile.BadZipFile, pa.ArrowException) as error:  # fmt: skip
+        where = path if isinstance(path, (str, os.PathLike)) else "the file"
+        raise ModelFileError(
+            f"{where} is damaged, cut short or no model: {error or type(error).__name__}; expected a zip as "
+            "alrviz.save_model writes it"
+        ) from error
+
+
+def _require(needed: int, allowed: int) -> None:
+    if needed > allowed:
+        raise MemoryLimitError(
+            f"the model takes about {needed / 2**20:,.0f} MiB, and {allowed / 2**20:,.0f} MiB may be used; pass "
+            "max_memory to allow more",
+            needed,
+            allowed,
+        )
+
+
+def _checked_names(zipped: zipfile.ZipFile) -> dict[str, int]:
+    """Return what is in the zip and how large it says it is; reading stops at that size."""
+    known = {SCRIPT, ABOUT, *TABLES["network"]}
+    sizes: dict[str, int] = {}
+    for info in zipped.infolist():
+        if info.filename not in known:
+            raise ModelFileError(f"the zip holds {info.filename!r}, which no model has; nothing was unpacked")
+        if info.filename in sizes or info.flag_bits & 1:
+            raise ModelFileError(f"the zip holds {info.filename} twice or encrypted; nothing was unpacked")
+        sizes[info.filename] = info.file_size
+    if ABOUT not in sizes:
+        raise ModelFileError(f"the zip has no {ABOUT}; expected a zip as alrviz.save_model writes it")
+    return sizes
+
+
+def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
+    if size > _MOST_TEXT:
+        raise ModelFileError(f"{ABOUT} has {size:,} bytes; at most {_MOST_TEXT:,} are read")
+
+    def refuse(constant: str) -> Any:
+        raise ModelFileError(f"{ABOUT} holds {constant}, which is no number")
+
+    about = json.loads(zipped.read(ABOUT), parse_constant=refuse)
+    if not isinstance(about, Mapping) or "format" not in about:
+        raise ModelFileError(f"{ABOUT} does not say its format; expected a zip as alrviz.save_model writes it")
+    if about["format"] != FORMAT or isinstance(about["format"], bool):
+        made = about.get("versions")
+        by = f", written by {made}" if isinstance(made, Mapping) else ""
+        raise ModelFileError(
+            f"the model has format {about['format']!r}{by}; this version of alrviz reads format {FORMAT}: use a "
+            "version that knows it, or fit again"
+        )
+    if about.get("form") not in TABLES:
+        raise ModelFileError(f"form {about.get('form')!r} is none of {', '.join(TABLES)}")
+    if not isinstance(about.get("bias"), list) or not 2 <= len(about["bias"]) <= 2**20:
+        raise ModelFileError("'bias' must be a list of numbers, one a class, two at least")
+    return dict(about)
+
+
+def _read_table(zipped: zipfile.ZipFile, name: str, n_classes: int, allowed: int) -> ModelTable:
+    """Read a table without its words, after its own figures say that it fits."""
+    file = pq.ParquetFile(pa.BufferReader(zipped.read(name)))
+    chosen = [column for column in file.schema_arrow.names if not column.startswith(_NOT_READ)]
+    told = file.metadata
+    groups = sum(told.row_group(k).total_byte_size for k in range(told.num_row_groups))
+    _require(max(groups, 3 * 8 * told.num_rows * len(chosen)), allowed)
+    if len(chosen) > 8 + 4 * n_classes:
+        raise ModelFileError(f"{name} has {len(chosen)} columns, more than {n_classes} classes need")
+    return ModelTable(name, file.read(columns=chosen), n_classes)

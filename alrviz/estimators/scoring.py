@@ -1,0 +1,115 @@
+"""New rows through a fitted classifier: its class, the probabilities, and which values training never saw."""
+
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from alrviz.data.encode import Encoder
+from alrviz.data.limits import NO_LIMITS, Limits
+from alrviz.data.options import ReadOptions
+from alrviz.errors import AlrvizError
+from alrviz.estimators.make import make_estimator
+from alrviz.estimators.model_file import load_model
+from alrviz.estimators.new_rows import read_rows
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
+from alrviz.estimators.score_script import safe_cell
+from alrviz.fitting.run import Run
+from alrviz.models.linear import log_softmax
+from alrviz.stop import NEVER, StopToken
+
+
+def score(
+    model: Any,
+    rows: Any,
+    *,
+    options: ReadOptions | None = None,
+    limits: Limits = NO_LIMITS,
+    stop: StopToken = NEVER,
+) -> pd.DataFrame:
+    """Return the predictions of new rows, a line each: row, prediction, p(class) of each class, unseen.
+
+    `unseen` lists the values that are no level of the model ("colour=green; size=huge"): what they add is said by the
+    model's parameter of that name. Of a squared hinge, which has no probabilities, there are scores.
+
+    Parameters
+    ----------
+    model : a fitted classifier of this package, or the path of a zip that `save_model` wrote
+    rows : DataFrame, or CSV, TSV, Parquet, ARFF or xlsx as a path, bytes or an open binary file
+        Columns are found by name; further ones are left out.
+    options : ReadOptions, optional
+        How text is to be read, where it is not detected rightly.
+    limits : Limits
+        The most that a file may have.
+
+    Raises
+    ------
+    TableError
+        A ValueError: a column that is missing, or text where the model wants numbers.
+    ModelFileError
+        A ValueError: the path is no model.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("tic-tac-toe")
+    >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    >>> alrviz.score(model, data.X.astype(str).replace("b", "q").head(2))["unseen"].tolist()[1][:30]
+    'bottom_left=q; bottom_middle=q'
+    """
+    if isinstance(model, (str, os.PathLike)):
+        model = load_model(model)
+    check_is_fitted(model)
+    encoder: Encoder = model.encoder_
+    if isinstance(rows, pd.DataFrame):
+        names = [column.name for column in encoder.columns_]
+        X = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows
+    else:
+        X = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
+    if len(X) == 0:
+        raise AlrvizError("there are no rows to score; a line of names and one row at least were expected")
+    given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
+    probabilities = hasattr(model, "predict_proba")
+    scores = model._scores(given)
+    numbers = np.exp(log_softmax(scores)) if probabilities else scores
+    found = {"row": np.arange(1, len(X) + 1), "prediction": model.classes_[scores.argmax(axis=1)]}
+    what = "p" if probabilities else "score"
+    found |= {f"{what}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
+    return pd.DataFrame(found | {"unseen": _unseen(encoder, X)})
+
+
+def score_csv(predictions: pd.DataFrame) -> str:
+    """Return what `score` gave as CSV; a text that a spreadsheet takes for a formula has an apostrophe in front."""
+    table = predictions.copy()
+    for name in ("prediction", "unseen"):
+        table[name] = table[name].map(safe_cell)
+    return str(table.to_csv(index=False, lineterminator="\n"))
+
+
+def _unseen(encoder: Encoder, X: pd.DataFrame) -> list[str]:
+    """Which values of each row are neither levels nor missing."""
+    words: list[list[str]] = [[] for _ in range(len(X))]
+    codes = encoder.transform(X)
+    for j, column in enumerate(encoder.columns_):
+        values = X.iloc[:, j]
+        strange = (codes[j] == column.n_levels) & values.notna().to_numpy()
+        for i in np.flatnonzero(strange).tolist():
+            words[i].append(f"{column.name}={values.iat[i]}")
+    return ["; ".join(own) for own in words]
+
+
+def of_run(run: Run) -> RecipeClassifier:
+    """Return the classifier that a run on a data set found, as `make_estimator(recipe).fit` would have made it.
+
+    Raises:
+        AlrvizError: the run has no model yet, or went astray.
+    """
+    model = make_estimator(run.recipe)
+    encoder = run.encoder
+    if encoder is None or not isinstance(model, RunClassifier):
+        raise AlrvizError("the run has no model yet; it has one after its first step")
+    model.n_features_in_ = len(encoder.columns_)
+    model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
+    model._take(run)
+    model._remember(encoder, run.recipe)
+    return model

@@ -1,0 +1,384 @@
+"""A model as a file: read back it is the same, its script needs numpy and pyarrow alone, bad files are refused."""
+
+import io
+import json
+import subprocess
+import sys
+import textwrap
+import warnings
+import zipfile
+
+import joblib
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import alrviz
+from alrviz import (
+    ALRClassifier,
+    AnDEClassifier,
+    AnJEClassifier,
+    DLRClassifier,
+    ELRClassifier,
+    KDBClassifier,
+    LRClassifier,
+    NaiveBayesClassifier,
+    TANClassifier,
+    WANBIACClassifier,
+    load_demo,
+    load_model,
+    save_model,
+    score,
+)
+from alrviz.errors import MemoryLimitError, ModelFileError, TableError
+from alrviz.estimators import recipes
+from alrviz.estimators.scoring import of_run, score_csv
+from tests.estimators.tables import drawn, mixed
+
+SHORT = {"max_iter": 8, "tol": 0.0}
+MODELS = {
+    "lr-2": LRClassifier(order=2, **SHORT),
+    "lr-1-m-estimate": LRClassifier(order=1, unseen="m-estimate", center="anje", **SHORT),
+    "alr-2-m-estimate-skip": ALRClassifier(order=2, unseen="m-estimate", center="anje", missing="skip", **SHORT),
+    "alr-2-cell": ALRClassifier(order=2, share="cell", **SHORT),
+    "alr-2-tuple": ALRClassifier(scale="theta-gamma", share="tuple", **SHORT),
+    "diagonal": LRClassifier(scale="diagonal", discretize="quantile", n_bins=3, **SHORT),
+    "wanbiac-all": WANBIACClassifier(share="all", **SHORT),
+    "values": LRClassifier(order=1, discretize=None, **SHORT),
+    "hinge": LRClassifier(order=1, objective="hinge", **SHORT),
+    "nb": NaiveBayesClassifier(),
+    "anje-3": AnJEClassifier(order=3, unseen="m-estimate"),
+    "tan": TANClassifier(),
+    "kdb": KDBClassifier(k=2),
+    "kdb-selective": KDBClassifier(k=2, selective=True),
+    "elr-nb": ELRClassifier(cross_tuning=False, max_iter=3),
+    "elr-tan": ELRClassifier(structure="tan", cross_tuning=False, max_iter=3),
+}
+
+
+def hostile(rows=90, seed=3):
+    """A mixed table of three classes, with names and levels that formats and spreadsheets trip over."""
+    X, _ = mixed(rows, seed)
+    rng = np.random.default_rng(seed)
+    X['=cmd,"x"\n</script>'] = rng.choice(["=1+1", 'a "b", c', "line\nbreak", "7", "7.5"], rows)
+    X["code"] = pd.Categorical(rng.choice([1, 2, 3.5], rows))
+    return X, np.array(["=no", "maybe", "yes"])[(X["count"] % 3).to_numpy()]
+
+
+def strange(X):
+    """The rows again, with values that training never saw, and gaps where there were none."""
+    new = X.copy()
+    new["text"] = new["text"].where(np.arange(len(X)) % 3 > 0, "never")
+    new["code"] = new["code"].astype(float).where(np.arange(len(X)) % 5 > 0, 99)
+    new["flag"] = new["flag"].astype(object).where(np.arange(len(X)) % 7 > 0, None)
+    new["size"] = new["size"].astype(object).where(np.arange(len(X)) % 11 > 0, None)
+    new.loc[::4, "number"] *= 100
+    new["count"] = new["count"].where(new.index != 2)
+    return new.iloc[:, ::-1].assign(further=1)
+
+
+def quietly_fitted(model, *rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a few steps are enough here
+        return clone(model).fit(*rows)
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def fitted(request):
+    X, y = hostile()
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    return quietly_fitted(MODELS[request.param], X, y, weights), X
+
+
+def file_of(model, **kwargs):
+    file = io.BytesIO()
+    save_model(model, file, **kwargs)
+    return file
+
+
+def rewritten(file, **changes):
+    """The zip with some files replaced (None: left out)."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        parts = {name: old.read(name) for name in old.namelist()} | changes
+        for name, data in parts.items():
+            if data is not None:
+                new.writestr(name, data)
+    return out
+
+
+def about_of(file):
+    with zipfile.ZipFile(file) as zipped:
+        return json.loads(zipped.read("model.json"))
+
+
+def test_read_back_it_is_the_same_model(fitted):
+    model, X = fitted
+    again, new = load_model(file_of(model)), strange(X)[X.columns]
+    assert type(again) is type(model)
+    assert (again.n_features_in_, again._recipe) == (model.n_features_in_, model._recipe)
+    np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    pd.testing.assert_frame_equal(again.to_frame(), model.to_frame())
+    pd.testing.assert_frame_equal(again.explain(new.head(5)), model.explain(new.head(5)))
+    weights = getattr(model, "weights_", None)
+    assert (again.weights_ is None if hasattr(again, "weights_") else True) if weights is None else True
+    if weights is not None:
+        np.testing.assert_array_equal(again.weights_, weights)
+    np.testing.assert_array_equal(load_model(file_of(again)).decision_function(new), model.decision_function(new))
+
+
+ALONE = """
+    import sys
+    class Refuse:
+        def find_spec(self, name, *_):
+            if name.split(".")[0] in ("alrviz", "pandas", "numba", "scipy", "sklearn"):
+                raise ModuleNotFoundError(name)
+    sys.meta_path.insert(0, Refuse())
+    import score
+    for k in range(int(sys.argv[1])):
+        for kind in ("csv", "parquet"):
+            assert score.main([f"{k}.{kind}", "--model", f"{k}.zip", "-o", f"{k}-{kind}.out"]) == 0
+    taken = {name.split(".")[0] for name in sys.modules}
+    assert not taken & {"alrviz", "pandas", "numba", "scipy", "sklearn"}, taken
+    assert {"numpy", "pyarrow"} <= taken
+"""
+
+
+def test_the_script_scores_alone_as_the_model_does(tmp_path):
+    X, y = hostile()
+    new, models = strange(X), []
+    for k, model in enumerate(MODELS.values()):
+        models.append(quietly_fitted(model, X, y))
+        save_model(models[-1], tmp_path / f"{k}.zip")
+        new.to_csv(tmp_path / f"{k}.csv", index=False)
+        new.to_parquet(tmp_path / f"{k}.parquet")
+    with zipfile.ZipFile(tmp_path / "0.zip") as zipped:
+        zipped.extract("score.py", tmp_path)
+    code = textwrap.dedent(ALONE)
+    done = subprocess.run([sys.executable, "-c", code, str(len(models))], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for k, (name, model) in enumerate(zip(MODELS, models, strict=True)):
+        rows = new[X.columns]
+        expected = model._scores(rows) if name == "hinge" else model.predict_proba(rows)
+        for kind in ("csv", "parquet"):
+            found = pd.read_csv(tmp_path / f"{k}-{kind}.out")
+            np.testing.assert_allclose(found.iloc[:, 2:-1], expected, rtol=0, atol=1e-12, err_msg=f"{name} {kind}")
+            said = found["prediction"].str.removeprefix("'")
+            np.testing.assert_array_equal(said, model.predict(rows))
+            assert "code=99" in found["unseen"][0]
+            assert "text=never" in found["unseen"][0]
+        ours = pd.read_csv(io.StringIO(score_csv(score(model, tmp_path / f"{k}.csv"))))
+        theirs = pd.read_csv(tmp_path / f"{k}-csv.out")
+        pd.testing.assert_frame_equal(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_the_file_says_where_it_comes_from(tmp_path):
+    dataset = load_demo("led", rows=200)
+    model = ALRClassifier(order=1, max_iter=30).fit(dataset.X, dataset.y)
+    save_model(model, tmp_path / "m.zip", dataset=dataset)
+    about = about_of(tmp_path / "m.zip")
+    assert about["data"] == {"name": dataset.name, "hash": dataset.hash, "rows": 200}
+    assert about["versions"]["alrviz"] == alrviz.__version__
+    assert json.loads(about["recipe"])["family"] == "alr"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.zip"]
+    with zipfile.ZipFile(tmp_path / "m.zip") as zipped:
+        assert not [name for name in zipped.namelist() if name.endswith((".pkl", ".joblib", ".npy"))]
+        cells = pq.read_table(pa.BufferReader(zipped.read("cells.parquet"))).to_pandas()
+    frame = model.to_frame()
+    assert list(zip(cells["columns"], cells["levels"], strict=True)) == list(frame.index)
+    for name in ("count", "log_theta", "w", "phi"):
+        np.testing.assert_array_equal(cells[[f"{name}_{k}" for k in range(10)]], frame[name])
+
+
+@pytest.mark.parametrize("model", [DLRClassifier(), AnDEClassifier(), alrviz.make_estimator(alrviz.Recipe("rf"))])
+def test_a_model_without_cells_names_joblib(model):
+    with pytest.raises(ModelFileError, match="joblib"):
+        save_model(model.fit(*mixed(40)), io.BytesIO())
+
+
+def test_a_run_gives_its_classifier():
+    dataset = load_demo("tic-tac-toe")
+    run = alrviz.Run(dataset, alrviz.Recipe("alr", order=1, max_iter=4, holdout=0.0))
+    for _ in run.steps():
+        pass
+    with pytest.warns():
+        direct = ALRClassifier(order=1, max_iter=4).fit(dataset.X, dataset.y)
+    np.testing.assert_array_equal(of_run(run).predict_proba(dataset.X), direct.predict_proba(dataset.X))
+    np.testing.assert_array_equal(load_model(file_of(of_run(run))).phi_, direct.phi_)
+
+
+def test_joblib_tells_of_other_versions(tmp_path, monkeypatch):
+    model = NaiveBayesClassifier().fit(*drawn(40))
+    monkeypatch.setattr(recipes, "versions", lambda: {"alrviz": "0.0.0", "numpy": np.__version__})
+    joblib.dump(model, tmp_path / "model.joblib")
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match=r"NaiveBayesClassifier was pickled under alrviz 0\.0\.0, and is read under"):
+        again = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(again.phi_, model.phi_)
+
+
+# ---- files of strangers ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good():
+    return file_of(KDBClassifier(k=1).fit(*drawn(60)))
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return file_of(NaiveBayesClassifier().fit(*drawn(60)))
+
+
+def changed_about(file, change):
+    about = about_of(file)
+    change(about)
+    return rewritten(file, **{"model.json": json.dumps(about)})
+
+
+def column(about):
+    return about["encoder"]["columns"][0]
+
+
+LIES = {
+    "another format": (lambda a: a.update(format=99), "format 99.*reads format 1"),
+    "no format": (lambda a: a.pop("format"), "does not say its format"),
+    "another form": (lambda a: a.update(form="pickle"), "form 'pickle'"),
+    "an unknown class": (lambda a: a.update(estimator="Popen"), "estimator 'Popen'"),
+    "another family's class": (lambda a: a.update(estimator="KDBClassifier"), "does not fit a recipe of family 'anje'"),
+    "too few classes": (lambda a: a["bias"].pop(), "classes|tuples|columns"),
+    "a bias of text": (lambda a: a.update(bias=["x", "y", "z"]), "finite numbers"),
+    "no recipe": (lambda a: a.update(recipe="{}"), "not a recipe"),
+    "wide classes": (lambda a: a["encoder"]["classes"].update(dtype="<U100000000"), None),
+    "classes of objects": (lambda a: a["encoder"]["classes"].update(dtype="V8"), "classes are neither"),
+    "columns called alike": (lambda a: column(a).update(name="c1"), "must differ"),
+    "a level too many": (lambda a: column(a)["labels"].append("more"), "levels, which are not"),
+    "cuts and values": (lambda a: column(a).update(cuts=[1.0]), "neither cuts nor values, or both"),
+    "falling cuts": (
+        lambda a: column(a).update(cuts=[2.0, 1.0], values=None, kind="numeric"), "finite and ascending"
+    ),
+    "a missing code in between": (lambda a: column(a).update(missing_code=0), "levels, which are not"),
+    "an order that the table has not": (
+        lambda a: a.update(recipe=a["recipe"].replace('"order":1', '"order":4')), "order 4"
+    ),
+    "a list for an object": (lambda a: a.update(encoder=[]), "damaged, cut short or no model"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_in_the_json_is_refused(linear, lie):
+    change, message = LIES[lie]
+    if message is None:  # mended: what it says is not needed
+        assert load_model(changed_about(linear, change)).classes_.dtype.itemsize < 100
+        return
+    with pytest.raises(ValueError, match=message):
+        load_model(changed_about(linear, change))
+
+
+def lied_table(file, name, change):
+    with zipfile.ZipFile(file) as zipped:
+        table = pq.read_table(pa.BufferReader(zipped.read(name))).to_pandas()
+    out = io.BytesIO()
+    change(table).to_parquet(out)
+    return rewritten(file, **{name: out.getvalue()})
+
+
+TABLE_LIES = {
+    "a cell of no tuple": ("cells.parquet", lambda t: t.assign(tuple=10_000), "there are 4 tuples"),
+    "a cell beyond": ("cells.parquet", lambda t: t.assign(cell=2**40), "beyond its tuple's levels"),
+    "a cell below 0": ("cells.parquet", lambda t: t.assign(cell=-1), "below 0"),
+    "the same cell": ("cells.parquet", lambda t: pd.concat([t, t]), "ascending"),
+    "phi of infinity": ("cells.parquet", lambda t: t.assign(phi_0=np.inf), "no finite numbers"),
+    "phi of text": ("cells.parquet", lambda t: t.assign(phi_1="x"), "float64 was expected"),
+    "no phi": ("cells.parquet", lambda t: t.drop(columns="phi_2"), "no column 'phi_2'"),
+    "a parent that is no column": ("tuples.parquet", lambda t: t.assign(members=[[9]] * 4), "no tuple of 4 columns"),
+    "a child twice": ("tuples.parquet", lambda t: t.assign(members=[[0]] * 4), "two sets of parents"),
+    "fewer levels": ("levels.parquet", lambda t: t.head(3), "3 lines"),
+}
+
+
+@pytest.mark.parametrize("lie", TABLE_LIES)
+def test_a_lie_in_a_table_is_refused(good, lie):
+    name, change, message = TABLE_LIES[lie]
+    with pytest.raises(ModelFileError, match=message):
+        load_model(lied_table(good, name, change))
+
+
+def test_a_damaged_zip_is_refused(good, tmp_path):
+    data = good.getvalue()
+    for end in range(0, len(data), 397):
+        with pytest.raises(ModelFileError, match=r"damaged, cut short|has no"):
+            load_model(io.BytesIO(data[:end]))
+    flipped = bytearray(data)
+    flipped[len(data) // 3] ^= 0xFF
+    with pytest.raises(ModelFileError, match=r"damaged|holds|expected"):
+        load_model(io.BytesIO(bytes(flipped)))
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "nothing.zip")
+
+
+@pytest.mark.parametrize("name", ["../score.py", "/etc/passwd", "model.pkl", "a/model.json"])
+def test_other_names_are_refused_and_nothing_is_written(good, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelFileError, match="nothing was unpacked"):
+        load_model(rewritten(good, **{name: b"x"}))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(good, monkeypatch):
+    bomb = rewritten(good, **{"cells.parquet": b"\0" * 50_000_000})
+    assert len(bomb.getvalue()) < 100_000
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(MemoryLimitError, match="max_memory"):
+        load_model(bomb, max_memory=10_000_000)
+
+
+def test_a_bomb_of_parquet_is_refused(good):
+    out = io.BytesIO()
+    pq.write_table(pa.table({name: np.zeros(3_000_000) for name in ("phi_0", "phi_1")}), out, compression="zstd")
+    assert len(out.getvalue()) < 100_000
+    with pytest.raises(MemoryLimitError, match="MiB may be used"):
+        load_model(rewritten(good, **{"cells.parquet": out.getvalue()}), max_memory=20_000_000)
+
+
+# ---- rows of files --------------------------------------------------------------------------------------------------
+
+
+def test_rows_in_the_dialect_of_a_spreadsheet():
+    X, y = mixed(80)
+    model = NaiveBayesClassifier().fit(X, y)
+    text = "size;flag;number;text;count\nsmall;True;-0,5;a;7\nlarge;False;NA;?;12\nhuge;True;1,25;b;3\n"
+    found = score(model, text.encode("utf-16"))
+    rows = pd.DataFrame(
+        {
+            "number": [-0.5, np.nan, 1.25], "count": [7, 12, 3], "text": ["a", None, "b"],
+            "size": ["small", "large", "huge"], "flag": [True, False, True],
+        }
+    )  # fmt: skip
+    np.testing.assert_array_equal(found[["p(no)", "p(yes)"]], model.predict_proba(rows))
+    assert found["unseen"].tolist() == ["", "", "size=huge"]
+
+
+def test_a_date_stands_for_what_it_was_in_training():
+    dates = pd.date_range("2024-01-01", periods=60, freq="5D").strftime("%Y-%m-%d")
+    text = "day,kind,class\n" + "".join(f"{day},{'ab'[k % 2]},{'uv'[k // 30]}\n" for k, day in enumerate(dates))
+    dataset = alrviz.read_table(text.encode(), **{"day month": "categorical"})
+    model = NaiveBayesClassifier().fit(dataset.X, dataset.y)
+    expected = model.predict_proba(dataset.X.head(3))
+    found = score(
+        model, "kind,day\n{},{}\n{},{}\n{},{}\n".format(*"a", dates[0], "b", dates[1], "a", dates[2]).encode()
+    )
+    np.testing.assert_array_equal(found.filter(like="p("), expected)
+
+
+def test_rows_that_do_not_fit_are_told():
+    model = NaiveBayesClassifier().fit(*mixed(40))
+    with pytest.raises(TableError, match=r"no column 'number'.*did you mean 'numbr'"):
+        score(model, b"numbr,count,text,size,flag\n1,1,a,small,True\n")
+    with pytest.raises(TableError, match="'number' cannot be numeric: 'x' in data row 1"):
+        score(model, b"number,count,text,size,flag\nx,1,a,small,True\n")
