@@ -52,7 +52,9 @@ def path(
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the rows held out, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
-    and away_0, away_5 .. away_100: quantiles of the weights less the center's, class weights left out. References
+    log_loss_above_se, error_above_se, rmse_above_se (standard errors of how far the fit is above the best of its path,
+    held-out row by row), and away_0, away_5 .. away_100: quantiles of the weights less the center's, class weights
+    left out. References
     have one row each, as in `bias_variance`. train_seconds are the solver's, without encoding, which a path does once
     (those of references hold it). `summary()` has means over the repeats, a line for each recipe and alpha.
 
@@ -98,15 +100,19 @@ def _references(recipes: Sequence[Recipe]) -> list[Recipe]:
 
 
 def summary(study: Study) -> "pd.DataFrame":
-    """Return a line for each recipe and alpha: means over the repeats."""
+    """Return a line for each recipe and alpha: means over the repeats, also of standard errors, then too high."""
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return frame
     fine = frame[frame.outcome != "failed"]
     names = ["racer", "label", "name", "order", "alpha"]
-    measures = [name for name in frame if name in MEASURES or str(name).startswith(("train_", "away_"))]
+    measures = [name for name in frame if name in MEASURES or _is_mean(str(name))]
     return (
         fine.groupby(names, dropna=False, as_index=False)[measures]
         .mean()
         .assign(repeats=fine.groupby(names, dropna=False).size().to_numpy())
     )
+
+
+def _is_mean(name: str) -> bool:
+    return name.startswith(("train_", "away_")) or name.endswith("_above_se")

@@ -1,0 +1,141 @@
+"""The page "Generative to discriminative": losses along alpha, a fit that follows a slider, the best alpha to use."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.path_choice import FIRST, given_paths, learn, racers_of
+from alrviz.explorer.path_controls import PathControls
+from alrviz.explorer.path_words import ABOUT, script
+from alrviz.explorer.session import Session
+from alrviz.explorer.study_costs import Costs, costs_html, costs_line
+from alrviz.explorer.study_part import StudyPart
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.path import MEASURES
+from alrviz.stop import StopToken
+from alrviz.studies.path_reading import alpha_text, best_of
+from alrviz.views.folded import Folded
+from alrviz.views.path_study import PathView
+from alrviz.views.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+USE = "race it on the page Convergence"
+
+
+class PathPage(StudyPart):
+    """See the module's text; the shell describes what a page is."""
+
+    title, icon, group, slug = "Generative to discriminative", "swap_horiz", "See", "path"
+
+    def __init__(self, session: Session):
+        super().__init__(session, self.slug)
+        self._own = session.own(self.slug)
+        self.recipes = given_paths(self._own.judged)
+
+    # ---- building ----------------------------------------------------------------------------------------------
+
+    def view(self) -> Any:
+        """Build the page."""
+        session, own = self.session, self._own
+        self.study_view = view = PathView(
+            again=self.begin, wake=session.wake, dark=session.dark, ready=False,
+            measure=own.measure if own.measure in MEASURES else "log_loss", alpha=own.alpha, path=own.path,
+        )  # fmt: skip
+        self.controls = PathControls(session, self._changed, self.jobs.failed)
+        self.use = pmui.Button(
+            label="Use alpha", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
+        )
+        self.use.on_click(lambda _: self.use_it())
+        view.bar.panel.insert(2, self.use)
+        view.param.watch(lambda _: self._looked(), ["measure", "alpha", "path"])
+        told = pn.Row(self.time, self.python, margin=0, styles={"margin-left": "auto"})
+        top = pn.FlexBox(
+            *self.controls.parts, told, align_items="center", gap="4px 0", margin=(0, 0, 8, 0),
+            sizing_mode="stretch_width",
+        )  # fmt: skip
+        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        card = pn.Column(view, styles=CARD, sizing_mode="stretch_width", margin=0)
+        self.follow()
+        folded = Folded("What it costs", self.prices), Folded("What am I looking at?", text)
+        return pn.Column(top, card, *folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
+
+    def drawer(self) -> Any:
+        """Return nothing: all there is to set is in the first row."""
+
+    # ---- what is asked -----------------------------------------------------------------------------------------
+
+    def _changed(self, recipes: tuple[Recipe, ...]) -> None:
+        self.recipes = recipes
+        self.session.judged = () if recipes == FIRST else recipes
+        self.ask()
+
+    def _looked(self) -> None:
+        """Put what is looked at into the link."""
+        view = self.study_view
+        measure = "" if view.measure == "log_loss" else view.measure
+        self.session.param.update(measure=measure, alpha=view.alpha, path=view.path)
+        self.learned()
+
+    def settings(self) -> tuple[Recipe, ...]:
+        """What is set."""
+        return self.recipes
+
+    def show_settings(self) -> None:
+        """Let the controls show what is set."""
+        self.controls.show(self.recipes)
+
+    def work(self, dataset: "Dataset") -> Callable[[StopToken], Costs]:
+        """Return what prices every path and makes the study."""
+        session, recipes = self.session, self.recipes
+        seed, owner, most = session.seed, session.owner, session.registry.limits.threads or 10**6
+        return lambda stop: learn(dataset, recipes, seed, owner, most, stop, self.tell)
+
+    def told(self, known: Costs) -> tuple[str, str]:
+        """Return the time that all takes, and what one fit of each path costs."""
+        return costs_line(known), costs_html(known)
+
+    def script(self, known: Costs) -> str:
+        """Return the script of "copy as Python"."""
+        view = self.study_view
+        left = [one.recipe for one in known.priced if not one.refused]
+        plain = [recipe.replace(seed=0) for recipe in left]
+        found = [] if view.outdated else view.readings
+        return script(self.session, plain, found, view.measure, __version__)
+
+    # ---- using the answer --------------------------------------------------------------------------------------
+
+    def use_it(self) -> None:
+        """Race the best alpha of each path on the page Convergence."""
+        view = self.study_view
+        if view.study is not None and view.readings:
+            racers = racers_of(view.study.recipes, view.readings, self.session.seed)
+            self.session.go("convergence", race=True, recipes=racers)
+
+    def learned(self) -> None:
+        """Offer the best alpha, where there is one."""
+        view, known = self.study_view, self.known
+        busy = view.study is not None and view.study.phase in ("running", "queued")
+        if known is not None and known.study is None and not busy:
+            view.show(None)
+            why = "; ".join(f"{one.name}: {one.refused}" for one in known.priced)
+            view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
+        best = None if view.outdated else best_of(view.readings)
+        label = "Use alpha" if best is None else f"Use alpha {alpha_text(best.alpha)}"
+        if (self.use.visible, self.use.label) != (best is not None, label):
+            # What a button is called begins with what is written on it.
+            self.use.param.update(visible=best is not None, label=label, description=f"{label}: {USE}")
+
+    # ---- the shell's calls -------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the threads' work; the study is the registry's."""
+        super().close()
+        if "study_view" in vars(self):  # it is built on the first visit
+            self.study_view.follower.give_up()

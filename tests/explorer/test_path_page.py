@@ -1,0 +1,184 @@
+"""The page "Generative to discriminative" without a browser: prices, links, what is kept, the alpha that is used."""
+
+import contextlib
+import io
+
+import pytest
+
+from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.path_choice import FIRST, Grid, given_paths, grid_of, racers_of
+from alrviz.explorer.path_page import PathPage
+from alrviz.explorer.path_words import ABOUT
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import read_link
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies import live_path
+from alrviz.studies.path_reading import Reading
+
+SMALL = "?page=path&data=monks-1&of=alr_o1_a1_canje"
+OWNER = "a" * 32
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+def open_page(link=SMALL, registry=None):
+    session = Session(owner=OWNER, registry=registry or Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    page = PathPage(session)
+    page.view()
+    return page
+
+
+def until(page, condition, seconds=60):
+    import time
+
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (page.session.problem, page.study_view.sentence.object)
+        page.session.pump()
+        page.pump()
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def page():
+    made = open_page()
+    until(made, lambda: made.known is not None)
+    yield made
+    if made.study_view.study is not None:
+        made.study_view.press_stop()
+    made.close()
+
+
+def run(page):
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.phase == "done")
+    page.pump()
+
+
+def test_it_is_priced_before_it_runs_and_a_fit_follows_at_once(page):
+    assert "about" in page.time.object
+    assert "parameters" in page.prices.object
+    assert "Press Run: one path" in page.study_view.sentence.object
+    assert page.session.registry.entries(OWNER) == []
+    assert len([*page.controls.parts, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 8
+    until(page, lambda: not page.study_view.follower.busy)
+    assert page.study_view.row() is not None
+
+
+def test_the_best_alpha_is_offered_and_raced(page):
+    run(page)
+    best = page.study_view.readings[0]
+    assert page.use.visible
+    assert page.use.description.startswith(page.use.label)
+    page.use_it()
+    assert page.session.page == "convergence"
+    assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered] == [
+        ("alr", best.alpha, "anje"),
+        ("lr", best.alpha, "anje"),
+    ]
+
+
+def test_of_several_paths_each_brings_its_best_and_of_ones_there_is_no_lr():
+    recipes = [Recipe("alr", center=1), Recipe("lr")]
+    found = [Reading(k, 10.0**k, 0.1, 0.2, 0.3, "between") for k in range(2)]
+    assert [(r.family, r.params["alpha"], r.seed) for r in racers_of(recipes, found, 7)] == [
+        ("alr", 1, 7),
+        ("lr", 10, 7),
+    ]
+    assert [r.family for r in racers_of(recipes, found[:1], 7)] == ["alr"]
+
+
+def test_the_script_prints_the_screens_numbers(page):
+    run(page)
+    out = io.StringIO()
+    text = page.script(page.known).replace("seed=0\n)", "seed=0, n_jobs=1\n)")
+    with contextlib.redirect_stdout(out):
+        exec(compile(text, "script", "exec"), {})
+    shown = page.study_view.study.frame()
+    printed = [line.split() for line in out.getvalue().splitlines() if line.startswith("0 ")]
+    mine = shown[shown.racer == 0]
+    assert [float(line[1]) for line in printed] == mine.alpha.tolist()
+    assert [line[2] for line in printed] == [f"{value:.6f}" for value in mine.log_loss]
+    best = page.study_view.readings[0]
+    assert f"{best.value:.6f}" in out.getvalue()
+    assert f"alpha={best.alpha!r}" in text
+
+
+def test_all_that_is_set_and_looked_at_is_in_the_link(page):
+    page.controls.family.value = "both"
+    page.controls.order.value = 2
+    page.controls.center.value = "all"
+    page.study_view.param.update(measure="rmse", alpha=31.6, path=1)
+    link = page.session.link
+    again = open_page(link)
+    assert again.recipes == page.recipes
+    assert [r.params["center"] for r in again.recipes] == [0, "anje", 0, 1, "anje"]
+    until(again, lambda: again.known is not None)
+    assert (again.study_view.measure, again.study_view.alpha, again.study_view.path) == ("rmse", 31.6, 1)
+    assert again.session.link == link
+    again.close()
+    odd = open_page("?page=path&data=monks-1&alpha=-3&measure=brier&path=99")
+    until(odd, lambda: odd.known is not None)
+    assert (odd.study_view.measure, odd.study_view.alpha, odd.study_view.path) == ("log_loss", None, 0)
+    assert odd.recipes == FIRST
+    odd.close()
+
+
+def test_menus_say_what_they_can_and_links_bring_the_rest():
+    assert grid_of(FIRST) == Grid("alr", "anje", 2)
+    assert grid_of(Grid("both", "all", 3).recipes(FIRST[0])) == Grid("both", "all", 3)
+    own = given_paths([Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")])
+    assert [(r.family, r.params["alpha"], r.params["objective"]) for r in own] == [("lr", 1, "nll"), ("alr", 1, "nll")]
+    assert grid_of(own) is None
+    assert given_paths([Recipe("tan")]) == FIRST
+    page = open_page("?page=path&data=monks-1&of=lr_o1~alr_o1_c1")
+    assert (page.controls.family.value, page.controls.center.value) == ("", "")
+    page.controls.family.value = "lr"
+    assert [(r.family, r.params["center"]) for r in page.recipes] == [("lr", "anje")]
+    assert "ones (1)" not in page.controls.center.options
+    page.close()
+
+
+def test_other_settings_mark_what_is_shown_and_kept_cells_come_back(page):
+    run(page)
+    page.controls.order.value = 2
+    assert page.study_view.outdated
+    assert not page.use.visible
+    until(page, lambda: page.known is not None)
+    assert page.study_view.study.progress.done == 0
+    page.controls.order.value = 1
+    until(page, lambda: page.known is not None)
+    assert page.study_view.study.phase == "done"
+    again = open_page()  # another process, as far as the registry knows
+    until(again, lambda: again.known is not None)
+    assert again.study_view.study.progress.done == again.study_view.study.progress.total
+    assert again.use.visible
+    again.close()
+
+
+def test_what_cannot_be_run_is_said_in_its_place():
+    page = open_page("?page=path&data=age-curve&of=alr_o3_a1")
+    until(page, lambda: page.known is not None)
+    assert "Nothing to run:" in page.study_view.sentence.object
+    assert page.study_view.bar.run.disabled
+    page.controls.order.value = 1
+    until(page, lambda: page.known is not None)
+    assert "Press Run" in page.study_view.sentence.object
+    page.close()
+
+
+def test_a_visitor_who_leaves_ends_the_fit(page, monkeypatch):
+    monkeypatch.setattr(live_path, "QUICK", 0)
+    page.study_view._press_fit()
+    page.close()
+    assert not page.study_view.follower.busy
+
+
+def test_the_card_explains_itself():
+    assert "<math" in rich(ABOUT)

@@ -1,0 +1,162 @@
+"""What a path says: each sentence of the list, the names, and the fit that follows a hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.demos import load_demo
+from alrviz.errors import AlrvizError, Stopped
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+from alrviz.studies.live_path import LivePath, is_quick
+from alrviz.studies.path import path
+from alrviz.studies.path_reading import best_of, path_names, reading, readings, sentence
+from alrviz.studies.paths import errors_above
+
+ALPHAS = [100.0, 1.0, 0.01]
+
+
+def curve(values, errors=(0.01, 0.01, 0.01), measure="log_loss"):
+    table = {"racer": 0, "alpha": ALPHAS, measure: values, f"{measure}_above_se": errors}
+    return pd.DataFrame(table).iloc[::-1]
+
+
+@pytest.mark.parametrize(
+    ("values", "place", "alpha"),
+    [
+        ((0.5, 0.4, 0.6), "between", 1.0),
+        ((0.41, 0.4, 0.6), "generative", 1.0),
+        ((0.4, 0.5, 0.6), "generative", 100.0),
+        ((0.6, 0.4, 0.415), "free", 1.0),
+        ((0.41, 0.4, 0.41), "flat", 1.0),
+    ],
+)
+def test_where_the_best_lies(values, place, alpha):
+    found = reading(curve(values), "log_loss")
+    assert (found.place, found.alpha, found.value) == (place, alpha, min(values))
+    assert (found.first, found.last) == (values[0], values[2])
+    assert best_of([]) is None
+
+
+class Told:
+    """A study that has one path and its references."""
+
+    recipes = (Recipe("alr", center="anje"), Recipe("anje"), Recipe("lr", alpha=0.0), Recipe("alr", alpha=0.0))
+
+    def __init__(self, losses, rmse=(0.2, 0.2, 0.2)):
+        self.cells = [type("Cell", (), {"racer": 0, "task": "path"})]
+        table = curve(losses).assign(rmse=rmse[::-1], rmse_above_se=0.001, error=0.3, error_above_se=0.1, order=2)
+        beside = pd.DataFrame(
+            {
+                "racer": [1, 2, 3],
+                "alpha": [np.nan, 0, 0],
+                "order": 2,
+                "log_loss": [0.7, 1.0, 1.5],
+                "rmse": 0.3,
+                "error": 0,
+            }
+        )
+        self.table = pd.concat([table, beside])
+
+    def summary(self):
+        return self.table
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        (
+            (0.5, 0.4, 0.6),
+            "The best lies between: alpha 1 has held-out log loss .400, below .500 at alpha 100 (AnJE itself .700) and "
+            ".600 at alpha 0.01 (without a pull 1.500).",
+        ),
+        (
+            (0.4, 0.5, 0.6),
+            "The best lies at the generative end: held-out log loss .400 at alpha 100 (AnJE itself .700), against .600 "
+            "at alpha 0.01 (without a pull 1.500).",
+        ),
+        (
+            (0.6, 0.4, 0.41),
+            "The best is as good as the unregularised end: alpha 1 has held-out log loss .400, within two standard "
+            "errors of .410 at alpha 0.01 (without a pull 1.500); .600 at alpha 100 (AnJE itself .700) is worse.",
+        ),
+        (
+            (0.41, 0.4, 0.41),
+            "alpha hardly matters: alpha 1 has held-out log loss .400, .410 at alpha 100 (AnJE itself .700) and .410 "
+            "at alpha 0.01 (without a pull 1.500) within two standard errors of it.",
+        ),
+    ],
+)
+def test_the_sentences(losses, said):
+    assert sentence(Told(losses)) == said
+
+
+def test_a_dip_of_rmse_is_said_where_log_loss_has_none():
+    told = Told((0.4, 0.5, 0.6), rmse=(0.21, 0.19, 0.25))
+    assert sentence(told).endswith(" RMSE dips between all the same: .190 at alpha 1, .210 and .250 at the ends.")
+    assert sentence(told, "rmse").startswith("The best lies between: alpha 1 has held-out RMSE .190")
+    assert "dips" not in sentence(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25)))
+
+
+def test_errors_are_those_of_paired_rows():
+    random = np.random.default_rng(0)
+    costs = [random.random((3, 50)) for _ in range(3)]
+    rows = [{"log_loss": c[0].mean(), "error": c[1].mean(), "rmse": c[2].mean() ** 0.5} for c in costs]
+    best = int(np.argmin([row["rmse"] for row in rows]))
+    for row, cost, found in zip(rows, costs, errors_above(rows, costs), strict=True):
+        apart = cost[2] - costs[best][2]
+        by_hand = apart.std(ddof=1) / 50**0.5 / (row["rmse"] + rows[best]["rmse"])
+        assert found["rmse_above_se"] == pytest.approx(by_hand)
+        # To first order that is the error of the difference of roots: jackknife.
+        left = [np.delete(part[2], k).mean() ** 0.5 for k in range(50) for part in (cost, costs[best])]
+        apart = np.array(left[::2]) - np.array(left[1::2])
+        assert found["rmse_above_se"] == pytest.approx(((apart - apart.mean()) ** 2).sum() ** 0.5, rel=0.1, abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def study():
+    recipes = [Recipe("alr", order=1, center="anje", tol=1e-10), Recipe("lr", order=1, tol=1e-10)]
+    return path(load_demo("led", 600), recipes, alphas=ALPHAS, n_jobs=1).run()
+
+
+def test_names_say_the_center(study):
+    assert path_names(study) == ["wanbiac to AnJE", "lr to 0"]
+    assert [one.racer for one in readings(study, "rmse")] == [0, 1]
+    assert "of 2 paths" in sentence(study)
+
+
+def test_a_fit_that_follows_a_hand_is_the_paths_own(study):
+    live = LivePath(study.dataset)
+    for alpha in (1.0, 100.0, 0.01, 1.0):
+        row = live.fit(study.recipes[1], alpha)
+        known = study.frame().query("racer == 1 and alpha == @alpha").iloc[0]
+        for name in ("log_loss", "rmse", "error", "train_log_loss", "train_rmse", "away_5", "away_95"):
+            assert row[name] == pytest.approx(known[name], rel=2e-3, abs=1e-4), name
+    other = live.fit(study.recipes[0], 100.0)
+    assert other["log_loss"] == pytest.approx(
+        study.frame().query("racer == 0 and alpha == 100").log_loss.iloc[0], rel=1e-3
+    )
+
+
+def test_it_starts_at_the_nearest_fit():
+    live = LivePath(load_demo("led", 600))
+    recipe = Recipe("lr", order=2)
+    first = live.fit(recipe, 0.01)
+    again = live.fit(recipe, 0.0101)
+    assert again["n_iter"] < first["n_iter"] / 2
+
+
+def test_it_is_stopped_and_says_what_cannot_be_fitted():
+    live = LivePath(load_demo("led", 300))
+    stop = StopToken()
+    stop.stop()
+    with pytest.raises(Stopped):
+        live.fit(Recipe("lr"), 1.0, stop)
+    with pytest.raises(AlrvizError, match="columns"):
+        live.fit(Recipe("lr", order=8), 1.0)
+
+
+def test_large_tables_are_not_quick():
+    table = load_demo("led", 3000)
+    assert is_quick(table, Recipe("lr", order=2), 0.3)
+    assert not is_quick(load_demo("waveform"), Recipe("lr", order=3), 0.3)
