@@ -146,6 +146,7 @@ class StudyPart:
         say(self.time, line)
         say(self.prices, table)
         if known.study is None:
+            self.learned()
             return
         view = self.study_view
         found = self.session.find_study(known.study)
