@@ -17,6 +17,7 @@ def preload() -> None:
     import alrviz.explorer.convergence
     import alrviz.explorer.data_page
     import alrviz.explorer.order_page
+    import alrviz.explorer.path_page
     import alrviz.explorer.shell  # noqa: F401
 
 
@@ -32,7 +33,8 @@ def application(dataset: "Dataset | None" = None) -> Any:
     from alrviz.explorer.convergence import ConvergencePage
     from alrviz.explorer.data_page import DataPage
     from alrviz.explorer.order_page import OrderPage
+    from alrviz.explorer.path_page import PathPage
     from alrviz.explorer.shell import build
 
     pn.extension("tabulator", notifications=False)
-    return build([ConvergencePage, BoundariesPage, OrderPage, DataPage], dataset).root
+    return build([ConvergencePage, BoundariesPage, PathPage, OrderPage, DataPage], dataset).root

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # What a state and a session call by the same names.
 OF_MAPS = ("axes", "model", "peer", "others", "row")
 # What each page has for itself: a link holds those of the page it shows.
-OF_PAGES = ("tab", "judged", "folds", "sizes", "theta")
+OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "alpha", "path")
 
 
 class Session(Opening):
@@ -55,6 +55,9 @@ class Session(Opening):
     folds = param.String(default="", doc="Slug of its rounds and folds.")
     sizes = param.String(default="", doc="Slug of its training sizes.")
     theta = param.String(default="", doc="Slug of where learners row by row take log theta from.")
+    measure = param.String(default="", doc="What held-out rows are judged by.")
+    alpha = param.Number(default=None, allow_None=True, doc="The strength of the pull that is looked at, or none.")
+    path = param.Integer(default=0, doc="The path that is looked at.")
 
     def __init__(
         self,

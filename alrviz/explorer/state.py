@@ -14,13 +14,14 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.owners import is_id
+from alrviz.explorer.questions import MOST_RACERS
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
 FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
-FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1"}
+FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale"}
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 
@@ -63,6 +64,8 @@ class State:
         folds: slug of its rounds and folds ("2x5"), "" for its page's own.
         sizes: slug of its training sizes in % ("25-50-100"), "" for its page's own.
         theta: slug of where learners row by row take log theta from, "" for its page's own.
+        measure: what held-out rows are judged by ("rmse"), "" for the page's own.
+        alpha, path: the strength of the pull that is looked at along a path, None for the page's own; and which path.
         fit: id of the run of a map, to be found again by its owner.
         run: id of a run, to be found again by its owner.
         watch: secret of a run, to be opened read-only by anybody who has it.
@@ -87,6 +90,9 @@ class State:
     folds: str = ""
     sizes: str = ""
     theta: str = ""
+    measure: str = ""
+    alpha: float | None = None
+    path: int = 0
     fit: str = ""
     run: str = ""
     watch: str = ""
@@ -106,6 +112,19 @@ def _clamped(text: str, low: int, high: int, default: int | None) -> int | None:
     except ValueError:
         return default
     return default if math.isnan(number) else int(min(max(number, low), high))
+
+
+def _measure(text: str) -> str:
+    return text if re.fullmatch(r"[a-z][a-z0-9_]{0,39}", text) else ""
+
+
+def _strength(text: str) -> float | None:
+    """A strength of a pull: above 0, and a number."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) or number <= 0 else min(max(number, 1e-12), 1e12)
 
 
 def _id(text: str) -> str:
@@ -179,6 +198,9 @@ PROPERTIES = (
     Property("folds", "folds", _slug),
     Property("sizes", "sizes", _slug),
     Property("theta", "theta", _slug),
+    Property("measure", "measure", _measure),
+    Property("alpha", "alpha", _strength, lambda alpha: "" if alpha is None else repr(alpha)),
+    Property("path", "path", lambda text: _clamped(text, 0, MOST_RACERS - 1, 0)),
     Property("fit", "fit", _id),
     Property("run", "run", _id),
     Property("watch", "watch", _id),

@@ -14,7 +14,7 @@ from alrviz.fitting.recipe import Recipe
 
 KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
 MAPS = ("axes", "model", "peer", "others", "at", "fit")
-PAGES = ("tab", "of", "folds", "sizes", "theta")
+PAGES = ("tab", "of", "folds", "sizes", "theta", "measure", "alpha", "path")
 SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
 IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
@@ -65,6 +65,9 @@ states = st.builds(
     folds=st.just("") | SLUGS,
     sizes=st.just("") | SLUGS,
     theta=st.just("") | SLUGS,
+    measure=st.sampled_from(["", "rmse", "log_loss"]),
+    alpha=st.none() | st.floats(1e-9, 1e9),
+    path=st.integers(0, 5),
     fit=st.just("") | IDS,
     run=st.just("") | IDS,
     watch=st.just("") | IDS,
