@@ -24,7 +24,8 @@ class Judge:
     """Looks at every state of one fit; remembers the last few values of what is judged: F, or what stands for it.
 
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol). A step
-    with an inner loop, such as tron's, counts as many steps as that has turns: one of 40 is no lucky short step.
+    with an inner loop, such as tron's, counts as many steps as that has turns, each with its share of the fall: one of
+    40 is no lucky short step, and to gain tol in 40 is no reason to go on.
     """
 
     def __init__(self, objective: Minimised, max_iter: int, tol: float):
@@ -67,10 +68,16 @@ class Judge:
         return f"{self._objective.judged_as} was {'still falling' if falls else 'not at rest'}"
 
     def _flat(self) -> bool:
-        while len(self._values) > 1 and self._turns - self._values[1][0] >= WINDOW:
+        since = self._turns - WINDOW
+        while len(self._values) > 1 and self._values[1][0] <= since:
             self._values.popleft()
-        (turns, first), (_, last) = self._values[0], self._values[-1]
-        return self._turns - turns >= WINDOW and first - last < self._tol * max(abs(last), 1e-300)
+        (turns, first), last = self._values[0], self._values[-1][1]
+        if since < turns:
+            return False
+        if since > turns:  # within a step: its inner loop is spread evenly
+            after, second = self._values[1]
+            first += (second - first) * (since - turns) / (after - turns)
+        return first - last < self._tol * max(abs(last), 1e-300)
 
     def confirm(self, outcome: Outcome, state: State) -> Outcome:
         """Return `outcome`, or a failure if the scores kept are not those of the weights."""

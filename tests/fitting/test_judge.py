@@ -59,6 +59,18 @@ def test_a_step_with_an_inner_loop_counts_as_many_as_that_has_turns(fitted):
     assert codes(Judge(objective, 100, 1e-6), [steep, replace(flat, turns=40)]) == [None, None]  # F fell in those
 
 
+@pytest.mark.parametrize("turns", [WINDOW - 1, WINDOW, WINDOW + 1, 40])
+def test_what_an_inner_loop_gains_is_shared_evenly_among_its_turns(fitted, turns):
+    objective, states = fitted
+    high, flat = states[0], states[-1]
+    fall = high.point.objective / flat.point.objective - 1.0
+    for tol in (0.99, 1.01):
+        judge = Judge(objective, 100, tol * fall * min(1.0, WINDOW / turns))
+        assert codes(judge, [high, replace(flat, turns=turns)])[1] == (
+            "converged" if tol > 1.0 and turns >= WINDOW else None
+        )
+
+
 def test_a_stalled_state_has_converged(fitted):
     objective, states = fitted
     told = Judge(objective, 100, 0.0).verdict(replace(states[4], stalled=True))
