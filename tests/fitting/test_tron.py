@@ -10,7 +10,7 @@ from scipy.sparse.linalg import cg
 from alrviz.errors import Stopped
 from alrviz.fitting.solvers import LBFGS, Tron
 from alrviz.fitting.solvers import tron as tron_module
-from alrviz.fitting.solvers.tron import KEPT, PATIENCE, SLOW, Head, Region, Seen, newton_step
+from alrviz.fitting.solvers.tron import KEPT, MILD, PATIENCE, SLOW, Head, Region, Seen, _milder, newton_step
 from alrviz.passes.room import Pool
 from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
@@ -93,6 +93,19 @@ def test_the_units_of_the_weights_make_no_difference():
         paths.append([(s.point.objective, s.passes) for s in islice(states(Tron(), objective, w0), 5)])
     for path in paths[1:]:
         np.testing.assert_allclose(path, paths[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 50.0])
+def test_the_metric_is_milder_than_the_diagonal_where_rows_and_penalty_meet(alpha):
+    """One metric of phi, M = D / sqrt(1 + 2 alpha D / MILD), whatever w is measured in."""
+    for family, params in METRICS:
+        objective, w0 = make(family, params, penalty="phi", alpha=alpha)
+        diagonal = objective.hessian_diagonal(objective.value_grad(w0))
+        scale = objective.parameterisation.scale
+        of_phi = np.divide(diagonal, scale**2, out=np.zeros_like(diagonal), where=scale != 0)
+        expected = scale**2 * of_phi / np.sqrt(1 + 2 * alpha * of_phi / MILD)
+        np.testing.assert_allclose(_milder(diagonal.copy(), objective), expected, rtol=1e-12)
+        assert (expected[scale != 0] < diagonal[scale != 0]).all() == (alpha > 0)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])

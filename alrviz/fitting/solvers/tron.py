@@ -3,10 +3,14 @@
     start  L-BFGS in the metric M_0, the Hessian's diagonal at the class shares (H0 = (s.y / y.M_0^-1 y) M_0^-1), until
            PATIENCE steps in a row lower F by less than SLOW of it: far from the minimum a parabola says little, and
            such a step is one pass
-    then   min  g.d + d.H d / 2  within  ||d||_M <= radius  by conjugate gradients, M the Hessian's diagonal there,
-           preconditioned by P, the two loops of L-BFGS over pairs (d, H d) of the inner loop before, from M^-1 on
+    then   min  g.d + d.H d / 2  within  ||d||_M <= radius  by conjugate gradients, preconditioned by P, the two loops
+           of L-BFGS over pairs (d, H d) of the inner loop before, from M^-1 on
+           M = D / sqrt(1 + 2 alpha D' / MILD),  D the Hessian's diagonal there, D' the same in units of phi
 
-    M and M_0 follow the units of w: the steps are the same whatever w is measured in. The inner loop ends at
+    Tuples overlap: the same scores come of many phi, and which of them is the penalty's choice alone. In its own units
+    no direction of conjugate gradients leads among those; in units of D every one does, the more the larger D is. So M
+    is milder than D where cells have many rows. M and M_0 follow the units of w: the steps are the same whatever w is
+    measured in. The inner loop ends at
     ||H d + g|| <= eta ||g|| in the norm of P, eta = min(1/2, 5 sqrt(||g|| / ||g_0||)) by that of 1 / M, g_0 that after
     the start, or at the radius; each turn is a Hessian-vector product, one pass. Then F is searched along d,
     exactly, from t = 1 on, and the t that is found says how far the parabola can be trusted: the radius becomes
@@ -44,6 +48,8 @@ MOST_INNER = 300
 # The largest eta. Passes until F is 1e-3 a row above its minimum, n = 2, alpha 1 on phi, with 0.1 and with 0.5: adult
 # 64 and 42, nursery 55 and 47, letter 112 and 44, poker-hand 105 and 112.
 LOOSE = 0.5
+# 2 alpha D' beyond which M grows as the root of D.
+MILD = 40.0
 # Curvature below this share of the largest counts as that: where all rows are fitted there is none.
 LEAST = 1e-10
 # How much the radius grows at most in one step.
@@ -101,7 +107,7 @@ class Tron(Solver):
 def _newton(objective: LinearObjective, state: State, kept: int) -> State:
     """Return the state one outer iteration later."""
     point = state.point
-    inverse = inverted(objective.hessian_diagonal(point))
+    inverse = inverted(_milder(objective.hessian_diagonal(point), objective))
     size = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(size, size)
     eta = min(LOOSE, 10.0 * LOOSE * math.sqrt(size / (region.first or 1.0)))
@@ -117,6 +123,17 @@ def _newton(objective: LinearObjective, state: State, kept: int) -> State:
     pairs = tuple(seen.pairs) if len(seen.pairs) >= FEWEST else region.pairs
     region = Region(radius, region.first, pairs)
     return replace(new, carry=region, turns=max(1, products), extra={"products": float(products)})
+
+
+def _milder(diagonal: Floats, objective: LinearObjective) -> Floats:
+    """Make the Hessian's diagonal to M."""
+    if objective.alpha:
+        pull, twice = objective.pull, 2.0 * objective.alpha  # a cell's squared scale is pull / twice
+        share = np.divide(diagonal, pull, out=np.zeros_like(diagonal), where=pull != 0.0)
+        share *= twice * twice / MILD
+        share += 1.0
+        diagonal /= np.sqrt(share, out=share)
+    return diagonal
 
 
 def inverted(diagonal: Floats) -> Floats:
