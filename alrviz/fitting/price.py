@@ -6,12 +6,11 @@ hand the number of cells that occur is found by looking at (a sample of) the tup
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.choice import Choice, choose
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.prepare import Prepared
 
-# Tuples looked at to find the share of cells that occur; beyond them the share is taken as the same.
-SAMPLE = 256
+# Tuples up to which all are looked at for cells that occur; of more so many are drawn, by the cells they could have: on
+# Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn alike were 12 % off.
+SAMPLE, DRAWN = 256, 128
 # Tuples up to which the cover is planned for a price alone: about a second. Beyond, each counts as a block.
 PLANNED = 30_000
 
@@ -206,23 +206,29 @@ def require_memory(price: Price) -> None:
 
 
 def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER) -> int:
-    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from as many random ones."""
-    a = encoded.n_columns
-    n_tuples = comb(a, order)
-    if n_tuples <= SAMPLE:
-        chosen = np.array(list(combinations(range(a), order)))
-    else:  # a fixed seed: the same table has the same price
-        rng = np.random.default_rng(0)
-        chosen = np.array([np.sort(rng.choice(a, order, replace=False)) for _ in range(SAMPLE)])
-    seen = possible = 0
+    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
+    space = CellSpace(encoded.levels, order)
+    every = space.n_tuples <= SAMPLE
+    chosen, most = (space.tuples, space.cards) if every else _drawn(space, encoded.n_rows)
     whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
+    seen = []
     for columns in chosen:
         stop.check()
-        seen += _occurring(encoded, columns, bool(whole[columns].all()))
-        possible += int(encoded.levels[columns].prod())
-    if n_tuples <= SAMPLE:
-        return seen
-    return round(seen / possible * count_cells(encoded.levels, order))
+        seen.append(_occurring(encoded, columns, bool(whole[columns].all())))
+    if every:
+        return sum(seen)
+    return round(float(np.minimum(space.cards, encoded.n_rows).sum()) * float(np.mean(seen / most)))
+
+
+def _drawn(space: CellSpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the columns (DRAWN, n) of tuples spread evenly over the cells that so many rows could have, and how many
+    those are in each.
+    """
+    most = np.minimum(space.cards, n_rows).astype(np.float64)
+    sizes = np.argsort(most, kind="stable")
+    ends = np.cumsum(most[sizes])
+    chosen = sizes[np.searchsorted(ends, (np.arange(DRAWN) + 0.5) / DRAWN * ends[-1])]
+    return space.tuples[chosen], most[chosen]
 
 
 def _occurring(encoded: "Encoded", columns: np.ndarray, whole: bool) -> int:
