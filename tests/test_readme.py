@@ -47,3 +47,13 @@ def test_the_table_of_solvers_is_the_matrix():
     matrix = solver_matrix()
     assert head[0].split(" | ") == ["solver", *matrix.columns[:-1], "between bounds"]
     assert told == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
+
+
+def test_the_page_about_taking_things_along_runs(capsys):
+    text = (ROOT / "docs/export.md").read_text(encoding="utf-8")
+    sources = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    for source in sources:
+        exec(compile(source, "export.md", "exec"), names)
+    told = [line.split("  # ")[1] for source in sources for line in source.splitlines() if line.startswith("print(")]
+    assert capsys.readouterr().out.splitlines() == told

@@ -33,7 +33,7 @@ class Pictures:
     Args:
         wake: called when something is under way.
         hands: what a hand does on the left map, by the names that a `DecisionMapView` takes.
-        drag: called with a column and its new bandwidth. scrub: called with a step.
+        drag: called with a column and its new bandwidth. scrub: called with a step. film: makes the page that plays it.
         unfolded: called when the Gram matrix is wanted.
     """
 
@@ -43,6 +43,7 @@ class Pictures:
         hands: dict[str, Any],
         drag: Callable[[str, float], None],
         scrub: Callable[[int], None],
+        film: Callable[[], bytes],
         unfolded: Callable[[], None],
     ):
         common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 264, "controls": False}
@@ -51,7 +52,7 @@ class Pictures:
         self.ratios = DensityRatioView(
             on_bandwidth=drag, beside=2, height=_RATIO, numbers="Numbers of the density ratios"
         )
-        self.path = BandwidthView(on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths")
+        self.path = BandwidthView(on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film)
         self.gram = GramMatrixView(numbers="Numbers of the Gram matrix")
         maps = _row((self.map.top, 1), (self.other.top, 1))
         left = pn.Column(maps, self.ratios.top, sizing_mode="stretch_width", margin=0)

@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from alrviz import __version__
+from alrviz.estimators.score_script import safe_cell
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
     from alrviz.studies.study import Study
 
-_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 _SIGN_AHEAD = re.compile(r'(?<=[",;])[=+\-@|%]')
-
-
-def safe_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; anything but text is left alone."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_SIGNS) else value
 
 
 def about_lines(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> list[str]:
@@ -55,6 +50,20 @@ def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
         "data": {dataset.name: key for key, dataset in study.datasets.items()},
     }
     return to_csv(study.frame() if frame is None else frame, about, study.recipes)
+
+
+def weights_csv(model: Any, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
+    """Return a fitted model's cells as CSV, a line each: columns, levels, then each quantity by class.
+
+    The class weights stand in the first line. `model` is a classifier of cells (its `to_frame`).
+    """
+    frame = model.to_frame()
+    first = {("phi", label): b for label, b in zip(model.classes_.tolist(), model.intercept_.tolist(), strict=True)}
+    lines = pd.concat([pd.DataFrame([first]).reindex(columns=frame.columns), frame.reset_index(drop=True)])
+    lines.columns = [f"{quantity} {label}" for quantity, label in frame.columns]
+    for place, name in enumerate(frame.index.names):
+        lines.insert(place, name, [("class weights", "")[place], *frame.index.get_level_values(place)])
+    return to_csv(lines, about, recipes)
 
 
 def race_about(race: Any, version: str) -> dict[str, Any]:

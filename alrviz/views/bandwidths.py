@@ -22,7 +22,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.live_map import PRESSES
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import as_high, html, say
-from alrviz.views.saving import csv_button, figure_buttons
+from alrviz.views.saving import csv_button, figure_buttons, file_button
 from alrviz.views.style import FADED, safe
 from alrviz.views.words import ROWS_SHOWN, number
 
@@ -38,6 +38,7 @@ class BandwidthView(NotebookViewer):
         on_scrub: called with a step when one of the pictures is pressed.
         heights: of the two pictures, as CSS has it.
         numbers: title of the folded table; a page that shows several views gives each its own.
+        film: makes the page that plays the fit, for a button among those that save.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.scenes import BandwidthPath
@@ -58,6 +59,7 @@ class BandwidthView(NotebookViewer):
         on_scrub: Callable[[int], None] | None = None,
         heights: tuple[str, str] = HEIGHTS,
         numbers: str = "Numbers",
+        film: Callable[[], bytes] | None = None,
         **params: Any,
     ):
         super().__init__(**params)
@@ -67,12 +69,12 @@ class BandwidthView(NotebookViewer):
         self._made_of: Any = None
         self._boxes: tuple[Box, Box] | None = None
         self._name = f"alrviz-bandwidths-{uuid.uuid4().hex[:12]}"
-        self._build(heights, numbers)
+        self._build(heights, numbers, film)
         self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
         self.param.watch(lambda _: self.show(self.path), "dark")
         self.show(path)
 
-    def _build(self, heights: tuple[str, str], numbers: str) -> None:
+    def _build(self, heights: tuple[str, str], numbers: str, film: Callable[[], bytes] | None) -> None:
         self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
         self._places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
         self.sentence = html()
@@ -80,7 +82,10 @@ class BandwidthView(NotebookViewer):
         parts = (("", "the bandwidths"), ("-nll", "the losses"))
         figures = [button for end, what in parts for button in _named(self._name + end, what)]
         save = csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step")
-        self._folded = Folded(numbers, pn.Row(*figures, save, margin=(0, 0, 8, 0)), self._numbers)
+        saved = [*figures, save]
+        if film is not None:
+            saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
+        self._folded = Folded(numbers, pn.Row(*saved, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(*self._places, sizing_mode="stretch_width", margin=0)

@@ -12,6 +12,7 @@ import panel as pn
 
 from alrviz.views.panes import say
 from alrviz.views.player import Player
+from alrviz.views.replay import replay
 from alrviz.views.style import CSS
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Racer
@@ -53,7 +54,8 @@ class FitPlayer:
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)
-        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
+        room = {"min-width": "104px"}  # of "step 16 of 17": the slider beside it keeps its length
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=room)
         self.say_status()
 
     # ---- which run ---------------------------------------------------------------------------------------------------
@@ -74,6 +76,11 @@ class FitPlayer:
         """Whether the run drawn has an outcome and all of it was shown."""
         shown = self.player.shown
         return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
+
+    def film(self) -> bytes:
+        """Return the page that plays the run drawn; nothing where there is none."""
+        shown = self.player.shown
+        return b"" if shown is None else replay(shown.race).encode()
 
     @_as_one_message
     def show(self, race: Any) -> None:
@@ -129,13 +136,16 @@ class FitPlayer:
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
-    def pump(self) -> bool:
-        """Follow the run; returns whether there may be more."""
+    def pump(self, hold: bool = False) -> bool:
+        """Follow the run; returns whether there may be more.
+
+        hold: whether a film stays where it is for now.
+        """
         self._ticks += 1
         player = self.player
         if player.arrived():
             self.after()
-        elif player.shown is not None and player.advance():
+        elif player.shown is not None and not hold and player.advance():
             self._draw()
         self.say_status()
         return player.alive

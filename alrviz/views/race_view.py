@@ -30,7 +30,8 @@ from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.player import Player
 from alrviz.views.pump import Pump
-from alrviz.views.saving import save_buttons
+from alrviz.views.replay import replay
+from alrviz.views.saving import file_button, save_buttons
 from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
@@ -108,6 +109,7 @@ class RaceView(NotebookViewer):
         self._numbers = html()
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told)
+        buttons.append(file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"))
         self._folded = Folded("Numbers", pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
         self._measures = MeasureMenu(self)
@@ -289,3 +291,6 @@ class RaceView(NotebookViewer):
     def _csv(self) -> str:
         race = self.player.shown.race if self.player.shown is not None else None
         return "" if race is None else to_csv(race.frame(), race_about(race, __version__), race.recipes)
+
+    def _replay(self) -> bytes:
+        return b"" if self.player.shown is None else replay(self.player.shown.race).encode()

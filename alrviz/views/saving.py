@@ -51,8 +51,13 @@ def figure_buttons(figure: str, file: str, what: str) -> list[Any]:
 
 def csv_button(filename: str, numbers: Callable[[], str], told: str, label: str = "CSV") -> Any:
     """Return the button that saves what `numbers` returns; `told` says what that is."""
+    return file_button(filename, lambda: numbers().encode(), told, label)
+
+
+def file_button(filename: str, made: Callable[[], bytes], told: str, label: str) -> Any:
+    """Return the button that saves the bytes that `made` returns; `told` says what they are."""
     button = pmui.FileDownload(
-        callback=lambda: io.BytesIO(numbers().encode()),
+        callback=lambda: io.BytesIO(made()),
         filename=filename,
         label=label,
         size="small",

@@ -1,11 +1,14 @@
 """CSV that leaves the program: what a stranger's names would have a spreadsheet compute stays text."""
 
+import io
 import json
 
+import numpy as np
 import pandas as pd
 
+import alrviz
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.export import about_lines, to_csv
+from alrviz.studies.export import about_lines, to_csv, weights_csv
 
 
 def test_the_export_is_safe_to_open_in_a_spreadsheet():
@@ -30,3 +33,15 @@ def test_no_cell_of_a_comment_line_is_a_formula_and_its_json_still_reads():
         assert not any(cell.lstrip('"').startswith(("=", "+", "-", "@")) for cell in cells)
     assert json.loads(data.removeprefix("# data: ")) == name
     assert Recipe.from_json(made.removeprefix("# recipe 0: ")) == recipe
+
+
+def test_weights_are_a_line_a_cell_and_no_formula():
+    X = pd.DataFrame({"=u": ["@a", "b", "@a", "b"] * 5, "v": ["x", "x", "y", "y"] * 5})
+    model = alrviz.NaiveBayesClassifier().fit(X, ["-1", "1", "1", "1"] * 5)
+    text = weights_csv(model, {"data": "by hand"}, [model.to_recipe()])
+    table = pd.read_csv(io.StringIO(text), comment="#", keep_default_na=False)
+    assert table["columns"].tolist() == ["class weights", "'=u", "'=u", "v", "v"]
+    assert table["levels"].tolist() == ["", "'@a", "b", "x", "y"]
+    phi = table[["phi -1", "phi 1"]].to_numpy(float)
+    np.testing.assert_allclose(phi, np.vstack([model.intercept_, model.phi_]), rtol=1e-15)
+    np.testing.assert_array_equal(table["count 1"][1:].astype(float), model.tables_.counts[:, 1])

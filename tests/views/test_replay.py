@@ -1,0 +1,139 @@
+"""A race as a page that plays it: what is in it, of which race; and in a browser, from a file."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe
+from alrviz.views.replay import replay
+from tests.races import ROWS, ByHand
+from tests.views.raced import finished, view_of
+
+
+def data_of(page):
+    (text,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)
+
+
+def test_a_race_is_what_its_view_shows():
+    race = finished(5)
+    data = data_of(replay(race))
+    view = view_of(race)
+    assert [line["name"] for line in data["lines"]] == [racer.name for racer in view.player.shown.racers]
+    assert data["sentences"][-1][1] == re.sub("<[^>]*>", "", view.sentence.object)
+    (nll,) = [of for of in data["measures"] if of["label"].startswith("NLL per row")]
+    frame = race.frame()
+    for number, line in enumerate(nll["lines"]):
+        of = frame[frame["racer"] == number]
+        np.testing.assert_allclose(line["y"], of["nll"] / ROWS, rtol=1e-5)
+        np.testing.assert_allclose(line["held"], of["heldout_log_loss"], rtol=1e-5)
+    assert [axis["word"] for axis in data["axes"]] == ["iterations", "passes", "seconds"]
+    assert any(race.dataset.hash in line for line in data["about"])
+    assert sum(race.recipes[0].to_json() in line for line in data["about"]) == 1
+
+
+def test_a_racer_that_ends_early_ends_there():
+    race = ByHand()
+    race.take(4)
+    race.take(3, racer=0)
+    race.end()
+    data = data_of(replay(race))
+    lines = data["measures"][0]["lines"]
+    assert [value is not None for value in lines[0]["y"]] == [True] * 7
+    assert [value is not None for value in lines[1]["y"]] == [True] * 4 + [False] * 3
+
+
+def test_without_a_step_there_is_nothing_to_play(tmp_path):
+    with pytest.raises(AlrvizError, match="no step yet"):
+        alrviz.save_replay(ByHand(), tmp_path / "race.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    dataset = alrviz.load_demo("three-classes", rows=90)
+    race = alrviz.race(dataset, [Recipe("dlr", bandwidth="loo", max_iter=6)])
+    race.start()
+    race.join()
+    return race
+
+
+def test_a_dlr_fit_is_a_film_of_its_bandwidths(fitted):
+    data = data_of(replay(fitted))
+    last = fitted.runs[0].trace[-1]
+    assert len(data["steps"]) == last.index + 1
+    widths = data["measures"][0]
+    features = fitted.runs[0].objective.features
+    for d, line in enumerate(widths["lines"][2:]):
+        assert line["y"][-1] == pytest.approx(last.extra[f"h_{d}"] / features.silverman[d], rel=1e-4)
+    for panel in data["panels"]:
+        assert np.shape(panel["frames"]) == (last.index + 1, 3, len(panel["x"]))
+        assert panel["frames"][0] != panel["frames"][-1]
+    assert f"in {last.index} steps" in data["sentences"][-1][1]
+
+
+def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
+    study = alrviz.path(
+        alrviz.load_demo("led", rows=300), [Recipe("alr", order=1, center="anje")], alphas=[0.01, 10.0, 1.0], n_jobs=1
+    )
+    with pytest.raises(AlrvizError, match="no path is there yet"):
+        replay(study)
+    data = data_of(replay(study.run()))
+    assert data["steps"] == [10, 1, 0.01]
+    curve = study.frame().query("racer == 0").sort_values("alpha", ascending=False)
+    for of, name in zip(data["measures"], ("log_loss", "rmse", "error"), strict=True):
+        np.testing.assert_allclose(of["lines"][0]["held"], curve[name], rtol=1e-5)
+        np.testing.assert_allclose(of["lines"][0]["y"], curve[f"train_{name}"], rtol=1e-5)
+    assert data["axes"][0]["falling"]
+    away = curve.filter(regex=r"^away_\d+$")
+    np.testing.assert_allclose([frame[0] for frame in data["panels"][0]["frames"]], away, rtol=1e-3)
+
+
+def test_the_views_save_it(fitted):
+    race = finished(5)
+    assert view_of(race)._replay().decode() == replay(race)
+    film = alrviz.DensityFilmView(fitted)
+    assert film.player.film().decode() == replay(fitted)
+
+
+@pytest.mark.browser
+def test_it_plays_from_a_file(new_page, tmp_path):
+    rows = pd.DataFrame({"</script><img src=x onerror=alert(1)>": list("ab") * 20, "y": ["<b>", "z", "z"] * 13 + ["z"]})
+    dataset = alrviz.read_table(rows, "y", name="</script><script>alert(1)</script>")
+    race = alrviz.race(dataset, [Recipe("lr", order=1, max_iter=40, tol=0), Recipe("alr", order=1, max_iter=40, tol=0)])
+    race.start()
+    race.join()
+    alrviz.save_replay(race, tmp_path / "race.html")
+    page = new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "race.html").as_uri())
+    at, sentence = page.locator("#at"), page.locator("#sentence")
+    told = sentence.inner_text()
+    assert told
+    last = int(at.inner_text().split()[-1])
+    assert page.locator("#title").inner_text() == f"lr and alr on {dataset.name}"
+    page.keyboard.press("Home")
+    assert at.inner_text() == f"iteration 0 of {last}"
+    assert sentence.inner_text() == "Racing: nothing is decided yet."
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="One step on").click()
+    assert at.inner_text() == f"iteration 2 of {last}"
+    before = page.evaluate("document.getElementById('chart').toDataURL()")
+    page.get_by_role("slider").fill(str(last - 1))
+    assert at.inner_text() == f"iteration {last - 1} of {last}"
+    assert page.evaluate("document.getElementById('chart').toDataURL()") != before
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play").wait_for()  # it plays to the end, and stops there
+    page.wait_for_function("document.getElementById('sentence').textContent !== 'Racing: nothing is decided yet.'")
+    assert sentence.inner_text() == told
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert asked == [(tmp_path / "race.html").as_uri()]
+    assert not page.problems
