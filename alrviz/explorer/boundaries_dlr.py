@@ -64,7 +64,8 @@ class DlrTab:
         self.drawing = Drawing(self)
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
         self.hand = Hand(self)
-        self.pictures = Pictures(self.session.wake, hands, self.hand.drag, self.part.player.scrub, self._show_gram)
+        player = self.part.player
+        self.pictures = Pictures(self.session.wake, hands, self.hand.drag, player.scrub, player.film, self._show_gram)
         self.columns = ColumnMenus(self._columns_chosen)
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
