@@ -42,6 +42,14 @@ settings.register_profile(
 settings.load_profile("alrviz")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests keep is not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALRVIZ_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @dataclass(frozen=True)
 class Served:
     """A server under way: its page's address, its process, and the file its log goes to."""

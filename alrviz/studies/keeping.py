@@ -42,15 +42,15 @@ class Keeping:
             self.id = None if found is None else found.id
         return self.id is not None
 
-    def begin(self, name: str, data_name: str) -> None:
-        """Note that it is under way; `name` and `data_name` are for people."""
+    def begin(self, name: str, data_name: str, link: str = "") -> None:
+        """Note that it is under way; `name` and `data_name` are for people, `link` for the explorer."""
         self.problem = ""
         if self._store is None:
             return
         if self.find() and self.id is not None:
-            self._store.resume(self.id)
+            self._store.resume(self.id, link)
         else:
-            self.id = self._store.begin(*self._about, name=name, data_name=data_name, version=__version__)
+            self.id = self._store.begin(*self._about, name=name, data_name=data_name, version=__version__, link=link)
 
     def taken(self, cells: Sequence[Cell], have: Container[int]) -> Iterator[tuple[int, Result]]:
         """Yield (place, result) of the cells that are kept, those of `have` left out."""

@@ -45,6 +45,7 @@ class Study(Arrivals):
         datasets, recipes, cells, names: as `Arrivals` has them.
         spec: JSON of what was asked for: with the data's hash it is the same study again.
         error: what ended it before its time; None.
+        link: what shows it in the explorer, kept with it; "" where it was not made there.
 
     Raises:
         RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages.
@@ -78,6 +79,7 @@ class Study(Arrivals):
             {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": limit}, sort_keys=True
         )
         self.error: Exception | None = None
+        self.link = ""
         self._summary = summary
         self._n_jobs, self._scheduler = n_jobs, scheduler
         self._keeping = Keeping(keep, owner, kind, self.spec, self.data_hash)
@@ -206,7 +208,8 @@ class Study(Arrivals):
     def _drive(self, stop: StopToken) -> None:
         error: Exception | None = None
         try:
-            self._keeping.begin(", ".join(self.names), ", ".join(one.name for one in self.datasets.values()))
+            names = ", ".join(self.names)
+            self._keeping.begin(names, ", ".join(one.name for one in self.datasets.values()), self.link)
             self._take_saved(stop)
             left = [(place, cell) for place, cell in enumerate(self.cells) if place not in self._results]
             if left and not stop.stopped:

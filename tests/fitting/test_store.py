@@ -4,17 +4,25 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from alrviz.errors import StoreError
 from alrviz.fitting import home as home_module
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.step import Step
 from alrviz.fitting.store import Database, Store
 from alrviz.fitting.store import database as database_module
 from alrviz.fitting.store import store as store_module
+from alrviz.fitting.store.traces import pack_steps, unpack_steps
 
 RECIPE = Recipe("lr", order=1).to_json()
+STEPS = [
+    Step(k, "inner" if k else "search", k, 1.5 * k, 0.1 * k, 1 / 3 + k, 2 / 3, 0.0, np.float64(0.1), 0.5, extra)
+    for k, extra in enumerate([{}, {"lead": 0.1 + 0.2}, {"lead": 1.0}, {"x": 2.0}])
+]
 
 
 @pytest.fixture
@@ -155,8 +163,61 @@ def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_path, mo
     assert again.database.read("SELECT id, pinned FROM runs") == [(run, 0)]
     again.close()
     monkeypatch.undo()
-    with pytest.raises(StoreError, match="written by a later version of alrviz: its format is 2, and this version"):
+    with pytest.raises(StoreError, match="written by a later version of alrviz: its format is 3, and this version"):
         Store(tmp_path)
+
+
+def test_a_file_of_the_first_format_gets_room_for_races_and_keeps_its_studies(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(database_module, "MIGRATIONS", database_module.MIGRATIONS[:1])
+        old = Database(tmp_path / "runs.sqlite")
+        with old.transaction() as execute:
+            execute("INSERT INTO runs VALUES ('r', 'me', 'compare', 'n', '{}', 'd', 'led', '0', 'done', 's', 1.0, 2.0)")
+            execute("INSERT INTO cells VALUES ('me', 'k', '{}', 'd', 'converged', '[{\"loss\": 1}]', x'01')")
+            execute("INSERT INTO members VALUES ('r', 0, 'me', 'k')")
+        assert old.read("PRAGMA user_version") == [(1,)]
+        old.close()
+    store = Store(tmp_path)
+    (kept,) = store.runs("me")
+    assert (kept.id, kept.name, kept.state, kept.link) == ("r", "n", "done", "")
+    assert store.cells("r") == [("{}", "converged", [{"loss": 1}])]
+    race = begin(store, kind="race")
+    store.save_traces(race, [(0, {}, 0, STEPS)])
+    assert store.traces(race) == [({}, STEPS)]
+    assert store.database.read("PRAGMA user_version") == [(len(database_module.MIGRATIONS),)]
+    store.close()
+
+
+def test_steps_come_back_bit_for_bit_and_in_order(store):
+    run = begin(store, kind="race")
+    store.save_traces(run, [(0, {"rows": 9.0}, 0, STEPS[:2]), (1, {"rows": 9.0}, 0, [])])
+    store.save_traces(run, [(0, {"rows": 9.0, "outcome": ["converged", "so"]}, 2, STEPS[2:]), (1, {}, 0, STEPS[:1])])
+    assert store.traces(run) == [({"rows": 9.0, "outcome": ["converged", "so"]}, STEPS), ({}, STEPS[:1])]
+    assert store.traces(run)[0][0]["outcome"] == ["converged", "so"]
+    assert store.sizes("me")[run] == len(pack_steps(STEPS[:2])) + len(pack_steps(STEPS[2:])) + len(
+        pack_steps(STEPS[:1])
+    )
+    assert store.delete("me", run)
+    assert store.traces(run) == []
+    assert store.database.read("SELECT run FROM steps") == []
+    store.save_traces(run, [(0, {}, 0, STEPS)])  # of a thread that was still at it
+    assert store.traces(run) == []
+
+
+def test_numbers_that_are_not_finite_come_back():
+    (step,) = unpack_steps(pack_steps([replace(STEPS[0], objective=float("inf"), extra={"x": float("nan")})]))
+    assert step.objective == float("inf")
+    assert step.extra["x"] != step.extra["x"]
+
+
+def test_a_study_has_the_size_of_its_cells_and_the_link_of_its_last_sitting(store):
+    run = store.begin("me", "path", "{}", "d", link="?page=path")
+    save(store, run, 0, "k", predicted=bytes(1000))
+    assert 1000 < store.sizes("me")[run] < 1100
+    store.resume(run, "?page=path&seed=1")
+    assert store.runs("me")[0].link == "?page=path&seed=1"
+    store.resume(run)
+    assert store.runs("me")[0].link == "?page=path&seed=1", "who knows no link leaves the one that is there"
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):

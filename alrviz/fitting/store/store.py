@@ -1,8 +1,9 @@
-"""What outlives a process: studies with their finished cells, each with an owner.
+"""What outlives a process: studies with their finished cells and races with their steps, each with an owner.
 
     store = Store()                                         # ALRVIZ_HOME, or the user's data folder
     run = store.begin(owner, "compare", spec, data_hash)    # under way; found again by `runs` after a reload
-    store.save_cell(run, place, key, ...)                   # a cell of the study, as it finishes
+    store.save_cell(run, place, key, ...)                   # a cell of a study, as it finishes
+    store.save_traces(run, [(racer, about, first, steps)])  # what the racers of a race have done since
     store.end(run, "done", "...")
 
 What is saved is on disk when the call returns. A run that says nothing for STALE seconds and has not ended was left by
@@ -19,27 +20,30 @@ from secrets import token_hex
 from typing import Any
 
 from alrviz.fitting.home import home
+from alrviz.fitting.step import Step
 from alrviz.fitting.store.database import Database
+from alrviz.fitting.store.traces import pack_steps, unpack_steps
 
 RUNNING, INTERRUPTED = "running", "interrupted"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
 BEAT, STALE = 5.0, 30.0
 # Bytes kept; beyond, the oldest runs that have ended go, until a tenth is free.
 LIMIT = 512 * 2**20
-_ABOUT = "id, owner, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed"
+_ABOUT = "id, owner, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed, link"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A run, such as a study, as the store knows it.
+    """A study or a race, as the store knows it.
 
     Attributes:
         id: 32 hex digits, nobody's to guess: whoever has it may read the run.
-        owner, kind, name: whose it is; a study's name; a line for people.
+        owner, kind, name: whose it is; a study's name or "race"; a line for people.
         spec: JSON that says what was asked for: recipes, folds, seeds.
         data_hash, data_name, version: of the table and of alrviz.
         state, sentence: "running", "interrupted", or an outcome's code; and why.
         created, changed: seconds since 1970.
+        link: the query that shows it in the explorer; "" where it was not begun there.
     """
 
     id: str
@@ -54,6 +58,7 @@ class Kept:
     sentence: str
     created: float
     changed: float
+    link: str = ""
 
 
 class Store:
@@ -83,18 +88,22 @@ class Store:
         name: str = "",
         data_name: str = "",
         version: str = "",
+        link: str = "",
     ) -> str:
         """Note that a run has begun; return its id."""
         run, now = token_hex(16), time.time()
-        values = (run, owner, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now)
+        values = (run, owner, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link)
         with self.database.transaction() as execute:
             execute(f"INSERT INTO runs ({_ABOUT}) VALUES ({', '.join('?' * len(values))})", values)
         self.prune()
         return run
 
-    def resume(self, run: str) -> None:
-        """Note that a run which had ended or was left is under way again."""
+    def resume(self, run: str, link: str = "") -> None:
+        """Note that a run which had ended or was left is under way again; a link takes the place of the one it had."""
         self._note(run, RUNNING, "")
+        if link:
+            with self.database.transaction() as execute:
+                execute("UPDATE runs SET link = ? WHERE id = ?", (link, run))
 
     def beat(self, run: str) -> None:
         """Note that a run is still under way: at least every BEAT seconds."""
@@ -116,8 +125,17 @@ class Store:
         alike = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
         return next(alike, None)
 
+    def sizes(self, owner: str) -> dict[str, int]:
+        """Return the bytes of each run of an owner, as far as they are its cells or steps."""
+        cells = """SELECT members.run, sum(length(rows) + length(predicted)) FROM members
+            JOIN cells ON cells.owner = members.owner AND cells.key = members.key
+            WHERE members.owner = ? GROUP BY members.run"""
+        steps = """SELECT steps.run, sum(length(packed)) FROM steps JOIN runs ON runs.id = steps.run
+            WHERE runs.owner = ? GROUP BY steps.run"""
+        return {run: size or 0 for ask in (cells, steps) for run, size in self.database.read(ask, (owner,))}
+
     def delete(self, owner: str, run: str) -> bool:
-        """Delete a run of that owner, and all cells that are of no study any more; tell whether it was there."""
+        """Delete a run of that owner, its steps, all cells that are of no study any more; tell whether it was there."""
         with self.database.transaction() as execute:
             deleted = execute("DELETE FROM runs WHERE id = ? AND owner = ?", (run, owner)).rowcount
             _drop_orphans(execute)
@@ -170,6 +188,38 @@ class Store:
             for key in keys:
                 execute("DELETE FROM members WHERE owner = ? AND key = ?", (owner, key))
                 execute("DELETE FROM cells WHERE owner = ? AND key = ?", (owner, key))
+
+    def cells(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
+        """Return (recipe, outcome, rows) of a study's finished cells, by their place; without its table."""
+        question = """SELECT recipe, outcome, rows FROM members JOIN cells
+            ON cells.owner = members.owner AND cells.key = members.key WHERE members.run = ? ORDER BY place"""
+        found = self.database.read(question, (run,))
+        return [(recipe, outcome, json.loads(rows)) for recipe, outcome, rows in found]
+
+    # -- steps of races -----------------------------------------------------------------------------------------------
+
+    def save_traces(self, run: str, parts: Sequence[tuple[int, dict[str, Any], int, Sequence[Step]]]) -> None:
+        """Keep what the racers of a race have done: (racer, what is no step, place of the first step, steps) of each.
+
+        All or nothing of it is kept. The place is that in the racer's trace; the same place again is written over.
+        """
+        packed = [(racer, json.dumps(about), first, pack_steps(steps)) for racer, about, first, steps in parts]
+        with self.database.transaction() as execute:
+            if not execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run)).rowcount:
+                return  # deleted meanwhile
+            for racer, about, first, steps in packed:
+                execute("INSERT OR REPLACE INTO racers VALUES (?, ?, ?)", (run, racer, about))
+                execute("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?)", (run, racer, first, steps))
+        self.prune()
+
+    def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
+        """Return (what is no step, steps) of each racer of a race."""
+        abouts = self.database.read("SELECT racer, about FROM racers WHERE run = ? ORDER BY racer", (run,))
+        found = self.database.read("SELECT racer, packed FROM steps WHERE run = ? ORDER BY racer, place", (run,))
+        return [
+            (json.loads(about), [step for other, packed in found if other == racer for step in unpack_steps(packed)])
+            for racer, about in abouts
+        ]
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
