@@ -11,9 +11,11 @@ __all__ = ["application", "preload"]
 def preload() -> None:
     """Import what a page is made of: whoever starts a server calls this, and the first visitor waits a second less."""
     import alrviz.estimators.peers
+    import alrviz.explorer.bias_page
     import alrviz.explorer.boundaries
     import alrviz.explorer.boundaries_dlr
     import alrviz.explorer.boundaries_family
+    import alrviz.explorer.compare_page
     import alrviz.explorer.convergence
     import alrviz.explorer.data_page
     import alrviz.explorer.order_page
@@ -29,7 +31,9 @@ def application(dataset: "Dataset | None" = None) -> Any:
     """
     import panel as pn
 
+    from alrviz.explorer.bias_page import BiasPage
     from alrviz.explorer.boundaries import BoundariesPage
+    from alrviz.explorer.compare_page import ComparePage
     from alrviz.explorer.convergence import ConvergencePage
     from alrviz.explorer.data_page import DataPage
     from alrviz.explorer.order_page import OrderPage
@@ -37,4 +41,4 @@ def application(dataset: "Dataset | None" = None) -> Any:
     from alrviz.explorer.shell import build
 
     pn.extension("tabulator", notifications=False)
-    return build([ConvergencePage, BoundariesPage, PathPage, OrderPage, DataPage], dataset).root
+    return build([ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage], dataset).root

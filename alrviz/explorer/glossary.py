@@ -40,6 +40,10 @@ TERMS = {
     "start": "Where the optimiser begins: at zero, at one, or at AnJE.",
     "theta": "Share of a class's training rows that fall into a cell, smoothed.",
     "tuple": "A set of n columns, looked at together.",
+    "sign test": "How likely so uneven a count of wins and losses would be if neither were better; exact, two-tailed, "
+    "draws left out.",
+    "mean rank": "The mean over data sets of the place among all recipes: 1 is best, equal ones share places.",
+    "geometric mean": "Of ratios over data sets: half as much and twice as much balance out.",
     "0-1 loss": "Share of rows whose most probable class is wrong.",
     "log loss": "Mean over rows of -log p(class | row), in nats; punishes being sure and wrong.",
     "RMSE": "Root of the mean squared distance between predicted probabilities and what happened.",

@@ -18,7 +18,7 @@ from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 
 _FAMILY_NAMES = {"lr": "lr", "alr": "alr", "anje": "AnJE"}
-_FOLD_NAMES = {"5": "5 folds", "2x5": "2 x 5 folds", "10": "10 folds", "5x2": "5 x 2 folds", "10x10": "10 x 10 folds"}
+FOLD_NAMES = {"5": "5 folds", "2x5": "2 x 5 folds", "10": "10 folds", "5x2": "5 x 2 folds", "10x10": "10 x 10 folds"}
 _CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE"}
 _CV = "by each fold"
 
@@ -38,7 +38,7 @@ class OrderControls:
         self._asked: Asked | None = None
         self.data = data_menu(session)
         self.family = _select("Family", {_FAMILY_NAMES[name]: name for name in FAMILIES}, 104)
-        self.folds = _select("Judged on", {_FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
+        self.folds = _select("Judged on", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
         alphas = {_CV: "cv"} | {f"{alpha:g}": alpha for alpha in ALPHAS}
         self.alpha = _select("alpha", alphas, 144, description=explain("alpha"))
         self.center = _select("Pull toward", {}, 136, description=explain("center"))

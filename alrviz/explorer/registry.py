@@ -42,6 +42,7 @@ class Entry:
         wanted: whether it is waiting in the queue.
         steps: the single steps it waits to take; 0 when it waits to go on.
         note: why the server stopped it, or "".
+        keeper: keeps it in the run store, or nothing does.
     """
 
     race: Any
@@ -55,6 +56,7 @@ class Entry:
     steps: int = 0
     begun: bool = False
     note: str = ""
+    keeper: Any = None
     seen: float = 0.0
 
     @property

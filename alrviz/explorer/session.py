@@ -21,7 +21,8 @@ from alrviz.explorer.governed import Governed
 from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.registry import Entry, Registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
-from alrviz.explorer.studies import GovernedStudy, Underway, find_study
+from alrviz.explorer.studies import GovernedStudy, Underway, find_study, kept_where
+from alrviz.studies.kept_race import RaceKeeper
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 # What a state and a session call by the same names.
 OF_MAPS = ("axes", "model", "peer", "others", "row")
 # What each page has for itself: a link holds those of the page it shows.
-OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "alpha", "path")
+OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "alpha", "path", "sets", "files")
 
 
 class Session(Opening):
@@ -43,6 +44,7 @@ class Session(Opening):
     page = param.String(default="convergence", doc="Slug of the page shown.")
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
     entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
+    kept = param.String(default="", doc="Id of the race of the run store that is shown, or none.")
     tab = param.String(default="", doc="Slug of the tab of a page that has tabs.")
     axes: tuple = param.Parameter(default=(), doc="Positions of the two columns of a map.")
     model: tuple = param.Parameter(default=(), doc="The recipe of a map, or none.")
@@ -58,6 +60,8 @@ class Session(Opening):
     measure = param.String(default="", doc="What held-out rows are judged by.")
     alpha = param.Number(default=None, allow_None=True, doc="The strength of the pull that is looked at, or none.")
     path = param.Integer(default=0, doc="The path that is looked at.")
+    sets: tuple = param.Parameter(default=(), doc="Names of the demo sets that recipes are compared on.")
+    files: tuple = param.Parameter(default=(), doc="The visitor's tables that they are compared on.")
 
     def __init__(
         self,
@@ -85,7 +89,7 @@ class Session(Opening):
         )
         self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
         self.source = Source(kinds=dict(state.kinds))
-        self.fit = self.registry.find(state.fit, self.owner)
+        self.fit, self.kept = self.registry.find(state.fit, self.owner), state.kept
         if state.watch:
             self.entry = self.registry.by_token(state.watch)
             self.read_only = self.entry is not None and self.entry.owner != self.owner
@@ -133,6 +137,7 @@ class Session(Opening):
             seed=self.seed,
             **{name: getattr(self, name) for name in (*OF_MAPS, *OF_PAGES)},
             fit=self.fit.id if self.fit is not None else "",
+            kept=self.kept,
             run=self.entry.id if self.entry is not None and not self.read_only else "",
             watch=self.entry.token if self.entry is not None and self.read_only else "",
         )
@@ -152,8 +157,15 @@ class Session(Opening):
         """
         before = None if self.read_only else self.entry
         self.entry = self._exchange(before, race, bytes, threads)
-        self.read_only = False
+        self.read_only, self.kept = False, ""
         return Governed(self.registry, self.entry)
+
+    def keep_race(self) -> None:
+        """Keep the race that was adopted last in the run store while it runs, under the link to its settings."""
+        if self.entry is not None:
+            race = self.entry.race
+            link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run="", watch=""))
+            self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link)
 
     def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
         """The same for the run of a map, which takes the place of the one before."""
@@ -182,6 +194,7 @@ class Session(Opening):
         """
         before, entry = self.studies.get(study.kind), find_study(self.registry, self.owner, study)
         if entry is None:
+            study.link = write_link(self.state.replace(fit="", run="", kept=""))
             entry = self._exchange(before, Underway(study), bytes, threads)
         elif before is not entry:
             self._put_away(before)

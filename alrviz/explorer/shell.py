@@ -20,7 +20,7 @@ from alrviz.explorer.session import OF_MAPS, OF_PAGES, Session
 from alrviz.explorer.state import read_link
 from alrviz.views.ready import connected, page_ready, server_session
 
-_OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit")
+_OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", "kept")
 _LINKED = (*_OWN, *OF_MAPS, *OF_PAGES)  # what of a session its link shows
 TICK = 100  # ms
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it

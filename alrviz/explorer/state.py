@@ -21,7 +21,11 @@ from alrviz.fitting.recipe import Recipe
 LONGEST = 4_000  # characters of a link that are read: six racers and a table's name need under 1,000
 FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
-FIRST_DEMOS = {"convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale"}
+FIRST_DEMOS = {
+    "convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale",
+    "bias": "skewed", "compare": "monks-1",
+}  # fmt: skip
+MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 
@@ -65,8 +69,10 @@ class State:
         sizes: slug of its training sizes in % ("25-50-100"), "" for its page's own.
         theta: slug of where learners row by row take log theta from, "" for its page's own.
         measure: what held-out rows are judged by ("rmse"), "" for the page's own.
+        sets, files: the demo sets, by name, and the visitor's tables that recipes are compared on; none for the page's.
         alpha, path: the strength of the pull that is looked at along a path, None for the page's own; and which path.
         fit: id of the run of a map, to be found again by its owner.
+        kept: id of a race in the run store, to be opened again by its owner.
         run: id of a run, to be found again by its owner.
         watch: secret of a run, to be opened read-only by anybody who has it.
     """
@@ -93,7 +99,10 @@ class State:
     measure: str = ""
     alpha: float | None = None
     path: int = 0
+    sets: tuple[str, ...] = ()
+    files: tuple[FileLink, ...] = ()
     fit: str = ""
+    kept: str = ""
     run: str = ""
     watch: str = ""
 
@@ -146,6 +155,20 @@ def _read_file(text: str) -> FileLink | None:
     if match is None:
         return None
     return FileLink(safe_name(match[1]), int(match[2]), int(match[3]), match[4])
+
+
+def _read_sets(text: str) -> tuple[str, ...]:
+    """Names of demo sets, each once; what is none is left out."""
+    from alrviz.data.demos import demo_names
+
+    known = set(demo_names())
+    return tuple(dict.fromkeys(name for name in text.split("_")[:64] if name in known))[:MOST_SETS]
+
+
+def _read_files(text: str) -> tuple[FileLink, ...]:
+    """Tables by name, shape and hash, each once."""
+    links = (_read_file(part) for part in text.split("/")[:64])
+    return tuple({link.hash: link for link in links if link is not None}.values())[:MOST_SETS]
 
 
 def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
@@ -201,7 +224,10 @@ PROPERTIES = (
     Property("measure", "measure", _measure),
     Property("alpha", "alpha", _strength, lambda alpha: "" if alpha is None else repr(alpha)),
     Property("path", "path", lambda text: _clamped(text, 0, MOST_RACERS - 1, 0)),
+    Property("sets", "sets", _read_sets, "_".join),
+    Property("files", "files", _read_files, lambda links: "/".join(map(_write_file, links))),
     Property("fit", "fit", _id),
+    Property("kept", "kept", _id),
     Property("run", "run", _id),
     Property("watch", "watch", _id),
 )

@@ -2,7 +2,7 @@
 
 On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point is the mean
 over the fits, its bars one standard deviation to each side, a faint dot one fold. A log axis has no place for 0: what
-is 0 stands on the picture's edge, hollow.
+is 0 stands on the picture's edge, hollow; so do folds far below all means.
 """
 
 import math
@@ -29,6 +29,7 @@ WIDTH, HEIGHT = 300, 290  # assumed pixels of the drawing frame
 MOST_NAMED = 14  # points that are named; of more the hover tells
 _TICKS = 3  # an axis has at least so many
 _AIR = 0.09  # of the range, on each side
+FAR = 2.5
 _LEAST = float(np.log10(1.2))  # what differs by less than a fifth is not to fill the picture
 
 
@@ -77,7 +78,7 @@ def contents(
     means = _pairs(lines, pair, measure, ["data"])
     spread = _pairs(lines, pair, f"{measure}_sd", ["data"]).reindex(means.index)
     folds = _pairs(rows, pair, measure, ["data", "repeat", "fold"])
-    low, high = _range(np.concatenate([means.to_numpy(float).ravel(), folds.to_numpy(float).ravel()]))
+    low, high = _range(means.to_numpy(float).ravel(), folds.to_numpy(float).ravel())
     x, y = (np.maximum(means[racer].to_numpy(float), low) for racer in pair)
     bars = [np.nan_to_num(spread[racer].to_numpy(float)) for racer in pair]
     sets = [str(name) for name in means.index]
@@ -113,12 +114,17 @@ def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, by: list[st
     return pd.concat(mine, axis=1, keys=pair, join="inner").dropna()
 
 
-def _range(values: np.ndarray) -> tuple[float, float]:
-    """A range of positive numbers that holds all that are above 0, with air; zeros get its lower edge."""
+def _range(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
+    """A range of positive numbers that holds all means above 0, with air; zeros get its lower edge.
+
+    Folds that are no more than FAR times lower or higher are in it too.
+    """
     above = np.log10(values[values > 0])
     if not len(above):
         return 0.01, 1.0
     low, high = float(above.min()), float(above.max())
+    near = np.log10(np.clip(folds[folds > 0], 10**low / FAR, FAR * 10**high))
+    low, high = float(near.min(initial=low)), float(near.max(initial=high))
     if (values <= 0).any():
         low -= max(0.15 * (high - low), 0.15)
     missing = max(_LEAST - (high - low), 0.0) / 2

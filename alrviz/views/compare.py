@@ -15,7 +15,7 @@ from alrviz.pictures.compare import WORDS, Picture, compare_picture, contents, f
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.compare import COMPARED, pairs, to_latex
 from alrviz.studies.export import study_csv
-from alrviz.views.compare_words import GRID, latex_frame, means_html, pairs_html, sentence_html
+from alrviz.views.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
 from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
@@ -81,10 +81,12 @@ class CompareView(StudyView):
             pn.Row(self._across, self._up, margin=0), as_high(self._pane, self._height, 372),
             width=SIDE, margin=(0, 0, 0, 20),
         )  # fmt: skip
-        self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        self._folded = Folded("Save", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)))
+        self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
+        self._numbers = html()
+        self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
+        self._folded.param.watch(lambda _: self._show_numbers(), "open")
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
+            self.sentence, self.bar.panel, self.body, self._folded, sizing_mode="stretch_width", margin=0
         )
 
     def _saves(self) -> list[Any]:
@@ -112,10 +114,11 @@ class CompareView(StudyView):
         self._lines = lines = study.summary()
         self._offer(study.names)
         self.tell(sentence_html(study, lines, self.measure))
-        say(self._means, means_html(study, lines, self.measure))
-        say(self._pairs, pairs_html(study, lines, self.measure))
+        say(self._means, means_html(study, lines, self.measure, self.dark))
+        say(self._pairs, pairs_html(study, lines, self.measure, self.dark))
         if len(study.names) > 1:
             self._feed(study, lines)
+        self._show_numbers()
 
     def _offer(self, names: tuple[str, ...]) -> None:
         """Offer the recipes; a picture needs two."""
@@ -153,6 +156,10 @@ class CompareView(StudyView):
             return
         self._dark, self._picture = self.dark, compare_picture(what, self._name, dark=self.dark)
         self._pane.object = self._picture.figure
+
+    def _show_numbers(self) -> None:
+        if self._folded.open and self._lines is not None:
+            say(self._numbers, numbers_html(self._lines))
 
     # -- what is saved -------------------------------------------------------------------------------------------------
 

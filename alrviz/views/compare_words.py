@@ -6,7 +6,7 @@ import pandas as pd
 
 from alrviz.pictures.amounts import seconds_text
 from alrviz.pictures.compare import WORDS
-from alrviz.pictures.palette import family_colour
+from alrviz.pictures.palette import racer_colours
 from alrviz.studies.compare import SECONDS, fits_each, pairs, ranks
 from alrviz.studies.measures import loss_text
 from alrviz.views.style import safe
@@ -18,6 +18,8 @@ GRID = """
 .means td:first-child, .pairs td:first-child { text-align: left; }
 .means th { white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
 .means th:first-child, .pairs th:first-child { text-align: left; }
+.means td:first-child { white-space: normal; min-width: 6.5em; overflow-wrap: anywhere; }
+.means.many small { display: block; }
 .means tr.foot td { color: var(--alrviz-quiet, #777); }
 .means small, .pairs small { color: var(--alrviz-quiet, #777); font-size: .875rem; }
 .pairs b { font-weight: 600; }
@@ -31,17 +33,16 @@ def value_text(value: float, measure: str) -> str:
     return seconds_text(value) if measure in SECONDS else loss_text(value)
 
 
-def names_html(study: Any) -> list[str]:
-    """The names of the recipes with a dot of the family's colour."""
-    dots = (
-        f"<span style='color:{family_colour(recipe.label)}' aria-hidden='true'>●</span>" for recipe in study.recipes
-    )
+def names_html(study: Any, dark: bool) -> list[str]:
+    """The names of the recipes with a dot of the colour that each has in the picture."""
+    colours = racer_colours([recipe.label for recipe in study.recipes], dark)
+    dots = (f"<span style='color:{colour}' aria-hidden='true'>●</span>" for colour in colours)
     return [f"{dot} {safe(name, 60)}" for dot, name in zip(dots, study.names, strict=True)]
 
 
-def means_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
+def means_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
     """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
-    head = "".join(f"<th>{name}</th>" for name in names_html(study))
+    head = "".join(f"<th>{name}</th>" for name in names_html(study, dark))
     total, why = fits_each(study), _reasons(study)
     body = ""
     for data, mine in lines.groupby("data", sort=False):
@@ -50,10 +51,10 @@ def means_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
         lowest = min((line[measure] for line in whole), default=None)
         cells = "".join(_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found)
         body += f"<tr><td>{safe(data, 60)}</td>{cells}</tr>"
-    return (
-        f"<div class='scroll means'><table><tr><th>{WORDS[measure]} <small>± sd over {total:,} fits</small></th>{head}"
-        f"</tr>{body}{_foot(study, lines, measure)}</table></div>"
-    )
+    tall = " many" if len(study.recipes) > 5 else ""
+    title = f"<th>{WORDS[measure]} <small>± sd over {total:,} fits</small></th>"
+    foot = _foot(study, lines, measure)
+    return f"<div class='scroll means{tall}'><table><tr>{title}{head}</tr>{body}{foot}</table></div>"
 
 
 def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
@@ -61,13 +62,18 @@ def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, 
     words = value_text(value, measure)
     if fits == total and value == lowest:
         words = f"<b>{words}</b>"
-    notes = [] if pd.isna(spread) or pd.isna(value) else [f"± {loss_text(spread)}"]
+    notes = [f"± {_spread(spread, value)}"] if fits == total and not pd.isna(spread) else []
     if failed is not None:
         count, why = failed
         notes.append(f"<abbr class='bad' title='{safe(why)}'>{count} failed</abbr>")
     elif fits < total:
         notes.append(f"{fits} of {total}")
     return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
+
+
+def _spread(spread: float, mean: float) -> str:
+    """A standard deviation, with no more digits than stand beside it."""
+    return f"{spread:.3f}".removeprefix("0") if mean >= 0.01 else f"{spread:.1e}"
 
 
 def _reasons(study: Any) -> dict[tuple[str, int], tuple[int, str]]:
@@ -96,12 +102,12 @@ def _foot(study: Any, lines: pd.DataFrame, measure: str) -> str:
     )
 
 
-def pairs_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
+def pairs_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
     """Win-draw-loss of the line's recipe against the column's over the data sets, with p of the sign test."""
     if len(study.recipes) < 2:
         return ""
     found = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
-    titles = names_html(study)
+    titles = names_html(study, dark)
     head = "".join(f"<th>{title}</th>" for title in titles[1:])
     body = ""
     for a, title in zip(study.names[:-1], titles[:-1], strict=True):
@@ -118,17 +124,17 @@ def pairs_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
 def _pair(line: Any) -> str:
     if line is None:
         return "<td></td>"
-    words = f"{line.wins} / {line.draws} / {line.losses}"
+    words = line.win_draw_loss
     if not line.wins + line.draws + line.losses:
         return "<td>&ndash;</td>"
     if line.p < CHANCE:
         words = f"<b>{words}</b>"
-    return f"<td>{words} <small>p = {p_text(line.p)}</small></td>"
+    return f"<td>{words} <small>p&nbsp;{p_text(line.p)}</small></td>"
 
 
 def p_text(p: float) -> str:
-    """A probability as tables have it: ".031", "< .001"."""
-    return "&lt; .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    """A probability as tables have it: ".031", "1", "< .001"."""
+    return "&lt; .001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}".removeprefix("0")
 
 
 def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
@@ -169,6 +175,22 @@ def _best(study: Any, lines: pd.DataFrame, measure: str, table: pd.DataFrame, wh
         f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
         f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p = {p_text(pair.p)})."
     )
+
+
+def numbers_html(lines: pd.DataFrame) -> str:
+    """The table below: a line a data set and recipe, all measures."""
+    head = "".join(f"<th>{words}</th>" for words in WORDS.values())
+    body = ""
+    for line in lines.to_dict("records"):
+        cells = "".join(f"<td>{value_text(line[measure], measure)}</td>" for measure in WORDS)
+        names = f"<td>{safe(line['data'], 60)}</td><td>{safe(line['name'], 60)}</td>"
+        body += f"<tr>{names}<td>{line['fits']:,}</td>{cells}</tr>"
+    told = (
+        "<p class='quiet'>Means over the fits that did not fail; losses of held-out rows, log loss in nats. Bias and "
+        "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
+    )
+    title = f"<th>data</th><th>recipe</th><th>fits</th>{head}"
+    return f"<div class='scroll'><table><tr>{title}</tr>{body}</table></div>{told}"
 
 
 def latex_frame(study: Any, lines: pd.DataFrame, measure: str) -> pd.DataFrame:

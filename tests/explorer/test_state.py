@@ -68,7 +68,10 @@ states = st.builds(
     measure=st.sampled_from(["", "rmse", "log_loss"]),
     alpha=st.none() | st.floats(1e-9, 1e9),
     path=st.integers(0, 5),
+    sets=st.lists(st.sampled_from(["led", "monks-1", "tic-tac-toe"]), unique=True).map(tuple),
+    files=st.lists(files, max_size=3, unique_by=lambda link: link.hash).map(tuple),
     fit=st.just("") | IDS,
+    kept=st.just("") | IDS,
     run=st.just("") | IDS,
     watch=st.just("") | IDS,
 )

@@ -52,6 +52,9 @@ def test_folds_are_drawn_where_both_have_them():
     np.testing.assert_allclose(what.folds["x"], [0.5, 0.7])
     np.testing.assert_allclose(what.folds["y"], [0.4, 0.2])
     assert what.range[0] < 0.2, "folds are within the picture too"
+    far = contents(lines({"a": [0.6, 0.3]}), rows({"a": [[0.6], [1e-9]]}), (0, 1), "log_loss", COLOURS)
+    assert far.range[0] > 0.05, "but for those that would leave no room for the means"
+    assert far.folds["y"].tolist() == [far.range[0]]
 
 
 def test_what_is_zero_stands_hollow_on_the_edge():

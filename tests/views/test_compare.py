@@ -45,7 +45,7 @@ def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch
     view = alrviz.CompareView(study())
     view.press_run()
     until(view, lambda: "Over 1 of 2 data sets" in text(view.sentence))
-    assert "1 / 0 / 0" in text(view._pairs) or "0 / 0 / 1" in text(view._pairs)
+    assert "1/0/0" in text(view._pairs) or "0/0/1" in text(view._pairs)
     until(view, lambda: view.study.phase == "done")
     view.pump()
     assert "Over" not in text(view.sentence)
@@ -61,7 +61,7 @@ def test_what_is_shown_is_what_the_functions_say(done):
     first = ranks(done, "log_loss").sort_values("rank").iloc[0]
     assert f"Best mean rank in log loss: {first['name']}, {first['rank']:.2f}" in text(view.sentence)
     line = pairs(done, "log_loss").iloc[0]
-    assert f"{line.wins} / {line.draws} / {line.losses}" in text(view._pairs)
+    assert line.win_draw_loss in text(view._pairs)
     view.measure = "train_seconds"
     assert "training seconds" in text(view._means)
     assert view._picture.figure.xaxis[0].axis_label.endswith("training seconds (log)")
@@ -121,6 +121,13 @@ def test_names_from_data_are_escaped_everywhere():
     assert r"=a\_<b>\&1" in view._latex()
     back = pd.read_csv(io.StringIO(view._csv()), comment="#")
     assert back.data.tolist() == ["'=a_<b>&1"] * 2
+
+
+def test_the_table_below_has_every_measure(done):
+    view = alrviz.CompareView(done)
+    view._folded.open = True
+    assert text(view._numbers).count("<tr>") == 7
+    assert f"<td>{loss_text(done.summary().brier[3])}</td>" in text(view._numbers)
 
 
 def test_csv_and_latex_have_the_numbers(done):

@@ -1,0 +1,54 @@
+"""The controls of "Compare": data sets, several at once, and the folds; recipes have a chooser of their own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel_material_ui as pmui
+
+from alrviz.explorer.compare_sets import OwnTables, Sets
+from alrviz.explorer.order_choice import FOLDS
+from alrviz.explorer.order_controls import FOLD_NAMES
+from alrviz.explorer.state import MOST_SETS, FileLink
+
+
+class CompareControls:
+    """The two menus; they show what they are told and tell what was chosen.
+
+    Args:
+        own: the visitor's tables.
+        changed: called with the data sets and the slug of the folds.
+    """
+
+    def __init__(self, own: OwnTables, changed: Callable[[Sets, str], None]):
+        self._own, self._changed = own, changed
+        self._setting = False
+        self.sets = pmui.MultiChoice(
+            label="Data sets", options={}, max_items=MOST_SETS, margin=(0, 8, 0, 0),
+            sizing_mode="stretch_width", solid=False,
+            description="Data sets: demo sets, and tables that you have dropped",
+        )  # fmt: skip
+        self.folds = pmui.Select(
+            label="Judged on", options={FOLD_NAMES[slug]: slug for slug in FOLDS}, width=144, size="small",
+            margin=(0, 8, 0, 0),
+        )  # fmt: skip
+        for menu in (self.sets, self.folds):
+            menu.param.watch(lambda _: self._chosen(), "value")
+
+    def show(self, sets: Sets, folds: str) -> None:
+        """Show what is set."""
+        from alrviz.data.demos import demo_names
+
+        options: dict[str, Any] = {**self._own.options(), **{name: name for name in demo_names()}}
+        self._setting = True
+        try:
+            self.sets.param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
+            self.folds.value = folds
+        finally:
+            self._setting = False
+
+    def _chosen(self) -> None:
+        if self._setting:
+            return
+        demos = tuple(name for name in self.sets.value if isinstance(name, str))
+        links = [link for link in self.sets.value if isinstance(link, FileLink)]
+        self._changed(Sets(demos, self._own.of(links)), self.folds.value)

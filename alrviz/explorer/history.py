@@ -1,0 +1,133 @@
+"""The owner's runs in the run store: races and studies, what is said of them, and the links that bring them back."""
+
+import json
+import time
+from dataclasses import dataclass
+
+from alrviz.explorer.state import MOST_SETS, State, first_demo, read_link, write_link
+from alrviz.explorer.studies import kept_where
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.store import Kept, Store
+from alrviz.pictures.amounts import bytes_text
+from alrviz.studies.export import race_about, to_csv
+from alrviz.studies.kept_race import KIND as RACE
+from alrviz.studies.kept_race import kept_race
+from alrviz.studies.names import short_names
+from alrviz.studies.recorded import RecordedRace
+
+KINDS = {
+    RACE: "race", "choose_order": "which order", "bias_variance": "bias and variance", "compare": "comparison",
+    "learning_curve": "learning curve", "path": "path",
+}  # fmt: skip
+STATES = {"interrupted": "interrupted: the process that ran it ended", "failed": "ended by an error"}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A run as the history shows it: what the store knows, and the bytes it takes there."""
+
+    kept: Kept
+    size: int
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """Its recipes, as far as this version reads them."""
+        texts = json.loads(self.kept.spec).get("recipes", [])
+        return tuple(Recipe.from_json(text) for text in texts)
+
+    @property
+    def title(self) -> str:
+        """What it is about: "race on led"."""
+        return f"{KINDS.get(self.kept.kind, self.kept.kind)} on {self.kept.data_name}"
+
+    @property
+    def link(self) -> str:
+        """The query that opens it again; "" where it was not begun in the explorer."""
+        if not self.kept.link:
+            return ""
+        state = read_link(self.kept.link)
+        return write_link(state.replace(kept=self.kept.id) if self.kept.kind == RACE else state)
+
+    @property
+    def again(self) -> str:
+        """The query that races it anew; "" for what is no race."""
+        return self.kept.link and write_link(read_link(self.kept.link)) if self.kept.kind == RACE else ""
+
+    @property
+    def compare(self) -> str:
+        """The query that compares its recipes on its tables; "" where the link does not say which these are."""
+        if not self.kept.link:
+            return ""
+        state = read_link(self.kept.link)
+        sets, files = state.sets, state.files
+        if not sets and not files:
+            files = (state.file,) if state.file is not None else ()
+            sets = () if files else (state.data or first_demo(state.page),)
+        recipes = tuple(recipe.replace(holdout=0.0, seed=0) for recipe in self.recipes)
+        return write_link(State(page="compare", sets=sets[:MOST_SETS], files=files, judged=recipes, seed=state.seed))
+
+
+def items(owner: str) -> list[Item]:
+    """Return what is kept of an owner, the latest first; [] where there is no run store."""
+    store = kept_where()
+    if not isinstance(store, Store):
+        return []
+    sizes = store.sizes(owner)
+    return [Item(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
+
+
+def delete(owner: str, id: str) -> bool:
+    """Delete a run of an owner; returns whether it was there."""
+    store = kept_where()
+    return isinstance(store, Store) and store.delete(owner, id)
+
+
+def reopened(owner: str, id: str) -> RecordedRace | None:
+    """Return a race of an owner as it is kept; None where it is not there."""
+    store = kept_where()
+    if not isinstance(store, Store):
+        return None
+    kept = next((kept for kept in store.runs(owner, RACE) if kept.id == id), None)
+    return None if kept is None else kept_race(store, kept)
+
+
+def csv_of(kept: Kept) -> str:
+    """Return all that is kept of a run's numbers as CSV: the steps of a race, the rows of a study's finished cells."""
+    import pandas as pd
+
+    store = kept_where()
+    if not isinstance(store, Store):
+        return ""
+    about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
+    if kept.kind == RACE:
+        race = kept_race(store, kept)
+        return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
+    cells = store.cells(kept.id)
+    texts = list(dict.fromkeys(text for text, _, _ in cells if text))
+    names = dict(zip(texts, short_names([Recipe.from_json(text) for text in texts]), strict=True))
+    rows = [
+        {"cell": k, "name": names.get(text, "class shares"), **row}
+        for k, (text, _, found) in enumerate(cells)
+        for row in found
+    ]
+    frame = pd.DataFrame([{key: value for key, value in row.items() if key != "reliability"} for row in rows])
+    asked = {"study": kept.kind, "asked": kept.spec}
+    return to_csv(frame, about | asked, [Recipe.from_json(text) for text in texts])
+
+
+def when(seconds: float, now: float | None = None) -> str:
+    """How long ago a moment was."""
+    ago = max((time.time() if now is None else now) - seconds, 0.0)
+    if ago < 60:
+        return "just now"
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        count = int(ago // length)
+        if count:
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"
+
+
+def line_of(item: Item) -> str:
+    """State, age and size in a line."""
+    state = STATES.get(item.kept.state, item.kept.state)
+    return f"{state} · {when(item.kept.changed)} · {bytes_text(item.size)}"

@@ -1,0 +1,189 @@
+"""The page "Compare" without a browser: several tables, prices, links, a script with the screen's numbers."""
+
+import contextlib
+import io
+import time
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from alrviz.explorer.compare_choice import FIRST, FIRST_SETS
+from alrviz.explorer.compare_page import ComparePage
+from alrviz.explorer.compare_words import ABOUT, script
+from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import MOST_SETS, FileLink, read_link
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.compare import table
+
+SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
+OWNER = "a" * 32
+ROWS = "\n".join(f"{k % 3},{k % 5},{'yes' if k % 3 else 'no'}" for k in range(60))
+CSV = f"a,b<i>,class\n{ROWS}\n".encode()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+def open_page(link=SMALL, registry=None):
+    session = Session(owner=OWNER, registry=registry or Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    page = ComparePage(session)
+    page.view()
+    return page
+
+
+def until(page, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (page.session.problem, page.study_view.sentence.object)
+        page.session.pump()
+        page.pump()
+        time.sleep(0.005)
+
+
+def known(page):
+    until(page, lambda: page.session.loading is None and page.known is not None)
+    return page.known
+
+
+@pytest.fixture
+def page():
+    made = open_page()
+    known(made)
+    yield made
+    if made.study_view.study is not None:
+        made.study_view.study.stop()
+    made.close()
+
+
+def run(page):
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.phase == "done")
+    page.pump()
+
+
+def test_everything_is_priced_before_anything_runs(page):
+    assert [one.dataset.name for one in page.known.tables] == ["monks-1", "xor"]
+    assert [[one.name for one in line] for line in page.known.priced] == [["nb", "tan"]] * 2
+    assert "<td>monks-1" not in page.prices.object
+    assert "432 rows, 6 columns, 2 classes" in page.prices.object
+    assert "about" in page.time.object
+    assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.study_view.sentence.object
+    assert page.session.registry.entries(OWNER) == []
+
+
+def test_the_script_has_the_screens_numbers(page):
+    run(page)
+    code = script(page.known, page.session.seed, "0")
+    space: dict = {}
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(code.replace(f"seed={page.session.seed})\n#", f"seed={page.session.seed}, n_jobs=1)\n#"), space)
+    mine, theirs = (table(study, "log_loss") for study in (page.study_view.study, space["study"]))
+    np.testing.assert_array_equal(mine, theirs)
+    assert "win_draw_loss" in said.getvalue()
+
+
+def test_a_link_holds_sets_recipes_and_folds_and_finds_what_is_kept(page):
+    run(page)
+    link = page.session.link
+    assert "sets=monks-1_xor" in link
+    again = open_page(link)
+    known(again)
+    assert again.study_view.study.phase == "done"
+    assert again.asked == page.asked
+    again.close()
+
+
+def test_the_measure_is_in_the_link(page):
+    page.study_view.measure = "brier"
+    assert "measure=brier" in page.session.link
+    again = open_page(page.session.link)
+    assert again.study_view.measure == "brier"
+    again.close()
+    page.study_view.measure = "log_loss"
+    assert "measure" not in page.session.link
+
+
+def test_the_first_settings_are_the_shortest_link():
+    page = open_page("?page=compare")
+    assert (page.asked.sets.demos, page.asked.recipes) == (FIRST_SETS, FIRST)
+    assert page.session.link == "?page=compare"
+    page.controls.sets.value = ["iris"]
+    assert "sets=iris" in page.session.link
+    page.controls.sets.value = list(FIRST_SETS)
+    assert page.session.link == "?page=compare"
+    page.close()
+
+
+def test_a_change_marks_the_picture_outdated_until_run(page):
+    run(page)
+    page.controls.folds.value = "2x5"
+    assert page.study_view.outdated
+    known(page)
+    assert "10 fits each" in page.study_view.sentence.object
+    assert not page.study_view.outdated, "nothing runs: the study that is set is shown, empty"
+
+
+def test_a_link_is_not_trusted():
+    many = "_".join([f"no{k}" for k in range(99)])
+    page = open_page(f"?page=compare&sets=monks-1_{many}_../etc_xor&files=../../x~1~2~zz/y~1~2~{'a' * 16}&folds=9x9")
+    assert page.asked.sets.demos == ("monks-1",), "only the first 64 words are read"
+    assert [link.name for link, _ in page.asked.sets.own] == ["y"]
+    assert page.asked.folds == "5x2"
+    every = read_link("?sets=" + "_".join(FIRST_SETS * 9)).sets
+    assert every == FIRST_SETS
+    assert len(every) <= MOST_SETS
+    page.close()
+
+
+def test_a_dropped_table_joins_and_is_found_by_its_link(page):
+    page.session.load_bytes("=mine<b>.csv", CSV)
+    until(page, lambda: page.session.loading is None and len(page.asked.sets) == 3)
+    known(page)
+    assert [one.dataset.n_rows for one in page.known.tables] == [432, 1000, 60]
+    link = page.session.link
+    assert "files=" in link
+    again = open_page(link, page.session.registry)
+    known(again)
+    assert [one.dataset.hash for one in again.known.tables] == [one.dataset.hash for one in page.known.tables]
+    code = script(page.known, 0, "0")
+    assert "alrviz.read_table(" in code
+    assert "<b>" not in again.prices.object
+    again.close()
+
+
+def test_a_table_that_is_held_no_more_says_which_file_to_drop():
+    file = FileLink("gone.csv", 60, 3, "0" * 16)
+    page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")
+    assert "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again" in dict(known(page).absent)["gone.csv"]
+    assert "1 left out" in page.time.object
+    assert str(file) in unquote(page.prices.object)
+    assert page.known.study is not None, "the others are compared all the same"
+    page.close()
+
+
+def test_what_no_table_can_take_is_left_out_and_told():
+    page = open_page("?page=compare&sets=four-gaussians&of=anje_o1~ande_n2")
+    assert known(page).recipes == (Recipe("anje", order=1),)
+    assert "1 left out" in page.time.object
+    assert "refused" in page.prices.object
+    assert "1 recipe on 1 data set" in page.study_view.sentence.object
+    page.close()
+
+
+def test_without_data_sets_it_says_what_to_do(page):
+    page.controls.sets.value = []
+    known(page)
+    assert "Choose at least one data set" in page.prices.object
+    page.study_view.press_run()
+    assert page.session.registry.entries(OWNER) == []
+
+
+def test_every_term_is_explained():
+    assert "[[" not in rich(ABOUT)
