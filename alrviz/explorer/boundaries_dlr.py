@@ -253,7 +253,7 @@ class DlrTab:
         """Follow run, moments, peer and maps; returns whether there may be more."""
         waiting = self.jobs.poll()
         player = self.part.player
-        moving = not self.drawing.on and player.pump()
+        moving = not self.drawing.on and player.pump(hold=self.pictures.ratios.building)
         if (
             self._stale
             and not self.drawing.on

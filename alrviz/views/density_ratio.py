@@ -4,6 +4,7 @@ It is given a `Scene` at a time, from a film, a fit that runs, or bandwidths set
 are made anew only where other columns are shown.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +21,12 @@ from alrviz.views.folded import Folded
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
+from alrviz.views.ready import server_session
 from alrviz.views.saving import csv_button
 from alrviz.views.style import FADED, safe
 
 MOST = 6  # columns shown at first
+BUILT = 2.5  # seconds that a browser has for new sliders: as long it took with a page's first ones
 
 
 class DensityRatioView(NotebookViewer):
@@ -65,6 +68,7 @@ class DensityRatioView(NotebookViewer):
         self.scene: Scene | None = None
         self._known: tuple[str, ...] = ()
         self.cells: dict[str, RatioCell] = {}
+        self._laid_out = float("-inf")  # when they were last
         self._build(numbers)
         self.param.watch(lambda _: self._choose(), "chosen")
         self.param.watch(lambda *_: self._draw(), ["weighted", "dark"])
@@ -108,6 +112,11 @@ class DensityRatioView(NotebookViewer):
             return
         self._draw()
 
+    @property
+    def building(self) -> bool:
+        """Whether a browser may still be building the sliders: what they are told meanwhile it may miss."""
+        return server_session() is not None and time.monotonic() - self._laid_out < BUILT
+
     def _picked(self, event: Any) -> None:
         if set(event.new) != set(self.cells):
             self.chosen = [name for name in self._known if name in event.new]
@@ -124,6 +133,7 @@ class DensityRatioView(NotebookViewer):
             while len(cells) % beside:  # all pictures are equally wide
                 cells.append(pn.Spacer(sizing_mode="stretch_width", min_width=MIN_WIDTH))
             rows = [cells[k : k + beside] for k in range(0, len(cells), beside)]
+            self._laid_out = time.monotonic()
             self._area[:] = [pn.Row(*row, sizing_mode="stretch_width", margin=0) for row in rows]
             self._saving[:] = [cell.saving for cell in self.cells.values()]
             self._columns.value = names

@@ -23,7 +23,7 @@ def word_of(player: "Player") -> str:
         return "read-only link"
     if recorded(race):
         place = "" if player.playing else _place(player)
-        return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; {place}' if place else ''}"
+        return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; step {place}' if place else ''}"
     if race.ended and not player.playing:
         return _at_rest(player)
     if race.phase in ("waiting", "preparing"):
@@ -39,13 +39,13 @@ def _at_rest(player: "Player") -> str:
     if player.halted:
         return f"stopped at {place}" if place else "stopped"
     stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in player.race.runs)
-    return place or ("stopped" if stopped else "ended")
+    return f"step {place}" if place else "stopped" if stopped else "ended"
 
 
 def _place(player: "Player") -> str:
-    """The step shown, "" at the last."""
+    """The step shown, of how many, "" at the last."""
     shown = player.shown
-    return "" if shown is None or shown.head >= shown.last else f"step {shown.head:,} of {shown.last:,}"
+    return "" if shown is None or shown.head >= shown.last else f"{shown.head:,} of {shown.last:,}"
 
 
 def _old(player: "Player") -> str:

@@ -109,7 +109,7 @@ class RatioCell:
         if there:  # the words say what the model has; the slider's own value is the step next to it
             label = f"{self.column}: h / Silverman's = {plain(relative)}"
             if self.slider.label != label:
-                self.slider.label = label
+                self.slider.param.update(label=label, value_label=plain(relative))
         if not there or time.monotonic() - self._touched < HELD:
             return
         value = float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())])

@@ -117,7 +117,7 @@ class Watched:
 
     def __init__(self, race: Any, film: bool = False):
         self.race, self.film = race, film
-        self._waited = 0  # ticks since a film went on
+        self._owed = 0.0  # of a film: iterations, in part
         self.racers = [
             Racer(run, name) for run, name in zip(race.runs, short_names([r.recipe for r in race.runs]), strict=True)
         ]
@@ -167,13 +167,13 @@ class Watched:
         return True
 
     def _play(self, behind: int) -> bool:
-        """One tick of a film."""
-        self._waited += 1
-        if self.race.ended and self._waited < FILM // self.last:
-            return False
-        self._waited = 0
-        self.move(self.head + max(1, int(behind * SHARE)))
-        return True
+        """One tick of a film: an iteration or less, of a long one more while much is left."""
+        share = behind * SHARE
+        self._owed += share if share > LEAST else min(1.0, self.last / FILM) if self.race.ended else 1.0
+        due = int(self._owed)
+        self._owed -= due
+        self.move(self.head + due)
+        return due > 0
 
     def move(self, head: int) -> None:
         """Put the head at an iteration, within what was read."""

@@ -8,6 +8,7 @@ import pytest
 
 from alrviz.explorer import boundaries_hand, process
 from alrviz.explorer.boundaries_words import dlr_script, loss_words
+from alrviz.views import density_ratio
 from tests.explorer.maps import open_page, said, settled, until
 
 
@@ -69,6 +70,22 @@ def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
     assert moved[-last - 1 :] == list(range(last + 1))
     assert tab.moment.model.step == tab.pictures.path.head == last
     assert "ended" in player.status.object
+
+
+def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
+    tab, player = page.tab, page.tab.part.player
+    monkeypatch.setattr(density_ratio, "server_session", object)
+    monkeypatch.setattr(density_ratio, "BUILT", 600.0)
+    player.press_run()
+    until(page, lambda: player.player.race.ended and player.player.coming is None)
+    for _ in range(5):
+        page.pump()
+    assert player.head == 0
+    assert player.player.playing
+    monkeypatch.setattr(density_ratio, "BUILT", 0.0)
+    until(page, lambda: settled(page))
+    assert player.head == player.racer.run.trace[-1].index > 0
+    assert tab.moment.model.step == player.head
 
 
 def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
