@@ -29,6 +29,7 @@ class DropStrip(pmui.FileInput):
         begun: returns the arrival that takes the pieces of the next file.
         taken: called with the file's name and bytes.
         refused: called with a `TableError`.
+        words: what is on it.
     """
 
     def __init__(
@@ -37,13 +38,14 @@ class DropStrip(pmui.FileInput):
         begun: Callable[[], Arrival],
         taken: Callable[[str, bytes], None],
         refused: Callable[[Exception], None],
+        words: str = WORDS,
         **params: Any,
     ):
         self._limit, self._begun, self._taken, self._refused = limit, begun, taken, refused
         self._arrival: Arrival | None = None
         super().__init__(
-            label=WORDS,
-            uploaded_label=WORDS,
+            label=words,
+            uploaded_label=words,
             icon="upload_file",
             chunk_size=PIECE,
             max_file_size=limit,

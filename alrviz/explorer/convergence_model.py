@@ -1,0 +1,194 @@
+"""The folded part of the Convergence page that hands a racer's model over, and scores new rows with it.
+
+It is there for a race that has ended. What is dropped is read as a table and nothing else: no upload is a model.
+"""
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError
+from alrviz.explorer.arrival import Arrival
+from alrviz.explorer.jobs import Jobs
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import safe_name
+from alrviz.explorer.upload import DropStrip
+from alrviz.stop import StopToken
+from alrviz.studies.export import race_about, weights_csv
+from alrviz.studies.names import short_names
+from alrviz.views.folded import Folded
+from alrviz.views.panes import html, say
+from alrviz.views.saving import csv_button, file_button
+from alrviz.views.style import safe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.estimators.recipes import RecipeClassifier
+
+# Numbers of a model (seen cells x classes) that are written while a visitor waits: in a third of a second.
+MOST = 500_000
+SHOWN = 5  # predictions
+WORDS = "New rows: drop a file, or browse"
+ABOUT = (
+    "<p>The model as it is where the race ended. The zip holds JSON, Parquet and a script that scores new rows with "
+    "numpy and pyarrow alone; <code>model.joblib</code> is a pickle, for Python with this version of alrviz; the "
+    "weights are a table, a line a cell. Or drop rows that have the columns of this table: each gets its class and the "
+    "classes' probabilities, and values that training never saw are marked.</p>"
+)
+
+
+class ModelPart:
+    """See the module's text; `part` goes into the page's layout, and `pump` is called with its pump."""
+
+    def __init__(self, session: Session, jobs: Jobs):
+        self._session, self._jobs = session, jobs
+        self._race: Any = None
+        self._model: RecipeClassifier | None = None
+        self._arrival: Arrival | None = None
+        self._predictions = ""
+        self.folded: Folded | None = None
+        self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
+
+    def _build(self) -> Folded:
+        self.racer = pmui.Select(label="Model of", width=280, size="small", margin=(0, 16, 0, 0))
+        self.racer.param.watch(lambda _: self._chosen(), "value")
+        self.zipped = file_button("alrviz-model.zip", self._zip, "JSON, Parquet and the script", "Model (zip)")
+        self.pickled = file_button("model.joblib", self._joblib, "the classifier, for joblib.load", "model.joblib")
+        self.weights = csv_button("alrviz-weights.csv", self._weights, "a line a cell", "Weights (CSV)")
+        told = "class and probabilities of every row"
+        self.scored = csv_button("alrviz-predictions.csv", lambda: self._predictions, told, "Predictions (CSV)")
+        self.scored.visible = False
+        about, self.told = html(), html()
+        say(about, ABOUT)
+        self.strip = DropStrip(
+            self._session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS,
+            width=400, margin=(8, 16, 8, 0),
+        )  # fmt: skip
+        buttons = (self.racer, self.zipped, self.pickled, self.weights)
+        return Folded(
+            "Take the model along, or score new rows", about,
+            pn.FlexBox(*buttons, align_items="center", gap="4px", sizing_mode="stretch_width", margin=(8, 0)),
+            pn.Row(self.strip, self.scored, align="center", sizing_mode="stretch_width", margin=0), self.told,
+        )  # fmt: skip
+
+    # ---- which model -------------------------------------------------------------------------------------------
+
+    def pump(self, race: Any) -> bool:
+        """Offer the models of a race as soon as it has ended; returns whether a file is still coming."""
+        found = race if race is not None and race.ended else None
+        if found is not self._race:
+            self._race = found
+            self._offer()
+        return self._arrival is not None and self._arrival.poll()
+
+    def _offer(self) -> None:
+        runs = () if self._race is None else self._race.runs
+        names = short_names([run.recipe for run in runs])
+        options = {name: k for k, (name, run) in enumerate(zip(names, runs, strict=True)) if _has_model(run)}
+        self.part.visible = bool(options)
+        if not options:
+            return
+        if self.folded is None:  # a page that is only being opened need not wait for it
+            self.folded = self._build()
+            self.part[:] = [self.folded]
+        self.racer.param.update(options=options, value=next(iter(options.values())), visible=len(options) > 1)
+        self._chosen()
+
+    def _chosen(self) -> None:
+        self._model, self._predictions = None, ""
+        self._jobs.cancel("score")
+        self.scored.visible = False
+        run = self._run
+        size = 0 if run.tables is None else run.tables.counts.size
+        small = size <= MOST
+        for button in (self.zipped, self.weights):  # dlr has no cells to write down
+            button.visible = small and run.recipe.family != "dlr"
+        self.pickled.visible = small
+        much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
+        say(self.told, "" if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
+
+    @property
+    def _run(self) -> Any:
+        return self._race.runs[self.racer.value]
+
+    def _classifier(self) -> "RecipeClassifier":
+        if self._model is None:
+            from alrviz.estimators.scoring import of_run
+
+            self._model = of_run(self._run)
+        return self._model
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def _zip(self) -> bytes:
+        from alrviz.estimators.model_file import save_model
+
+        file = io.BytesIO()
+        save_model(self._classifier(), file, dataset=self._race.dataset)
+        return file.getvalue()
+
+    def _joblib(self) -> bytes:
+        import joblib
+
+        file = io.BytesIO()
+        joblib.dump(self._classifier(), file)
+        return file.getvalue()
+
+    def _weights(self) -> str:
+        return weights_csv(self._classifier(), race_about(self._race, __version__), [self._run.recipe])
+
+    # ---- new rows ----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> Arrival:
+        limits = self._session.registry.limits
+        self._arrival = Arrival(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
+        self._session.wake()
+        return self._arrival
+
+    def _dropped(self, name: str, data: bytes) -> None:
+        """Score a file's rows on a thread."""
+        self.scored.visible = False
+        say(self.told, f"<p class='quiet'>scoring {safe(safe_name(name), 60)} &hellip;</p>")
+        limits = self._session.registry.limits.table()
+
+        def work(stop: StopToken) -> "tuple[pd.DataFrame, str]":
+            from alrviz.estimators.scoring import score, score_csv
+
+            found = score(self._classifier(), data, limits=limits, stop=stop)
+            return found, score_csv(found)
+
+        self._jobs.start("score", work, self._show, self._refused)
+
+    def _refused(self, error: Exception) -> None:
+        known = isinstance(error, (AlrvizError, MemoryError))
+        text = str(error) if known else f"the rows cannot be scored: {type(error).__name__}: {error}"
+        say(self.told, f"<p class='bad'>{safe(text, 600)}</p>")
+
+    def _show(self, found: "tuple[pd.DataFrame, str]") -> None:
+        frame, self._predictions = found
+        self.scored.visible = True
+        strange = int((frame["unseen"] != "").sum())
+        head = "".join(f"<th>{safe(name, 40)}</th>" for name in frame.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+            for row in frame.head(SHOWN).itertuples(index=False)
+        )
+        which = f"; the first {SHOWN}:" if len(frame) > SHOWN else ":"
+        say(
+            self.told,
+            f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
+            f"<div class='scroll'><table><tr>{head}</tr>{rows}</table></div>",
+        )
+
+
+def _has_model(run: Any) -> bool:
+    """Whether there are weights to hand over: not of a recorded race, not of a fit that went astray."""
+    return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else safe(value, 60)

@@ -1,0 +1,100 @@
+"""A model taken along from the Convergence page, and new rows scored there."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz import load_model
+from alrviz.explorer import convergence_model
+from alrviz.explorer.compact import write_recipes
+from alrviz.fitting.recipe import Recipe
+from tests.explorer.test_convergence import ended, open_page, until
+from tests.explorer.test_upload import send
+
+
+@pytest.fixture(scope="module")
+def page():
+    recipes = [Recipe("lr", order=1, max_iter=20), Recipe("anje", order=1), Recipe("dlr", max_iter=5)]
+    page = open_page(f"?data=three-classes&rows=80&racers={write_recipes(tuple(recipes))}")
+    page.race_view.press_run()
+    until(page, lambda: page.race_view.race is not None and ended(page) and page.model.part.visible)
+    return page
+
+
+def of(page, number):
+    page.model.racer.value = number
+    page.pump()
+    return page.model, page.race_view.race.runs[number]
+
+
+def test_before_the_race_has_ended_there_is_none():
+    page = open_page()
+    page.pump()
+    assert not page.model.part.visible, "a recorded race has no weights"
+    assert page.model.folded is None, "and nothing is built for it"
+
+
+def test_the_files_hold_the_racers_model(page):
+    model, run = of(page, 0)
+    X = page.session.dataset.X
+    loaded = load_model(model.zipped.callback())
+    np.testing.assert_array_equal(loaded.phi_, run.model.phi)
+    np.testing.assert_array_equal(joblib.load(model.pickled.callback()).predict_proba(X), loaded.predict_proba(X))
+    table = pd.read_csv(model.weights.callback(), comment="#")
+    assert len(table) == 1 + len(loaded.phi_)
+    assert model.zipped.visible
+    assert model.weights.visible
+
+
+def test_a_racer_without_cells_is_a_pickle_only(page):
+    model, _ = of(page, 2)
+    assert (model.zipped.visible, model.weights.visible, model.pickled.visible) == (False, False, True)
+    assert "DLRClassifier" in repr(joblib.load(model.pickled.callback()))
+
+
+def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
+    monkeypatch.setattr(convergence_model, "MOST", 3)
+    of(page, 1)
+    model, _ = of(page, 0)
+    assert not model.zipped.visible
+    assert "save_model" in model.told.object
+    monkeypatch.undo()
+    of(page, 1)
+    assert page.model.zipped.visible
+    assert page.model.told.object == ""
+
+
+def test_new_rows_are_scored(page):
+    model, _ = of(page, 0)
+    X = page.session.dataset.X
+    rows = X.assign(further="<b>").iloc[:, ::-1]
+    send(model.strip, rows.to_csv(index=False).encode(), name="rows.csv")
+    until(page, lambda: model.scored.visible)
+    found = pd.read_csv(model.scored.callback())
+    expected = joblib.load(model.pickled.callback()).predict_proba(X)
+    np.testing.assert_allclose(found.filter(like="p("), expected, rtol=0, atol=1e-12)
+    assert f"{len(X)} rows scored, 0 with values" in model.told.object
+    of(page, 1)
+    assert not model.scored.visible, "what another racer said is not this one's"
+
+
+def test_no_upload_is_unpickled(page, monkeypatch):
+    class Evil:
+        def __reduce__(self):
+            return pytest.fail, ("it was unpickled",)
+
+    model, _ = of(page, 0)
+    send(model.strip, pickle.dumps(Evil()), name="model.joblib")
+    until(page, lambda: "bad" in model.told.object)
+    assert not model.scored.visible
+
+
+def test_rows_that_do_not_fit_are_told_and_escaped(page):
+    model, _ = of(page, 0)
+    send(model.strip, b"<img src=x>,b\n1,2\n", name="x.csv")
+    until(page, lambda: "bad" in model.told.object)
+    assert "no column &#x27;x1&#x27;" in model.told.object
+    assert "<img" not in model.told.object
