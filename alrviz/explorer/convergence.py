@@ -11,11 +11,14 @@ from typing import Any
 import panel as pn
 
 from alrviz import __version__
+from alrviz.errors import AlrvizError
 from alrviz.explorer.choice import Choice
 from alrviz.explorer.convergence_controls import FILE, Controls
 from alrviz.explorer.convergence_dialogs import Dialogs, text_button
+from alrviz.explorer.convergence_model import ModelPart
 from alrviz.explorer.convergence_why import Why
 from alrviz.explorer.convergence_words import ABOUT, VISITOR, rich
+from alrviz.explorer.history import reopened
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.pricing import Pricing
@@ -44,7 +47,7 @@ class ConvergencePage:
         self.choice = Choice(session.question, recipes, session.seed)
         self.jobs = Jobs(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
-        self._autorun = not self._found
+        self._autorun = not self._found and not session.kept
         self._missed = False  # whether another table came while another page was shown
 
     # ---- building ----------------------------------------------------------------------------------------------
@@ -70,9 +73,12 @@ class ConvergencePage:
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
         self.why = Why(session, self.jobs)
+        self.model = ModelPart(session, self.jobs)
         self._show_controls()
         if session.race is not None:
             self.race_view.show(session.race)
+        elif session.kept:
+            self._reopen(session.kept)
         elif self._is_first_screen():
             self.race_view.show(read_recorded(recorded_text()))
         session.param.watch(lambda _: self._table_changed(), "dataset")
@@ -104,7 +110,7 @@ class ConvergencePage:
             visitor = pn.pane.HTML(VISITOR, stylesheets=[PANE_CSS], margin=(0, 0, 8, 0))
             parts = [visitor, card, about]
         else:
-            parts = [self.controls.panel, second, card, self.why.part, about, *self.dialogs.panels]
+            parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
     def drawer(self) -> Any:
@@ -228,14 +234,34 @@ class ConvergencePage:
         session, dataset = self.session, self.session.dataset
         if dataset is None:
             return None
-        return self.pricing.start(session, dataset, self.recipes, session.adopt)
+        race = self.pricing.start(session, dataset, self.recipes, session.adopt)
+        if race is not None:
+            session.keep_race()
+        return race
+
+    # ---- the run store -------------------------------------------------------------------------------------------
+
+    def _reopen(self, id: str) -> None:
+        """Show a race of the run store, its curves as they were."""
+        owner = self.session.owner
+        self.jobs.start("kept", lambda stop: reopened(owner, id), self._reopened)
+
+    def _reopened(self, race: Any) -> None:
+        if race is None:
+            self.session.kept = ""
+            self.session.problem = AlrvizError("the race this link opens is kept no more; Run races it again")
+        elif self.race_view.race is None:  # else another was begun meanwhile
+            self.race_view.show(race)
+            self._check_outdated()
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
         waiting = self.jobs.poll()
-        return self.race_view.pump() or waiting
+        moving = self.race_view.pump()
+        coming = not self.session.read_only and self.model.pump(self.race_view.race)
+        return moving or waiting or coming
 
     def on_shown(self) -> None:
         """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
