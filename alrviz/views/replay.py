@@ -87,7 +87,11 @@ def race_film(watched: Watched) -> Film:
     measures = [name for name in MEASURES if name != "gap" or gap]
     views = [_view(name, curves, steps, watched) for name in measures]
     names = [curve.name for curve in curves]
-    shown = [k for k, view in enumerate(views) if any(np.isfinite(y).any() for y in (*view.train, *view.heldout))]
+    shown = [
+        k
+        for k, view in enumerate(views)
+        if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
+    ]
     told = verdict([racer.lane(ended=watched.race.ended) for racer in watched.racers])
     sentences = [(0, "Racing: nothing is decided yet."), (len(steps) - 1, told.sentence)]
     return Film(
@@ -159,10 +163,8 @@ def _bandwidth_film(race: Any, watched: Watched, stop: StopToken) -> Film:
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(watched, path, x)
     nothing: list[Any] = [None] * len(columns)
-    training, validation = (path.losses.get(part) for part in ("training", "validation"))
-    heldout = path.losses.get("held-out")
+    training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "held-out"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
-    first = path.losses["training"][0]
     nll = View(
         label="NLL per row (nats)", short="training", log=False,
         train=[None if part is None else part[places] for part in (training, validation)] + nothing,
@@ -173,7 +175,7 @@ def _bandwidth_film(race: Any, watched: Watched, stop: StopToken) -> Film:
         train=[None, None, *ratios], heldout=[None, None, *nothing], grey={"Silverman's": 1.0},
     )  # fmt: skip
     outcome = run.outcome.sentence if run.outcome is not None else "the fit goes on"
-    end = f"NLL per row went from {first:.4g} to {training[-1]:.4g} in {path.iterations[-1]} steps: {outcome}."
+    end = f"NLL per row went from {training[0]:.4g} to {training[-1]:.4g} in {path.iterations[-1]} steps: {outcome}."
     return Film(
         title=_title(race, f"The bandwidths of {watched.racers[0].name}"),
         counted="step",
