@@ -18,8 +18,8 @@ from alrviz.explorer.questions import ALPHAS, OWN
 from alrviz.explorer.session import Session
 
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
-_ALPHAS = {"each family's own": _OWN_ALPHA, "by each fold": "cv"}
-_THETAS = dict(zip(("all rows (two-pass)", "the rows so far"), THETAS, strict=True))
+_ALPHAS = {"each its own": _OWN_ALPHA, "by each fold": "cv"}
+_THETAS = dict(zip(("all rows", "rows so far"), THETAS, strict=True))
 
 
 class Menus:
@@ -72,9 +72,9 @@ class GridMenus(Menus):
 
     def __init__(self, session: Session, changed: Callable[[bias_choice.Asked], None]):
         super().__init__(session, changed, bias_choice.GRIDS)
-        self.alpha = _menu("alpha", {}, 172, description=explain("alpha"))
+        self.alpha = _menu("alpha", {}, 148, description=explain("alpha"))
         self.folds = _menu("Rounds x folds", {slug.replace("x", " x "): slug for slug in FOLDS}, 116)
-        self.sizes = _menu("Training rows", {}, 136)
+        self.sizes = _menu("Training rows", {}, 156)
         self.parts += [self.alpha, self.folds, self.sizes]
         self.alpha.param.watch(lambda event: self._choose_alpha(event.new), "value")
         self.folds.param.watch(lambda event: self.choose(folds=event.new), "value")
@@ -104,8 +104,8 @@ class CurveMenus(Menus):
     def __init__(self, session: Session, changed: Callable[[bias_curve_choice.Asked], None]):
         super().__init__(session, changed, bias_curve_choice.GRIDS)
         self.repeats = _menu("Orders of the rows", {}, 152)
-        self.window = _menu("Window", {}, 120)
-        self.theta = _menu("log theta from", _THETAS, 176, description=explain("theta"))
+        self.window = _menu("Window (rows)", {}, 128)
+        self.theta = _menu("log theta from", _THETAS, 152, description=explain("theta"))
         self.parts += [self.repeats, self.window, self.theta]
         self.repeats.param.watch(lambda event: self.choose(repeats=event.new), "value")
         self.window.param.watch(lambda event: self.choose(window=event.new), "value")
@@ -115,7 +115,7 @@ class CurveMenus(Menus):
         """Show what is set."""
         repeats, windows = sorted({*REPEATS, asked.repeats}), sorted({*WINDOWS, asked.window})
         self.repeats.param.update(options={str(number): number for number in repeats}, value=asked.repeats)
-        self.window.param.update(options={f"{number:,} rows": number for number in windows}, value=asked.window)
+        self.window.param.update(options={f"{number:,}": number for number in windows}, value=asked.window)
         self.theta.param.update(value=asked.theta, visible=asked.has_theta)
 
 
@@ -124,4 +124,6 @@ def _menu(label: str, options: Any, width: int, **params: Any) -> Any:
 
 
 def _sizes_text(slug: str) -> str:
-    return "all" if slug == "100" else ", ".join(slug.split("-")) + " %"
+    sizes = slug.split("-")
+    few = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
+    return "all" if slug == "100" else f"{few} %"

@@ -26,7 +26,7 @@ class BiasPage:
 
     def __init__(self, session: Session):
         self.session = session
-        self._own = session.own(self.slug)
+        self._own = {self._slug(): session.own(self.slug)}  # what the link says, of the tab it is about
         self._tabs: dict[str, Tab] = {}
         self._parts: dict[str, tuple[Any, ...]] = {}
 
@@ -71,11 +71,11 @@ class BiasPage:
             self.session.open_drawer(False)
             self.tab.write()
             self.tab.ask()
+            self.session.wake()  # what came while it was not seen
 
     def _build(self, slug: str) -> None:
         of = next(of for of in TABS.values() if of.slug == slug)
-        own = self._own if (self._own.tab or FIRST) == slug else State()
-        self._tabs[slug] = tab = of(self.session, self.slug, own, self._place)
+        self._tabs[slug] = tab = of(self.session, self.slug, self._own.get(slug, State()), self._place)
         first = pn.FlexBox(
             *tab.controls.parts, align_items="center", gap="4px 0", margin=0, styles={"flex": "1 1 0"}
         )  # fmt: skip

@@ -52,6 +52,7 @@ class Tab(StudyPart):
         self.asked: Any = self.read(own)
         self.study_view = self.make_view()
         self.study_view.aside[:] = [self.prices]
+        self.study_view.bar.panel.append(self.keep)
         self.controls = self.make_controls()
         self.chooser = RecipeChooser(
             session, lambda: self.asked.recipes, self._recipes_changed, self._fresh, self.choosable, place=place

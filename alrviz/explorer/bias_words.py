@@ -18,12 +18,12 @@ of it (*variance*). The rows are shuffled and cut into folds, again and again; i
 [[held-out|held out]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$ predictions, and
 their scatter is variance.
 
-*Kohavi and Wolpert*: with $p_k$ the share of a row's predictions that say class $k$, $\text{bias}^2 = \frac{1}{2}
-\sum_k (1[k = y] - p_k)^2$ and variance $= \frac{1}{2} (1 - \sum_k p_k^2)$, averaged over rows. [[plug-in|Plug-in]] puts
-the shares as they are, which counts $R$ predictions as if they were all there could be; the *unbiased* form moves the
-variance of the shares, $\sum_k p_k (1 - p_k) / (2 (R - 1))$, from bias to variance. *Domingos*: a row's main prediction
-is the one most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to the
-error, less what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of the grid.
+*Kohavi and Wolpert*: $p_k$ is the share of a row's predictions that say class $k$. Then
+$\text{bias}^2 = \frac{1}{2} \sum_k (1[k = y] - p_k)^2$ and $\text{variance} = \frac{1}{2} (1 - \sum_k p_k^2)$, averaged
+over rows. [[plug-in|Plug-in]] takes the shares as they are, as if $R$ predictions were all there could be; the
+*unbiased* form moves $\text{variance} / (R - 1)$ from bias to variance. *Domingos*: a row's main prediction is the one
+that most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to the error,
+less what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of the grid.
 
 Error bars are one standard error by the jackknife over rounds; they shrink as rounds are added, and there are none
 before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger pull ([[alpha]])

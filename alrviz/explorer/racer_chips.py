@@ -22,7 +22,13 @@ class RacerChips:
     def __init__(self, opened: Callable[[int], None], added: Callable[[], None], what: str):
         self._chips = [self._chip(opened, number) for number in range(MOST_RACERS)]
         self._add = pmui.IconButton(
-            label=f"Add a {what}", icon="add", description=f"Add a {what}", size="small", color="default", margin=0
+            label=f"Add a {what}",
+            icon="add",
+            description=f"Add a {what}",
+            size="small",
+            color="default",
+            margin=0,
+            align="center",
         )
         self._add.on_click(lambda _: added())
         self.panel = pmui.Row(*self._chips, self._add, margin=0)

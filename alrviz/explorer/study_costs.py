@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.price import Price
 
 # What a guess at the time of all fits counts on; measured on sets of 500 to 5,000 rows, within a factor 3.
-_PASSES, _SECONDS = 100, 0.02  # of a fit, and beside its passes
+_PASSES, _SECONDS = 100, 0.03  # of a fit, and beside its passes
 _TUNED = 1500  # passes of elr, which fits folds to find where to stop
 _COLUMN, _LEVEL = 1.5e-8, 4.7e-8  # of a network's row and pair of columns; of a forest's row, column tried and level
 _PAIR = 1.1e-7  # of an SVM's pair of rows

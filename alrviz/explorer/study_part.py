@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import panel as pn
+import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.convergence_dialogs import ScriptDialog, text_button
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 WAITING = "<span class='quiet'>No table yet.</span>"
+KEEP = "Continue when I close the page"
 PYTHON = "Python: copy this study as a script whose numbers are the screen's"
 
 
@@ -63,6 +65,9 @@ class StudyPart:
         self.python = text_button("Python", "code", PYTHON)
         self.python.on_click(lambda _: self._show_script())
         self.dialog = ScriptDialog()
+        # A page that has room for it puts it into the row of Run.
+        self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
+        self.keep.param.watch(lambda event: self._kept(bool(event.new)), "value")
 
     # -- what a deriving class says ------------------------------------------------------------------------------------
 
@@ -155,6 +160,8 @@ class StudyPart:
         if not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
             view.outdated = False
             view.show(found if found is not None else known.study)
+            if found is not None:
+                self.keep.value = found.entry.keep
         view.ready = True
         self.learned()
 
@@ -166,10 +173,18 @@ class StudyPart:
         if known is None or known.study is None:
             return None
         try:
-            return session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+            study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+            study.entry.keep = self.keep.value
+            return study
         except AlrvizError as error:
             session.problem = error
             return None
+
+    def _kept(self, keep: bool) -> None:
+        """Let the study shown go on, or not, when nobody looks at it."""
+        entry = getattr(self.study_view.study, "entry", None)  # none before it is begun
+        if entry is not None:
+            entry.keep = keep
 
     def _show_script(self) -> None:
         if self.known is not None:

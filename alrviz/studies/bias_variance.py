@@ -1,14 +1,15 @@
 """Bias and variance: repeated cross-validation, and the error of each recipe taken apart (see decomposition.py)."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_datasets, require_recipes, unpack
-from alrviz.studies.decomposition import decompose
+from alrviz.studies.decomposition import decompose, left_out
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
 from alrviz.studies.where import Where
@@ -70,36 +71,87 @@ def summary(study: Study) -> "pd.DataFrame":
     """Return a line for each recipe and share of training rows, in the order of the recipes."""
     import pandas as pd
 
-    labels = study.dataset.y
-    lines: list[Row] = []
+    errors, lines = errors_of(study, study.dataset), list[Row]()
+    results: dict[tuple[int, float], list[tuple[Cell, Result]]] = {}
+    for cell, result in study.results():
+        results.setdefault((cell.racer, cell.split.share), []).append((cell, result))
+    shares = dict.fromkeys(cell.split.share for cell in study.cells)
     for racer in range(len(study.recipes)):
-        shares = dict.fromkeys(cell.split.share for cell in study.cells)
         for share in shares:
-            chosen = [(c, r) for c, r in study.results() if (c.racer, c.split.share) == (racer, share)]
             line = {"racer": racer, **study.about(racer), "train_share": share}
-            lines.append(line | error_parts(chosen, labels))
+            lines.append(line | errors.parts((racer, share), results.get((racer, share), [])))
     return pd.DataFrame(lines)
+
+
+_ERRORS: "WeakKeyDictionary[Study, dict[str, Errors]]" = WeakKeyDictionary()
+
+
+def errors_of(study: Study, dataset: "Dataset") -> "Errors":
+    """Return what is known of a study's errors on one of its tables, kept as long as the study is."""
+    by_table = _ERRORS.setdefault(study, {})
+    if dataset.hash not in by_table:
+        by_table[dataset.hash] = Errors(dataset.y)
+    return by_table[dataset.hash]
+
+
+class Errors:
+    """Errors of recipes on one table, taken apart; a recipe's are only anew where another round is complete.
+
+    A summary is asked for while cells come: to take all of them apart again would hold a page for seconds.
+    """
+
+    def __init__(self, labels: NDArray[Any]):
+        classes, self._y = np.unique(labels, return_inverse=True)
+        self._n_classes = len(classes)
+        self._judged: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # rows of a fold, by seed, folds and fold
+        self._found: dict[Hashable, tuple[tuple[int, ...], Row]] = {}
+
+    def parts(self, key: Hashable, results: Sequence[tuple[Cell, Result]]) -> Row:
+        """Return rounds, and PARTS of the error of a recipe's cells with their standard errors.
+
+        key: says which cells these are; more of them may be there than the last time.
+        """
+        rounds = _complete(results)
+        known = self._found.get(key)
+        if known is None or known[0] != tuple(rounds):
+            found = {"rounds": len(rounds), **_parts(self._predicted(rounds), self._y, self._n_classes)}
+            self._found[key] = known = (tuple(rounds), found)
+        return dict(known[1])
+
+    def predictions(self, results: Sequence[tuple[Cell, Result]]) -> NDArray[np.integer]:
+        """Return (R, N): which class each row was said to be in each round whose folds are all there."""
+        return self._predicted(_complete(results))
+
+    def _predicted(self, rounds: "Rounds") -> NDArray[np.integer]:
+        predicted = np.zeros((len(rounds), len(self._y)), np.int64)
+        for row, parts in zip(predicted, rounds.values(), strict=True):
+            for cell, result in parts:
+                row[self._rows(cell)] = unpack(result.predicted)
+        return predicted
+
+    def _rows(self, cell: Cell) -> NDArray[np.intp]:
+        split = cell.split
+        fold = (split.seed, split.folds, split.fold)
+        if fold not in self._judged:
+            self._judged[fold] = split.rows(self._y)[1]  # the strata of codes are those of the labels
+        return self._judged[fold]
+
+
+Rounds = dict[int, list[tuple[Cell, Result]]]
+
+
+def _complete(results: Sequence[tuple[Cell, Result]]) -> Rounds:
+    """The rounds whose folds are all there, in their order."""
+    rounds: Rounds = {}
+    for cell, result in results:
+        if not result.failed:
+            rounds.setdefault(cell.split.repeat, []).append((cell, result))
+    return {k: rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds}
 
 
 def error_parts(results: Sequence[tuple[Cell, Result]], labels: NDArray[Any]) -> Row:
     """Return rounds, and PARTS of the error of a recipe's cells with their standard errors."""
-    predicted = predictions(results, labels)
-    classes, y = np.unique(labels, return_inverse=True)
-    return {"rounds": len(predicted), **_parts(predicted, y, len(classes))}
-
-
-def predictions(results: Sequence[tuple[Cell, Result]], labels: NDArray[Any]) -> NDArray[np.integer]:
-    """Return (R, N): which class each row was said to be in each round whose folds are all there."""
-    rounds: dict[int, list[tuple[Cell, Result]]] = {}
-    for cell, result in results:
-        if not result.failed:
-            rounds.setdefault(cell.split.repeat, []).append((cell, result))
-    complete = [rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds]
-    predicted = np.zeros((len(complete), len(labels)), np.int64)
-    for row, parts in zip(predicted, complete, strict=True):
-        for cell, result in parts:
-            row[cell.split.rows(labels)[1]] = unpack(result.predicted)
-    return predicted
+    return Errors(labels).parts("", results)
 
 
 def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> Row:
@@ -110,7 +162,7 @@ def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: in
     line = {part: getattr(whole, part) for part in PARTS}
     if rounds < 3:
         return line | {f"{part}_se": float("nan") for part in PARTS}
-    left = [decompose(np.delete(predicted, k, axis=0), y, n_classes) for k in range(rounds)]
+    left = left_out(predicted, y, n_classes)
     spread = {part: np.array([getattr(one, part) for one in left]) for part in PARTS}
     factor = (rounds - 1) / rounds
     return line | {f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in spread.items()}

@@ -15,7 +15,7 @@ import numpy as np
 
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import error_parts
+from alrviz.studies.bias_variance import errors_of
 from alrviz.studies.cells import Row, fold_cells, require_datasets, require_recipes
 from alrviz.studies.measures import MEASURES
 from alrviz.studies.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
@@ -88,7 +88,7 @@ def summary(study: Study) -> "pd.DataFrame":
             if len(frame):
                 mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
             line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(mine), **_means(mine)}
-            parts = error_parts([(c, r) for c, r in results if c.racer == racer], dataset.y)
+            parts = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
             lines.append(line | {name: parts[name] for name in ("bias", "variance")})
     return pd.DataFrame(lines)
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
+from alrviz.passes.room import Floats
 
 
 @dataclass(frozen=True)
@@ -52,26 +53,57 @@ def decompose(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes:
     Raises:
         RecipeError: with fewer than two rounds, of which no variance can be told.
     """
-    rounds, n = predicted.shape
+    rounds = len(predicted)
     if rounds < 2:
         raise RecipeError(f"variance needs predictions of at least 2 models for each row, got {rounds}; add rounds")
+    return _of_means(_per_row(_counts(predicted, n_classes), rounds, y).mean(axis=1), rounds)
+
+
+def left_out(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> list[Decomposition]:
+    """Return `decompose` of the other rounds for each round that is left out; (R, N) with at least 3 rounds.
+
+    What a row is without a round depends on that round's prediction alone: C decompositions make all R.
+    """
+    rounds, n = predicted.shape
+    counts, rows = _counts(predicted, n_classes), np.arange(n)
+    without = np.zeros((n_classes, 6, n))
+    for k in range(n_classes):
+        there = counts[:, k] > 0
+        less = counts[there]
+        less[:, k] -= 1
+        without[k][:, there] = _per_row(less, rounds - 1, y[there])
+    return [_of_means(without[said, :, rows].mean(axis=0), rounds - 1) for said in predicted]
+
+
+def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
+    """How often each row (N, C) was said to be of each class."""
+    n = predicted.shape[1]
     place = predicted + n_classes * np.arange(n)
-    share = np.bincount(place.ravel(), minlength=n * n_classes).reshape(n, n_classes) / rounds
-    right = share[np.arange(n), y]
+    return np.bincount(place.ravel(), minlength=n * n_classes).reshape(n, n_classes)
+
+
+def _per_row(counts: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
+    """Error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
+    share, rows = counts / rounds, np.arange(len(counts))
+    right = share[rows, y]
     squared = (share**2).sum(axis=1)
-    bias2 = float(((1 - 2 * right + squared) / 2).mean())  # sum_y (1[y = y_i] - f)^2 = 1 - 2 f_{y_i} + sum f^2
-    variance = float(((1 - squared) / 2).mean())
-    main = share.argmax(axis=1)
-    apart = 1 - share[np.arange(n), main]
+    main = counts.argmax(axis=1)
+    apart = 1 - share[rows, main]
     wrong = main != y
+    bias2 = (1 - 2 * right + squared) / 2  # sum_y (1[y = y_i] - f)^2 = 1 - 2 f_{y_i} + sum f^2
+    return np.stack([1 - right, bias2, (1 - squared) / 2, wrong, apart, np.where(wrong, -right, apart)])
+
+
+def _of_means(means: Floats, rounds: int) -> Decomposition:
+    error, bias2, variance, bias_domingos, variance_domingos, net = map(float, means)
     return Decomposition(
-        error=float(1 - right.mean()),
+        error=error,
         bias=bias2,
         variance=variance,
         bias_unbiased=bias2 - variance / (rounds - 1),
         variance_unbiased=variance * rounds / (rounds - 1),
-        bias_domingos=float(wrong.mean()),
-        variance_domingos=float(apart.mean()),
-        net_variance_domingos=float(np.where(wrong, -right, apart).mean()),
+        bias_domingos=bias_domingos,
+        variance_domingos=variance_domingos,
+        net_variance_domingos=net,
         rounds=rounds,
     )

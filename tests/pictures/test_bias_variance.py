@@ -82,6 +82,12 @@ def test_alpha_is_an_axis_with_words_after_numbers_and_its_word_leaves_the_names
     assert pictures.varying(table) == ["order", "alpha"]
 
 
+def test_what_differs_between_lines_alone_is_no_axis():
+    table = ORDERS.assign(alpha=[0.3, 0.3, 1.0, 1.0, None])  # each family's own
+    assert pictures.varying(table) == ["order"]
+    assert pictures.varying(table[:0]) == []
+
+
 def test_training_size_is_an_axis_and_elsewhere_the_largest_is_shown():
     table = pd.concat([ORDERS, ORDERS.assign(train_share=0.1, bias=0.5)], ignore_index=True)
     what = pictures.contents(table, "train_share", "plug-in")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import PARTS, predictions
+from alrviz.studies.bias_variance import PARTS, Errors, error_parts
 from alrviz.studies.cells import failure, pack, unpack
 from alrviz.studies.decomposition import decompose
 from tests.studies.sweeps import small
@@ -33,7 +33,7 @@ def test_naive_bayes_varies_less_and_is_more_biased_than_order_3(study):
 
 def test_standard_errors_are_the_jackknifes(study):
     labels = study.dataset.y
-    predicted = predictions([(c, r) for c, r in study.results() if c.racer == 1], labels)
+    predicted = Errors(labels).predictions([(c, r) for c, r in study.results() if c.racer == 1])
     y = np.unique(labels, return_inverse=True)[1]
     left = np.array([decompose(np.delete(predicted, k, 0), y, 2).variance for k in range(4)])
     assert study.summary().variance_se[1] == pytest.approx(np.sqrt(3 / 4 * ((left - left.mean()) ** 2).sum()))
@@ -41,8 +41,11 @@ def test_standard_errors_are_the_jackknifes(study):
 
 def test_only_complete_rounds_count_and_two_are_needed(study):
     results = [(c, r) for c, r in study.results() if c.racer == 0]
-    assert len(predictions(results[:-1], study.dataset.y)) == 3
-    assert len(predictions([(results[0][0], failure("lost")), *results[1:]], study.dataset.y)) == 3
+    errors = Errors(study.dataset.y)
+    assert len(errors.predictions(results[:-1])) == 3
+    assert len(errors.predictions([(results[0][0], failure("lost")), *results[1:]])) == 3
+    assert errors.parts("nb", results[:-1])["rounds"] == 3
+    assert errors.parts("nb", results) == error_parts(results, study.dataset.y), "another round is taken up"
     early = small(rounds=1).run().summary()
     assert early.rounds.tolist() == [1, 1, 1]
     assert early[list(PARTS)].isna().all(axis=None)

@@ -1,12 +1,14 @@
 """Bias and variance: identities, and small matrices by hand."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.studies.decomposition import decompose
+from alrviz.studies.decomposition import decompose, left_out
 
 
 @given(st.integers(2, 6), st.integers(1, 30), st.integers(2, 5), st.integers(0, 10**6))
@@ -52,3 +54,12 @@ def test_the_unbiased_form_does_not_depend_on_the_number_of_rounds():
 def test_one_model_has_no_variance_to_tell():
     with pytest.raises(RecipeError, match="at least 2 models for each row, got 1"):
         decompose(np.zeros((1, 3), int), np.zeros(3, int), 2)
+
+
+@pytest.mark.parametrize(("rounds", "n_classes"), [(3, 2), (5, 4), (4, 3)])
+def test_leaving_a_round_out_is_decomposing_the_others(rounds, n_classes):
+    rng = np.random.default_rng(rounds)
+    predicted, y = rng.integers(0, n_classes, (rounds, 60)), rng.integers(0, n_classes, 60)
+    for k, found in enumerate(left_out(predicted, y, n_classes)):
+        expected = decompose(np.delete(predicted, k, axis=0), y, n_classes)
+        assert astuple(found) == pytest.approx(astuple(expected), abs=1e-14)

@@ -1,0 +1,257 @@
+"""The page "Bias and variance" without a browser: both tabs, their prices, links, what is kept, the scripts."""
+
+import contextlib
+import io
+import time
+
+import pytest
+
+from alrviz.explorer import bias_choice, bias_curve_choice
+from alrviz.explorer.bias_choice import pulled
+from alrviz.explorer.bias_page import BiasPage
+from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
+from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.questions import OWN
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import read_link
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies import workers
+from alrviz.studies.learning_curve import learning_curve
+from tests.views.studied import slowed
+
+SMALL = "?page=bias&data=monks-1&of=anje_o1~anje_o2&folds=3x2"
+CURVE = "?page=bias&data=monks-1&tab=learning-curve&of=anje_o1~lr_o1_a0_vsgd&folds=3-100"
+OWNER = "a" * 32
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+def open_page(link=SMALL, registry=None):
+    session = Session(owner=OWNER, registry=registry or Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    page = BiasPage(session)
+    page.view()
+    until(page, lambda: page.tab.known is not None)
+    return page
+
+
+def until(page, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (page.session.problem, page.tab.study_view.sentence.object)
+        page.session.pump()
+        page.pump()
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def opened():
+    pages = []
+
+    def make(*args, **params):
+        pages.append(open_page(*args, **params))
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        for tab in page._tabs.values():
+            if tab.study_view.study is not None:
+                tab.study_view.study.stop()
+        page.close()
+
+
+def run(page):
+    page.tab.study_view.press_run()
+    until(page, lambda: page.tab.study_view.study.phase == "done")
+    page.pump()
+
+
+def test_every_recipe_is_priced_before_anything_runs(opened):
+    page = opened("?page=bias&data=monks-1&of=anje~lr_o3~tan~rf~svm~elr")
+    assert [one.name for one in page.tab.known.priced] == ["anje", "lr", "tan", "rf", "svm", "elr"]
+    assert all(one.price.bytes > 0 and one.seconds > 0 for one in page.tab.known.priced)
+    assert page.tab.prices.object.count("about") == 6
+    assert "about" in page.tab.time.object
+    assert "Press Run: 6 recipes, 10 fits each" in page.tab.study_view.sentence.object
+    assert page.session.registry.entries(OWNER) == []
+
+
+def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monkeypatch):
+    monkeypatch.setattr("alrviz.studies.study.fair_memory", lambda: 200_000)
+    page = opened("?page=bias&data=monks-1&of=anje_o1~lr_o5")
+    assert [bool(one.refused) for one in page.tab.known.priced] == [False, True]
+    assert "left out" in page.tab.prices.object
+    assert "1 left out" in page.tab.time.object
+    assert [recipe.label for recipe in page.tab.known.study.recipes] == ["nb"]
+    alone = opened("?page=bias&data=monks-1&of=lr_o5")
+    assert alone.tab.known.study is None
+    assert alone.tab.study_view.bar.run.disabled
+
+
+def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch):
+    slowed(monkeypatch, 0.05)
+    monkeypatch.setattr("alrviz.views.study_view.REST", 0)
+    page = opened(SMALL.replace("3x2", "10x2"))
+    view = page.tab.study_view
+    view.press_run()
+    until(page, lambda: " of 20 fits" in view._grid.object and "Lowest error" in view.sentence.object)
+    page.tab.controls.folds.value = "5x2"
+    assert view.outdated
+    until(page, lambda: page.tab.known is not None)
+    assert view.outdated, "what runs stays until Run"
+    page.tab.controls.folds.value = "10x2"
+    until(page, lambda: page.tab.known is not None)
+    assert not view.outdated
+    until(page, lambda: view.study.phase == "done" and "Lowest error" in view.sentence.object)
+    until(page, lambda: "of 20 fits" not in view._grid.object)
+
+
+def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(opened, monkeypatch):
+    page = opened()
+    run(page)
+    computed, original = [], workers.compute
+    monkeypatch.setattr(workers, "compute", lambda *args: (computed.append(args), original(*args))[1])
+    page.tab.controls.folds.value = "5x2"
+    until(page, lambda: page.tab.known is not None)
+    run(page)
+    assert len(computed) == 8, "of 20 cells 12 were kept"
+    assert set(page.tab.study_view.study.summary().rounds) == {5}
+    again = opened(page.session.link)
+    assert again.tab.study_view.study.phase == "done"
+    assert "Lowest error" in again.tab.study_view.sentence.object
+    assert len(computed) == 8
+
+
+def test_what_is_set_is_in_the_link_and_comes_from_it(opened):
+    page = opened("?page=bias&data=monks-1")
+    assert page.session.link == "?page=bias&data=monks-1", "the first settings are the shortest link"
+    page.tab.controls.grid.value = "generative"
+    page.tab.controls.sizes.value = "50-100"
+    page.tab.controls.alpha.value = 10.0
+    assert "of=anje_o1~anje~anje_o3~lr_o1_a10~lr_a10~lr_o3_a10" in page.session.link
+    assert "sizes=50-100" in page.session.link
+    again = opened(page.session.link)
+    assert again.tab.asked == page.tab.asked
+    assert again.tab.controls.grid.value == "generative"
+    assert again.tab.asked.shares == (0.5, 1.0)
+    page.choice.value = "learning-curve"
+    assert "tab=learning-curve" in page.session.link
+    assert "of=" not in page.session.link
+    page.choice.value = "grid"
+    assert page.session.link == again.session.link
+
+
+@pytest.mark.parametrize("sizes", ["0-100", "100-100", "200", "x", "1" * 400, "5-10-20-30-40-50-60-70-100"])
+def test_training_sizes_of_a_link_are_shares(sizes):
+    shares = bias_choice.checked((), "5x2", sizes).shares
+    assert all(0 < share <= 1 for share in shares)
+    assert 1 <= len(shares) <= 6
+    assert len(set(shares)) == len(shares)
+
+
+def test_equal_recipes_are_one():
+    asked = bias_choice.checked((Recipe("lr"), Recipe("lr"), Recipe("tan")), "", "")
+    assert asked.recipes == (Recipe("lr"), Recipe("tan"))
+    assert asked.grid == OWN
+
+
+@pytest.mark.parametrize("slug", bias_choice.GRIDS)
+def test_a_grid_is_known_again_under_one_alpha_for_all(slug):
+    grid = bias_choice.GRIDS[slug].recipes
+    assert bias_choice.Asked(grid).grid == slug
+    assert len(set(grid)) <= 6
+    if slug != "alphas":
+        asked = bias_choice.Asked(pulled(grid, "cv"))
+        assert (asked.grid, asked.shares_alpha) == (slug, True)
+
+
+def test_recipes_are_chosen_by_chips_of_any_family(opened):
+    page = opened()
+    chooser = page.tab.chooser
+    chooser.add()
+    assert page.tab.asked.recipes[2] == Recipe("anje", order=3)
+    chooser.settings._fields["family"].value = "rf"
+    assert page.tab.asked.recipes[2] == Recipe("rf")
+    assert "of=anje_o1~anje~rf" in page.session.link
+    assert list(page.drawer().objects) == [chooser.settings.panel]
+    assert page.tab.controls.grid.value == OWN
+
+
+def test_the_script_prints_the_screens_numbers(opened):
+    page = opened(SMALL + "&sizes=50-100&seed=3")
+    run(page)
+    out = io.StringIO()
+    text = page.tab.script(page.tab.known)
+    with contextlib.redirect_stdout(out):
+        exec(compile(text.replace("seed=3,\n)", "seed=3, n_jobs=1,\n)"), "script", "exec"), {})
+    assert page.tab.study_view.study.summary().to_string() in out.getvalue()
+
+
+# -- the learning curve --------------------------------------------------------------------------------------------
+
+
+def test_the_curve_runs_from_its_link_and_its_script_says_the_same(opened):
+    page = opened(CURVE)
+    assert (page.tab.asked.repeats, page.tab.asked.window) == (3, 100)
+    assert not page.tab.controls.theta.visible, "no learner has theta"
+    run(page)
+    assert "mean over the last 100 rows" in page.tab.study_view.told.object
+    out = io.StringIO()
+    text = page.tab.script(page.tab.known)
+    with contextlib.redirect_stdout(out):
+        exec(compile(text.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), "script", "exec"), {})
+    assert page.tab.study_view.study.summary().to_string() in out.getvalue()
+
+
+def test_settings_of_the_curve_are_in_the_link(opened):
+    page = opened("?page=bias&data=monks-1&tab=learning-curve")
+    page.tab.controls.theta.value = "single-pass"
+    page.tab.controls.window.value = 300
+    link = page.session.link
+    assert "theta=single-pass" in link
+    assert "folds=5-300" in link
+    assert opened(link).tab.asked == page.tab.asked
+
+
+def test_whatever_a_link_asks_for_is_made_a_learner(monkeypatch):
+    asked = bias_curve_choice.checked(
+        (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd")),
+        "999999999-0", "x",
+    )  # fmt: skip
+    assert (asked.repeats, asked.window, asked.theta) == (100, 1, "two-pass")
+    assert [recipe.family for recipe in asked.recipes] == ["lr", "alr"]
+    assert asked.recipes[1].solver == "sgd"
+    import alrviz
+
+    learning_curve(alrviz.load_demo("monks-1"), asked.recipes)  # raises where one cannot learn row by row
+
+
+@pytest.mark.parametrize("slug", bias_curve_choice.GRIDS)
+def test_the_grids_of_learners_can_learn_row_by_row(slug):
+    recipes = bias_curve_choice.GRIDS[slug].recipes
+    assert tuple(map(bias_curve_choice.learner, recipes)) == recipes
+    assert len(recipes) <= 6
+
+
+def test_a_tab_that_is_not_seen_is_not_priced(opened):
+    page = opened()
+    page.choice.value = "learning-curve"
+    until(page, lambda: page.tab.known is not None)
+    grid, curve = page._tabs["grid"], page.tab
+    page.session.load_demo("xor", rows=200)
+    until(page, lambda: page.session.dataset.name == "xor" and curve.known is not None)
+    assert curve.known.study.dataset.name == "xor"
+    assert grid.known.study.dataset.name == "monks-1"
+    page.choice.value = "grid"
+    until(page, lambda: grid.known is not None and grid.known.study.dataset.name == "xor")
+
+
+def test_the_cards_explain_themselves():
+    for text in (ABOUT_GRID, ABOUT_CURVE):
+        assert "<abbr" in rich(text)
+    assert "<math" in rich(ABOUT_GRID)
