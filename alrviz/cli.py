@@ -1,9 +1,10 @@
-"""The console script `alrviz`: explore a table in the browser, compile the kernels ahead of time, reproduce papers.
+"""The console script `alrviz`: explore a table in the browser, compile kernels ahead of time, score rows, reproduce.
 
 `explore` serves the same page as `panel serve apps/explorer.py`, on this machine only unless an address is given.
 `explore --check` is the same server, asked once for its page by the program itself: what an installation without a
-browser can try. `reproduce` measures the papers' tables again: per item a CSV and a picture, saved as rows come. A
-command imports what it needs itself, so that `alrviz --version` answers at once.
+browser can try. `score` puts new rows through a saved model. `reproduce` measures the papers' tables again: per item a
+CSV and a picture, saved as rows come. A command imports what it needs itself, so that `alrviz --version` answers at
+once.
 
 Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use).
 """
@@ -87,12 +88,20 @@ def _parser() -> argparse.ArgumentParser:
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
 
+    score = commands.add_parser("score", help="predict the classes of new rows with a saved model")
+    score.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
+    score.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, TSV, Parquet, ARFF or xlsx)")
+    score.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV to write (default: the screen)")
+    score.set_defaults(command=_score)
+
     reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
     reproduce.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
     reproduce.add_argument("--list", action="store_true", help="list the items and where sets are looked for, and end")
     reproduce.add_argument("--data", type=Path, metavar="DIR", help="folder with the sets (default: that of --list)")
     reproduce.add_argument("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="folder to save to")
-    reproduce.add_argument("--quick", action="store_true", help="fewer splits and smaller tables")
+    reproduce.add_argument("--quick", action="store_true", help="small sets, fewer splits: within ten minutes")
+    reproduce.add_argument("--kept", action="store_true", help="show what earlier sittings kept; compute nothing")
+    reproduce.add_argument("--report", type=Path, metavar="FILE", help="write it all as a Markdown page with pictures")
     reproduce.add_argument("--jobs", type=_jobs, default=1, help="processes, each with one thread (default: 1)")
     reproduce.set_defaults(command=_reproduce)
     return parser
@@ -118,29 +127,58 @@ def _warm(options: argparse.Namespace) -> int:
     return 0
 
 
+def _score(options: argparse.Namespace) -> int:
+    for file in (options.model, options.rows):
+        _require_file(file)
+    from alrviz.estimators.scoring import score, score_csv
+
+    found = score(options.model, options.rows)
+    text = score_csv(found)
+    if options.out is None:
+        sys.stdout.write(text)
+        return 0
+    options.out.write_text(text, encoding="utf-8", newline="")
+    strange = int((found["unseen"] != "").sum())
+    print(f"{len(found):,} rows scored, {strange:,} with values that training never saw: {options.out}")
+    return 0
+
+
 def _reproduce(options: argparse.Namespace) -> int:
-    from alrviz.studies.reproduce.items import STUDIES, Settings, chosen_items
+    from alrviz.pictures.reproduction import write_report
+    from alrviz.studies.reproduce.items import STUDIES, chosen_items
     from alrviz.studies.reproduce.sets import default_folder
+    from alrviz.studies.reproduce.settings import Settings
 
     items, folder = chosen_items(options.names), options.data or default_folder()
     if options.list:
-        print("\n".join(f"{item.name:8} {item.title}" for item in items))
+        print("\n".join(f"{item.name:9} {item.title}" for item in items))
         print(f"sets are looked for in {folder}")
         return 0
-    settings, found = Settings(folder, options.quick, options.jobs), 0
+    settings = Settings(folder, options.quick, options.jobs, keep=True, kept_only=options.kept)
+    found, missing = 0, 0
+    tables: dict[str, Any] = {}
     for study in dict.fromkeys(item.study for item in items):
         own = [item for item in items if item.study == study]
-        found += _measured(study, STUDIES[study](settings), own, options.out)
-    if not found:
+        figures, lacking, made = _measured(study, STUDIES[study](settings), own, options.out)
+        found, missing, tables = found + figures, missing + lacking, tables | made
+    if options.report:
+        write_report(
+            [item for item in items if item.name in tables], tables, options.out, options.report, options.quick
+        )
+        print(f"\nthe report is {options.report}")
+    if not found and missing:
         raise _Refused(f"none of the sets is in {folder}; each line above says where to get one")
     return 0
 
 
-def _measured(study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path) -> int:
-    """Save what a study yields, and what its items make of it, as it comes; return how many rows are figures."""
+def _measured(
+    study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path
+) -> tuple[int, int, dict[str, Any]]:
+    """Save what a study yields and its items' tables as it comes; return rows with figures, rows without, tables."""
     from alrviz.pictures.reproduction import save
 
     rows: list[dict[str, Any]] = []
+    tables: dict[str, Any] = {}
     saved = time.monotonic()
     try:
         for done, more in progress:
@@ -150,13 +188,13 @@ def _measured(study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], 
                 save(study, rows, items, out)
                 saved = time.monotonic()
     finally:
-        if rows:
-            tables = save(study, rows, items, out)
-            for item in items:
-                seen = item.seen(tables[item.name])
-                print(f"\n{item.name}  {item.title}\n  paper said: {item.said}\n  we see: {seen}")
-                print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
-    return sum("missing" not in row for row in rows)
+        tables = save(study, rows, items, out)
+        for item in items:
+            seen = item.seen(tables[item.name])
+            print(f"\n{item.name}  {item.title}\n  paper said: {item.said}\n  we see: {seen}")
+            print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
+    missing = sum("missing" in row for row in rows)
+    return len(rows) - missing, missing, tables
 
 
 def _explore(options: argparse.Namespace) -> int:
@@ -183,11 +221,15 @@ def _explore(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(file: Path) -> Dataset:
+def _require_file(file: Path) -> None:
     if not file.is_file():
         there = file.parent.iterdir() if file.parent.is_dir() else ()
         hint = nearest(file.name, (path.name for path in there if path.is_file()))
         raise _Refused(f"there is no file {str(file)!r}{hint}")
+
+
+def _read(file: Path) -> Dataset:
+    _require_file(file)
     from alrviz.data.read import read_table
 
     try:

@@ -165,7 +165,7 @@ def test_warm_says_how_many_kernels_and_leaves_them_on_disk(tmp_path):
 def test_reproduce_lists_its_items(capsys):
     assert cli.main(["reproduce", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:6]] == [f"dlr-t{k}" for k in range(1, 7)]
+    assert [line.split()[0] for line in lines[:4]] == ["alr-t2", "alr-t3", "alr-t4", "alr-f1"]
     assert lines[-1].startswith("sets are looked for in ")
 
 
@@ -174,11 +174,12 @@ def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypat
     from tests.studies.reproduce.folders import ABSENT, RING, filled
 
     def study(settings):
-        return items.split_rows((ABSENT, RING), ("lr",), settings.folder, 2, settings.jobs)
+        return items.split_rows((ABSENT, RING), ("lr",), settings, 2)
 
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(items, "STUDIES", {"dlr-numeric": study})
-    out = tmp_path / "out"
-    assert cli.main(["reproduce", "dlr-t2", "dlr-t1", "--data", str(filled(tmp_path)), "--out", str(out)]) == 0
+    out, asked = tmp_path / "out", ["reproduce", "dlr-t2", "dlr-t1", "--data", str(filled(tmp_path))]
+    assert cli.main([*asked, "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert "absent: no data\n  absent.csv is not in" in said
     assert "ring: split 2 of 2" in said
@@ -190,9 +191,14 @@ def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypat
     assert table[table["method"] == "lr"]["paper"].tolist() == [84.5, 93.9]
     assert table["verdict"].tolist()[:2] == ["no data", "no data"]
     assert len(pd.read_csv(out / "dlr-numeric.csv", comment="#")) == 1 + 2
+    again, page = tmp_path / "again", tmp_path / "docs" / "page.md"
+    assert cli.main([*asked, "--out", str(again), "--kept", "--report", str(page)]) == 0
+    assert (again / "dlr-t1.csv").read_text() == (out / "dlr-t1.csv").read_text(), "nothing was measured anew"
+    assert "(images/page/dlr-t2.svg)" in page.read_text()
 
 
-def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys):
+def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
     out = tmp_path / "out"
     assert cli.main(["reproduce", "dlr-t4", "--data", str(tmp_path), "--out", str(out)]) == 2
     told = capsys.readouterr()
@@ -204,3 +210,25 @@ def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys):
 def test_reproduce_of_what_there_is_not(capsys):
     assert cli.main(["reproduce", "dlr-t9"]) == 2
     assert "no item is called 'dlr-t9'" in capsys.readouterr().err
+
+
+def test_score_writes_a_class_for_every_row(tmp_path, capsys):
+    data = alrviz.load_demo("tic-tac-toe")
+    model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    alrviz.save_model(model, tmp_path / "model.zip")
+    data.X.head(7).astype(str).replace("b", "q").to_csv(tmp_path / "rows.csv", index=False)
+    files = ["score", str(tmp_path / "model.zip"), str(tmp_path / "rows.csv")]
+    assert cli.main([*files, "-o", str(tmp_path / "out.csv")]) == 0
+    assert re.search(r"^7 rows scored, \d with values that training never saw: .*out.csv$", capsys.readouterr().out)
+    assert cli.main(files) == 0
+    assert capsys.readouterr().out == (tmp_path / "out.csv").read_text(encoding="utf-8")
+
+
+def test_score_says_what_it_cannot_use(tmp_path, capsys):
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "model.zip").write_bytes(b"PK\x03\x04 and no more")
+    rows = str(tmp_path / "rows.csv")
+    assert cli.main(["score", str(tmp_path / "model.zip"), rows]) == 2
+    assert "damaged, cut short or no model" in capsys.readouterr().err
+    assert cli.main(["score", str(tmp_path / "modl.zip"), rows]) == 2
+    assert "did you mean 'model.zip'" in capsys.readouterr().err

@@ -3,29 +3,78 @@
 `<study>.csv` has a line a fit; `<item>.csv` and `<item>.svg` are what the item makes of them, ours beside the paper's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from alrviz import __version__
+from alrviz.pictures.curves import curves
+from alrviz.pictures.maps import maps
 from alrviz.pictures.reproduced import dots, lines
+from alrviz.pictures.scatter import scatter
+from alrviz.pictures.svg import page, text
 from alrviz.studies.export import to_csv
-from alrviz.studies.reproduce.items import Item
+from alrviz.studies.reproduce.item import Item
 from alrviz.studies.reproduce.methods import METHODS
+from alrviz.studies.reproduce.report import Reproduced, report
+from alrviz.studies.reproduce.toy import EDGE
+
+
+def _limits(points: pd.DataFrame, title: str) -> str:
+    return dots(points, title, {}, log=bool(len(points)) and bool(points["log"].iloc[0]))
+
+
+def _maps(points: pd.DataFrame, title: str) -> str:
+    return maps(points.to_dict("records"), title, EDGE)
+
+
+_LABELS = {name: method.label for name, method in METHODS.items()}
+# By `Item.picture`: from what it shows and the title to SVG.
+PICTURES: Mapping[str, Callable[[pd.DataFrame, str], str]] = MappingProxyType(
+    {
+        "dots": lambda table, title: dots(table, title, _LABELS),
+        "log dots": lambda table, title: dots(table, title, _LABELS, log=True),
+        "growth": lambda table, title: lines(table, title, _LABELS),
+        "limits": _limits,
+        "scatter": scatter,
+        "curves": curves,
+        "maps": _maps,
+    }
+)
+
+
+def picture(item: Item, figures: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Return the SVG of an item, from its study's rows and its table."""
+    shown = table if item.points is None else item.points(figures)
+    if not len(shown):
+        return page([text(item.title, 12, 22, kind="title"), text("no data yet", 12, 46, kind="quiet")], 760, 64)
+    return PICTURES[item.picture](shown, item.title)
 
 
 def save(study: str, rows: Sequence[Mapping[str, Any]], items: Sequence[Item], out: Path) -> dict[str, pd.DataFrame]:
     """Write a study's rows and its items to `out`, over what is there; return the items' tables by name."""
     out.mkdir(parents=True, exist_ok=True)
-    figures, labels = pd.DataFrame(rows), {name: method.label for name, method in METHODS.items()}
-    about = {"alrviz": __version__}
-    (out / f"{study}.csv").write_text(to_csv(figures, about), encoding="utf-8")
+    figures, about = pd.DataFrame(rows), {"alrviz": __version__}
+    plain = figures[[name for name in figures if not figures[name].map(lambda cell: isinstance(cell, list)).any()]]
+    (out / f"{study}.csv").write_text(to_csv(plain, about), encoding="utf-8")
     tables = {item.name: item.table(figures) for item in items}
     for item in items:
         table = tables[item.name]
-        picture = lines(table, item.title, labels) if item.lines else dots(table, item.title, labels, log=item.log)
-        (out / f"{item.name}.svg").write_text(picture, encoding="utf-8")
+        (out / f"{item.name}.svg").write_text(picture(item, figures, table), encoding="utf-8")
         (out / f"{item.name}.csv").write_text(to_csv(table, about | {"item": item.title}), encoding="utf-8")
     return tables
+
+
+def write_report(
+    items: Sequence[Item], tables: Mapping[str, pd.DataFrame], out: Path, file: Path, quick: bool = False
+) -> None:
+    """Write the report of items that `save` has written to `out`, with their pictures in a folder beside it."""
+    pictures = file.parent / "images" / file.stem
+    pictures.mkdir(parents=True, exist_ok=True)
+    for item in items:
+        (pictures / f"{item.name}.svg").write_bytes((out / f"{item.name}.svg").read_bytes())
+    found = [Reproduced(item, tables[item.name]) for item in items]
+    file.write_text(report(found, f"images/{file.stem}", quick), encoding="utf-8")

@@ -8,15 +8,17 @@ between its last two sizes, and at least with the rows.
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from math import log
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from alrviz.studies.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.studies.reproduce.methods import METHODS
+from alrviz.studies.reproduce.settings import Settings
 
 SIZES = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
 METHODS_TIMED = ("lr", "svm-rbf", "dlr", "dlr-h", "dlr-loo")
@@ -33,25 +35,38 @@ def made(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def growth_rows(
-    sizes: Sequence[int] = SIZES, methods: Sequence[str] = METHODS_TIMED, limit: float = LIMIT
-) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (what was done, its row) a size and method, the smallest size first."""
-    taken: dict[str, list[tuple[int, float]]] = {name: [] for name in methods}
+    settings: Settings, sizes: Sequence[int] = SIZES, methods: Sequence[str] = METHODS_TIMED, limit: float = LIMIT
+) -> Progress:
+    """Yield (what was done, its rows) a method: its seconds at all sizes, the smallest first; each method is kept."""
+    alone = replace(settings, jobs=1)  # seconds beside another process mean little
+    steps = [
+        Step(
+            f"{name} on {min(sizes):,} to {max(sizes):,} rows",
+            ["growth", name, list(sizes), limit],
+            series,
+            (name, sizes, limit),
+        )
+        for name in methods
+    ]
+    yield from kept_rows("growth", steps, alone)
+
+
+def series(name: str, sizes: Sequence[int], limit: float) -> list[Row]:
+    """Return a row a size of one method: train_s, or expected_s where it is given up."""
+    taken: list[tuple[int, float]] = []
+    rows: list[Row] = []
     with threadpool_limits(1):
-        for name in methods:
-            _fit(name, made(sizes[0], seed=1))
+        _fit(name, made(sizes[0], seed=1))
         for size in sizes:
-            table = None  # made when the first method wants it: nobody may
-            for name in methods:
-                expected = expected_seconds(taken[name], size)
-                row = {"set": "made", "method": name, "rows": size}
-                if expected > limit:
-                    yield f"{name} on {size:,} rows: given up", [row | {"expected_s": expected}]
-                    continue
-                table = table or made(size)
-                seconds, at_limit = _fit(name, table)
-                taken[name].append((size, seconds))
-                yield f"{name} on {size:,} rows: {seconds:.3g} s", [row | {"train_s": seconds, "step_limit": at_limit}]
+            expected = expected_seconds(taken, size)
+            row: Row = {"set": "made", "method": name, "rows": size}
+            if expected > limit:
+                rows.append(row | {"expected_s": expected})
+                continue
+            seconds, at_limit = _fit(name, made(size))
+            taken.append((size, seconds))
+            rows.append(row | {"train_s": seconds, "step_limit": at_limit})
+    return rows
 
 
 def _fit(name: str, table: tuple[np.ndarray, np.ndarray]) -> tuple[float, bool]:

@@ -1,173 +1,110 @@
-"""The items that can be reproduced: for each the study that measures it, its table, and what paper and we say.
+"""All items that can be reproduced, in the papers' order, and the studies that measure them."""
 
-A *study* measures what several items show: tables 1 to 3 of [DLR] are three quantities of the same fits. It yields its
-rows as they finish; an item makes a table of the rows that there are.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from pathlib import Path
+from itertools import chain
 from types import MappingProxyType
-from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from alrviz.errors import RecipeError, nearest
-from alrviz.studies.reproduce import dlr_paper as paper
-from alrviz.studies.reproduce.compare import COLUMNS, Paper, compared
-from alrviz.studies.reproduce.dlr_reasons import reason
-from alrviz.studies.reproduce.growth import SIZES, exponent, growth_rows
+from alrviz.studies.reproduce import lists
+from alrviz.studies.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PARTED_ITEM, PULLS, RACES, TOY, both, paired
+from alrviz.studies.reproduce.curves import Curves, curve_rows, share_rows
+from alrviz.studies.reproduce.dlr_items import DLR_TABLES
+from alrviz.studies.reproduce.elr_trace import elr_rows
+from alrviz.studies.reproduce.growth import SIZES, growth_rows
+from alrviz.studies.reproduce.item import Item
+from alrviz.studies.reproduce.kept import Progress
+from alrviz.studies.reproduce.limits import LIMIT_STUDIES, limit_rows
 from alrviz.studies.reproduce.methods import METHODS
-from alrviz.studies.reproduce.sets import MIXED_SETS, NUMERIC_SETS, BenchmarkSet
+from alrviz.studies.reproduce.over_sets import set_rows
+from alrviz.studies.reproduce.pair_items import PAIR_CLAIMS
+from alrviz.studies.reproduce.racers import BIG, MAIN, TABLES_FITTED, VALIDATED, VARIANTS
+from alrviz.studies.reproduce.racers import PULLS as PULLED_RACERS
+from alrviz.studies.reproduce.races import Races, race_rows
+from alrviz.studies.reproduce.sets import BIG_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS, BenchmarkSet
+from alrviz.studies.reproduce.settings import Settings
 from alrviz.studies.reproduce.splits import split_rows
+from alrviz.studies.reproduce.toy import toy_rows
 
-Progress = Iterator[tuple[str, list[dict[str, Any]]]]
-QUICK_SPLITS, SPLITS = 5, 100
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How an item is reproduced: the folder of the sets, fewer splits and smaller tables, processes."""
-
-    folder: Path
-    quick: bool = False
-    jobs: int = 1
-
-
-@dataclass(frozen=True)
-class Item:
-    """One table or figure of a paper.
-
-    name: what it is asked for by. title: one line on what it shows. study: a key of `STUDIES`. said: what the paper
-    says of it, in words. log: whether its numbers stand on a logarithmic axis. lines: whether its picture is lines
-    over rows, not dots a set.
-    table: from the study's rows to the item's. seen: from that to what we say.
-    """
-
-    name: str
-    title: str
-    study: str
-    said: str
-    log: bool
-    table: Callable[[pd.DataFrame], pd.DataFrame] = field(repr=False)
-    seen: Callable[[pd.DataFrame], str] = field(repr=False)
-    lines: bool = False
+QUICK_SPLITS, SPLITS = 2, 100
+ROUNDS, QUICK_ROUNDS = 5, 2
+Study = Callable[[Settings], Progress]
 
 
 def _splits(sets: tuple[BenchmarkSet, ...], settings: Settings) -> Progress:
-    splits = QUICK_SPLITS if settings.quick else SPLITS
-    return split_rows(sets, tuple(METHODS), settings.folder, splits, settings.jobs)
+    return split_rows(sets, tuple(METHODS), settings, QUICK_SPLITS if settings.quick else SPLITS)
 
 
 def _growth(settings: Settings) -> Progress:
-    return growth_rows(SIZES[:5] if settings.quick else SIZES)
+    return growth_rows(settings, SIZES[:4] if settings.quick else SIZES)
 
 
-STUDIES: Mapping[str, Callable[[Settings], Progress]] = MappingProxyType(
-    {"dlr-numeric": partial(_splits, NUMERIC_SETS), "dlr-mixed": partial(_splits, MIXED_SETS), "dlr-growth": _growth}
+def _sets(settings: Settings) -> Progress:
+    """Every racer on little sets; on big ones, 2-fold once, our defaults and what they are compared with."""
+    if settings.quick:
+        return set_rows(lists.QUICK_SETS, MAIN, settings, QUICK_ROUNDS)
+    return chain(set_rows(LITTLE_SETS, MAIN, settings, ROUNDS), set_rows(BIG_SETS, BIG, settings, 1, most_work=1e10))
+
+
+def _over(sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Settings, rounds: int = 2) -> Progress:
+    return set_rows(sets[:3] if settings.quick else sets, racers, settings, rounds)
+
+
+def _tuned(settings: Settings) -> Progress:
+    return chain(limit_rows("elr-optimum", settings), _over(lists.TUNED, TABLES_FITTED, settings, ROUNDS))
+
+
+def _curves(full: tuple[Curves, ...], quick: tuple[Curves, ...], settings: Settings) -> Progress:
+    return curve_rows(quick if settings.quick else full, settings)
+
+
+def _kdb(settings: Settings) -> Progress:
+    shares = lists.SHARES[:3] if settings.quick else lists.SHARES
+    return share_rows(lists.SETS["poker-hand-125k"], lists.KDB, shares, settings)
+
+
+def _races(full: tuple[Races, ...], quick: tuple[Races, ...], settings: Settings) -> Progress:
+    return race_rows(quick if settings.quick else full, settings)
+
+
+STUDIES: Mapping[str, Study] = MappingProxyType(
+    {
+        "sets": _sets,
+        "validated": partial(_over, lists.VALIDATED_SETS, VALIDATED),
+        "sets-variants": partial(_over, LITTLE_SETS, VARIANTS),
+        "pulls": partial(_over, lists.REGULARISED, PULLED_RACERS),
+        "tuned": _tuned,
+        "crossing": partial(_curves, lists.CROSSING, lists.QUICK_CURVES),
+        "planted": partial(_curves, lists.PLANTED_CURVES, lists.QUICK_CURVES),
+        "one-pass": partial(_curves, lists.ONE_PASS, lists.QUICK_ONE_PASS),
+        "online": partial(_curves, lists.ONLINE, lists.QUICK_ONE_PASS),
+        "kdb": _kdb,
+        **{name: partial(_races, *races) for name, races in lists.RACES.items()},
+        "elr": lambda settings: elr_rows(lists.TUNED[:3] if settings.quick else lists.TUNED, settings),
+        "toy": toy_rows,
+        **LIMIT_STUDIES,
+        "dlr-numeric": partial(_splits, NUMERIC_SETS),
+        "dlr-mixed": partial(_splits, MIXED_SETS),
+        "dlr-growth": _growth,
+    }
 )
+_PAIRED = {claim.name: paired(claim) for claim in PAIR_CLAIMS}
+_PAIRED["c16"] = both(_PAIRED["c16"])
+_PAPERS = ("alr", "wanbia", "dlr", "elr", "c")
+_KINDS = ("t", "f", "")
 
 
-def best_of(table: pd.DataFrame) -> str:
-    """Return on how many sets dlr and dlr-h come out on top among the paper's methods, in the paper and here."""
-    told = table[table["paper"].notna() & table["ours"].notna()]
-    parts = []
-    for method in ("dlr", "dlr-h"):
-        wins = {"paper": 0, "ours": 0}
-        own = told[told["method"] == method]
-        for name in own["set"]:
-            of_set = told[told["set"] == name].set_index("method")
-            for column in wins:
-                wins[column] += bool(of_set.loc[method, column] >= of_set[column].max())
-        if len(own):
-            parts.append(f"{method} best or level on {wins['ours']} of {len(own)} sets (paper {wins['paper']})")
-    return "; ".join([*parts, _verdicts(table)])
+def _place(item: Item) -> tuple[int, int, float]:
+    """Tables before figures, each by number; papers in their order, claims last."""
+    paper, _, rest = item.name.partition("-")
+    if not rest:
+        return len(_PAPERS) - 1, 0, float(item.name[1:])
+    kind = rest[0] if rest[0] in "tf" else ""
+    return _PAPERS.index(paper), _KINDS.index(kind), float(rest.lstrip("tf"))
 
 
-def times_of_lr(table: pd.DataFrame) -> str:
-    """Return the geometric mean over sets of each method's time in units of lr's, in the paper and here."""
-    told = table[table["paper"].notna() & table["ours"].notna()]
-    units = told[told["method"] == "lr"].set_index("set")[["paper", "ours"]]
-    parts = []
-    for method, rows in told.groupby("method", sort=False):
-        if method == "lr" or units.empty:
-            continue
-        logs = np.log(rows.set_index("set")[["paper", "ours"]] / units.loc[rows["set"]])
-        ratio = np.exp(logs.mean())
-        parts.append(f"{method} {ratio['ours']:.3g} times lr (paper {ratio['paper']:.3g})")
-    return "; ".join(parts) or "no figures"
-
-
-def _verdicts(table: pd.DataFrame) -> str:
-    counts = table["verdict"].value_counts()
-    return ", ".join(f"{counts.get(word, 0)} {word}" for word in ("agrees", "differs", "no data"))
-
-
-def growth_table(figures: pd.DataFrame) -> pd.DataFrame:
-    """Return a line a method and size; the paper's numbers are lost with its picture."""
-    lines = []
-    for row in figures.to_dict("records"):
-        given_up = not row.get("train_s", np.nan) > 0
-        why = f"given up: about {row['expected_s']:.0f} s expected" if given_up else ""
-        line = {"item": "dlr-f6", "set": "made", "method": row["method"], "quantity": f"train_s at {row['rows']} rows"}
-        line |= {"paper": np.nan, "source": "", "ours": row.get("train_s", np.nan), "sd": np.nan, "splits": 1}
-        lines.append(line | {"sets": 1, "verdict": "no data" if given_up else "", "reason": why, "rows": row["rows"]})
-    return pd.DataFrame(lines, columns=[*COLUMNS, "rows"])
-
-
-def growth_seen(table: pd.DataFrame) -> str:
-    """Return how each method's time grows over its last two sizes a decade apart."""
-    parts = []
-    for method, rows in table[table["ours"].notna()].groupby("method", sort=False):
-        first, last = rows.iloc[max(0, len(rows) - 3)], rows.iloc[-1]
-        if first["rows"] < last["rows"]:
-            grows = exponent(first["rows"], first["ours"], last["rows"], last["ours"])
-            parts.append(f"{method} {last['ours']:.3g} s at {last['rows']:,} rows, growing as rows^{grows:.2f}")
-    return "; ".join(parts) or "no figures"
-
-
-def _printed(sets: tuple[str, ...], table: paper.Table) -> Paper:
-    return {(name, method): values[k] for method, values in table.items() for k, name in enumerate(sets)}
-
-
-def _item(number: int, what: str, study: str, quantity: str, printed: Paper, said: str) -> Item:
-    name, timed = f"dlr-t{number}", quantity == "train_ms"
-
-    def table(figures: pd.DataFrame) -> pd.DataFrame:
-        return compared(name, quantity, figures, printed, paper.source, reason)
-
-    title = f"[DLR] table {number}: {what}"
-    return Item(name, title, study, said, timed, table, times_of_lr if timed else best_of)
-
-
-_LIKE = "dlr and dlr-h perform better than other methods in most data sets; dlr-h beats dlr on all of them"
-_FAST = "lr is fastest, dlr second; dlr-h is slower than dlr, but much faster than kernel LR and SVM in most cases"
-_MIXED_LIKE = "dlr and dlr-h are the same where all columns are categorical, and highly competitive with all others"
-_MIXED_FAST = "dlr and dlr-h are orders of magnitude faster than the kernel methods"
-_NUMERIC, _MIXED = partial(_printed, paper.NUMERIC), partial(_printed, paper.MIXED)
-_ITEMS = (
-    _item(1, "accuracy on numeric sets, %", "dlr-numeric", "accuracy", _NUMERIC(paper.ACCURACY), _LIKE),
-    _item(2, "AUC on numeric sets", "dlr-numeric", "auc", _NUMERIC(paper.AUC), _LIKE),
-    _item(3, "ms of training on numeric sets", "dlr-numeric", "train_ms", _NUMERIC(paper.TRAINING_MS), _FAST),
-    _item(4, "accuracy on categorical sets, %", "dlr-mixed", "accuracy", _MIXED(paper.ACCURACY_MIXED), _MIXED_LIKE),
-    _item(5, "AUC on categorical sets", "dlr-mixed", "auc", _MIXED(paper.AUC_MIXED), _MIXED_LIKE),
-    _item(
-        6, "ms of training on categorical sets", "dlr-mixed", "train_ms", _MIXED(paper.TRAINING_MS_MIXED), _MIXED_FAST
-    ),
-    Item(
-        "dlr-f6",
-        "[DLR] figure 6: training time against rows, s",
-        "dlr-growth",
-        "dlr-h is much more efficient than the SVM with the RBF kernel (1,000 to 10,000 rows)",
-        True,
-        growth_table,
-        growth_seen,
-        lines=True,
-    ),
-)
-ITEMS: Mapping[str, Item] = MappingProxyType({item.name: item for item in _ITEMS})
+_ALL = (*_PAIRED.values(), *RACES, *CURVES, *PULLS, ELR_ITEM, PARTED_ITEM, *TOY, *DLR_TABLES, *CLAIMS)
+ITEMS: Mapping[str, Item] = MappingProxyType({item.name: item for item in sorted(_ALL, key=_place)})
 
 
 def chosen_items(names: Iterable[str] = ()) -> tuple[Item, ...]:

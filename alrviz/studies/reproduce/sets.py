@@ -4,7 +4,8 @@ A folder holds a table a set, NAME.csv.gz, NAME.csv, NAME.arff or NAME.parquet, 
 "class" or in the last one. No set comes with the package.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,16 @@ class BenchmarkSet:
     """A set as a paper uses it.
 
     name: ours. paper: the paper's name for it. files: the tables that make it up, one below the other. where: the page
-    to get it from.
+    to get it from. kinds: of columns that are not what they look like (numbers that are names). group: "little" or
+    "big" (over 90,000 rows), as [ALR] tells them apart.
     """
 
     name: str
     paper: str
     files: tuple[str, ...]
     where: str
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    group: str = "little"
 
     def missing(self, folder: Path) -> list[str]:
         """Return the names of the tables that `folder` does not have."""
@@ -50,7 +54,8 @@ class BenchmarkSet:
         """Return the set; raises `TableError` if a table of it is missing or cannot be read."""
         if self.missing(folder):
             raise TableError(self.advice(folder))
-        parts = [read_table(_found(folder, name), name=name) for name in self.files]
+        own: dict[str, Any] = dict(self.kinds)
+        parts = [read_table(_found(folder, name), name=name, **own) for name in self.files]
         if len(parts) == 1:
             return parts[0]
         frame = pd.concat([part.frame for part in parts], ignore_index=True)
@@ -76,3 +81,36 @@ MIXED_SETS = (
     BenchmarkSet("monks-3-test", "monk problem", ("monks-3-test",), f"{_UCI}/70"),
     BenchmarkSet("spectf", "SPECFT heart data", ("spectf",), f"{_UCI}/96"),
 )
+
+# Numbers that are names, and words that are numbers; what is not told here is as `read_table` guesses.
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    "tae": dict.fromkeys(("course_instructor", "course"), "categorical"),
+    "horse-colic": dict.fromkeys(("mucous_memb", "pain", "abdomen"), "categorical"),
+    "cylinder-bands": dict.fromkeys(("timestamp", "press", "caliper", "current_density"), "categorical"),
+    "credit-screening": dict.fromkeys(("A11", "A14"), "numeric"),
+    "lymphography": dict.fromkeys(("lym_nodes_dimin", "lym_nodes_enlar"), "numeric"),
+    "labor": {"duration": "numeric"},
+    "poker-hand-125k": {f"rank{k}": "categorical" for k in range(1, 6)},
+    # A weight of the survey, which its makers say not to predict from.
+    "census-income": {"instance_weight": "ignore"},
+}
+# Of [ALR] and [WANBIA-C], in the order of rows x triples x classes: what is cheap comes first.
+_LITTLE = """
+contact-lenses haberman iris tae echocardiogram volcanoes new-thyroid balance-scale bupa postoperative labor pima glass
+breast-cancer-wisconsin car wine tic-tac-toe heart-hungarian heart-cleveland hepatitis led contraceptive zoo
+lymphography house-votes-84 credit-screening abalone yeast horse-colic sign german lung-cancer vehicle imports-85 vowel
+page-blocks nursery ionosphere magic primary-tumor promoters nettalk cylinder-bands chess dermatology sonar segment
+mushroom sick-euthyroid shuttle adult annealing wall-following kr-vs-kp hypothyroid pendigits syncon waveform-5000
+spambase satellite audiology letter-recognition splice thyroid musk1 connect-4 optdigits pioneer musk2
+"""
+# Parts of the papers' sets but for census-income; skin-segmentation is in neither paper.
+_BIG = "poker-hand-125k skin-segmentation census-income covtype-sample kddcup99-10pct"
+_ALL_OF_UCI = "https://archive.ics.uci.edu/datasets"
+
+
+def _of_uci(names: str, group: str) -> tuple[BenchmarkSet, ...]:
+    return tuple(BenchmarkSet(name, name, (name,), _ALL_OF_UCI, _KINDS.get(name, {}), group) for name in names.split())
+
+
+LITTLE_SETS = _of_uci(_LITTLE, "little")
+BIG_SETS = _of_uci(_BIG, "big")

@@ -12,13 +12,11 @@ The paper is silent on that last fit, and on whether its times hold the choice: 
 import json
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
@@ -27,33 +25,37 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from alrviz.errors import AlrvizError
+from alrviz.studies.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.studies.reproduce.methods import METHODS, Grid
 from alrviz.studies.reproduce.sets import BenchmarkSet
+from alrviz.studies.reproduce.settings import Settings
 
 TEST_SHARE, CHOICE_SHARE = 0.3, 0.2
-Row = dict[str, Any]
 
 
-def split_rows(
-    sets: Sequence[BenchmarkSet], methods: Sequence[str], folder: Path, splits: int, jobs: int = 1
-) -> Iterator[tuple[str, list[Row]]]:
-    """Yield (what was done, its rows) a split of a set, in order, as they finish.
+def split_rows(sets: Sequence[BenchmarkSet], methods: Sequence[str], settings: Settings, splits: int) -> Progress:
+    """Yield (what was done, its rows) a split of a set, in order, as they finish; each is kept.
 
     The first k splits are the same whatever `splits` is. A set that is missing yields one row whose "missing" says
-    where to get it. `jobs` is the number of processes; each computes with one thread.
+    where to get it. Each of `settings.jobs` processes computes with one thread.
     """
     for one in sets:
-        if one.missing(folder):
-            yield f"{one.name}: no data", [{"set": one.name, "paper_set": one.paper, "missing": one.advice(folder)}]
+        if one.missing(settings.folder):
+            advice = one.advice(settings.folder)
+            yield f"{one.name}: no data", [{"set": one.name, "paper_set": one.paper, "missing": advice}]
             continue
-        dataset = one.read(folder)
+        dataset = one.read(settings.folder)
         drawn = ShuffleSplit(splits, test_size=TEST_SHARE, random_state=0).split(dataset.X)
-        tasks = (
-            delayed(measured)(dataset.X, dataset.y, methods, train, test, k) for k, (train, test) in enumerate(drawn)
-        )
         about = {"set": one.name, "paper_set": one.paper, "rows": dataset.n_rows}
-        for k, rows in enumerate(Parallel(n_jobs=jobs, return_as="generator")(tasks)):
-            yield f"{one.name}: split {k + 1} of {splits}", [about | row for row in rows]
+        steps = [
+            Step(
+                f"{one.name}: split {k + 1} of {splits}", ["split", k, list(methods)], measured,
+                (dataset.X, dataset.y, methods, train, test, k), dataset.hash,
+            )
+            for k, (train, test) in enumerate(drawn)
+        ]  # fmt: skip
+        for said, rows in kept_rows(f"splits of {one.name}", steps, settings):
+            yield said, [about | row for row in rows]
 
 
 def measured(

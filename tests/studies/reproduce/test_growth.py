@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from alrviz.studies.reproduce import growth
-from alrviz.studies.reproduce.items import growth_seen, growth_table
+from alrviz.studies.reproduce.dlr_items import growth_seen, growth_table
+from alrviz.studies.reproduce.settings import Settings
 
 
 def test_the_rows_that_are_made_are_the_same_every_time_and_not_monotone():
@@ -18,16 +19,16 @@ def test_the_rows_that_are_made_are_the_same_every_time_and_not_monotone():
     assert np.corrcoef(X[:, 0] ** 2, y)[0, 1] > 0.3
 
 
-def test_a_size_and_method_each_the_smallest_first():
-    told = [(what.split(":")[0], rows) for what, rows in growth.growth_rows((50, 100), ("lr", "svm-rbf"))]
-    assert [what for what, _ in told] == [f"{name} on {n} rows" for n in (50, 100) for name in ("lr", "svm-rbf")]
-    assert all(rows[0]["train_s"] > 0 for _, rows in told)
+def test_a_method_after_the_other_each_the_smallest_size_first(tmp_path):
+    told = list(growth.growth_rows(Settings(tmp_path), (50, 100), ("lr", "svm-rbf")))
+    assert [what for what, _ in told] == ["lr on 50 to 100 rows", "svm-rbf on 50 to 100 rows"]
+    assert [[row["rows"] for row in rows] for _, rows in told] == [[50, 100], [50, 100]]
+    assert all(row["train_s"] > 0 for _, rows in told for row in rows)
 
 
 def test_what_would_take_too_long_is_given_up_and_told():
-    found = list(growth.growth_rows((50, 100, 10**9), ("lr",), limit=5.0))
-    what, (row,) = found[-1]
-    assert what == "lr on 1,000,000,000 rows: given up"
+    row = growth.series("lr", (50, 100, 10**9), limit=5.0)[-1]
+    assert row["rows"] == 10**9
     assert row["expected_s"] > 5.0
     assert "train_s" not in row
 

@@ -5,9 +5,13 @@ import pytest
 
 from alrviz.errors import RecipeError
 from alrviz.studies.reproduce import dlr_paper as paper
-from alrviz.studies.reproduce.items import ITEMS, STUDIES, Settings, best_of, chosen_items, times_of_lr
+from alrviz.studies.reproduce.dlr_items import best_of, times_of_lr
+from alrviz.studies.reproduce.items import ITEMS, STUDIES, chosen_items
 from alrviz.studies.reproduce.methods import METHODS
+from alrviz.studies.reproduce.pair_items import PAIR_CLAIMS
+from alrviz.studies.reproduce.racers import RACERS
 from alrviz.studies.reproduce.sets import MIXED_SETS, NUMERIC_SETS
+from alrviz.studies.reproduce.settings import Settings
 
 
 def rows(**methods):
@@ -27,8 +31,34 @@ def test_without_a_name_all_in_order():
     assert set(STUDIES) == {item.study for item in ITEMS.values()}
 
 
+def test_the_list_is_all_that_the_papers_have_without_what_is_of_later_models():
+    """[ALR] tables 2-4, figures 1-4 and 6-32, 7.3; [WANBIA-C] II, 1-8; [DLR] 1-6, 2-6; [ELR] 1; claims but 12, 13."""
+    figures = [1, 2, 3, 4, *range(6, 33)]
+    expected = [f"alr-t{k}" for k in (2, 3, 4)] + [f"alr-f{k}" for k in figures] + ["alr-7.3", "wanbia-t2"]
+    expected += [f"wanbia-f{k}" for k in range(1, 9)] + [f"dlr-t{k}" for k in range(1, 7)]
+    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["elr-f1"] + [f"c{k}" for k in range(1, 20) if k not in (12, 13)]
+    assert list(ITEMS) == expected
+
+
+def test_every_pair_is_of_racers_of_its_study():
+    for claim in PAIR_CLAIMS:
+        for pair in claim.pairs:
+            assert {pair.a, pair.b} <= set(RACERS), (claim.name, pair.words)
+
+
+@pytest.mark.parametrize("name", list(ITEMS))
+def test_an_item_without_any_figure_says_so(name):
+    item = ITEMS[name]
+    figures = pd.DataFrame([{"set": "mine", "method": "nobody", "missing": "get it from there"}])
+    if item.study.startswith("dlr-") and item.picture in ("dots", "log dots"):
+        figures = figures.assign(paper_set="nobody's")
+    table = item.table(figures)
+    assert set(table["verdict"]) <= {"no data", ""}
+    assert item.seen(table)
+
+
 def test_a_name_that_is_not_there():
-    with pytest.raises(RecipeError, match=r"no item is called 'dlr-t7'; expected dlr-t1, .*did you mean 'dlr-t"):
+    with pytest.raises(RecipeError, match=r"no item is called 'dlr-t7'; expected alr-t2, .*did you mean 'dlr-t"):
         chosen_items(["dlr-t7"])
 
 

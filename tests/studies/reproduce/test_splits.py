@@ -8,6 +8,7 @@ import pytest
 
 from alrviz.estimators.peers import PEERS, make_peer
 from alrviz.studies.reproduce import methods, splits
+from alrviz.studies.reproduce.settings import Settings
 from tests.studies.reproduce.folders import ABSENT, RING, filled, ring
 
 FAST = ("lr", "svm-rbf")
@@ -15,7 +16,7 @@ FAST = ("lr", "svm-rbf")
 
 def rows_of(*sets, folder, count=3, jobs=1, names=FAST):
     told, rows = [], []
-    for what, more in splits.split_rows(sets, names, folder, count, jobs):
+    for what, more in splits.split_rows(sets, names, Settings(folder, jobs=jobs), count):
         told.append(what)
         rows += more
     return told, pd.DataFrame(rows)

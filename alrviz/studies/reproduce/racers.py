@@ -1,0 +1,87 @@
+"""What is fitted on every set: the papers' fits in paper mode and, beside them, ours at their defaults.
+
+A racer is named by what it is ("alr2 paper" is alr of order 2 as the paper ran it). A *group* is what one study
+fits, so that the tables of the papers do not wait for the appendix.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from alrviz.fitting.recipe import Recipe, paper_mode
+
+ORDERS = (1, 2, 3)
+
+
+def _paper(family: str, order: int, **more: Any) -> Recipe:
+    return paper_mode(Recipe(family, order=order)).replace(**more)
+
+
+def _named(name: str, family: str, **more: Any) -> dict[str, Recipe]:
+    """The orders 2 and 3 of a variant in paper mode: name "{}" takes the order."""
+    return {name.format(order): _paper(family, order, **more) for order in (2, 3)}
+
+
+# [WANBIA-C] VI: the strengths of the pull, and what is pulled toward what.
+STRENGTHS = tuple(10.0**power for power in range(-6, 7, 2))
+PULLED = {"lr1 to 0": ("lr", 0), "alr1 to 0": ("alr", 0), "alr1 to 1": ("alr", 1)}
+
+
+def pulled(name: str, strength: float) -> str:
+    """Return the name of a racer of `PULLED` at a strength."""
+    return f"{name} alpha {strength:g}"
+
+
+def _pulled(family: str, center: int, strength: float) -> Recipe:
+    start = "one" if center else "zero"
+    return _paper(family, 1, alpha=strength, penalty="w", center=center, start=start)
+
+
+def _tables_fitted(structure: str, tuned: bool) -> Recipe:
+    return Recipe("elr", structure=structure, cross_tuning=tuned)
+
+
+RACERS: Mapping[str, Recipe] = MappingProxyType(
+    {
+        **{f"{family}{order} paper": _paper(family, order) for order in ORDERS for family in ("lr", "alr", "anje")},
+        **{f"a{n}de": Recipe("ande", n=n) for n in (1, 2)},
+        "rf": Recipe("rf"),
+        **{f"{family}{order}": Recipe(family, order=order) for order in ORDERS for family in ("lr", "alr")},
+        **_named("alrj{} paper", "alr", scale="theta-gamma"),
+        **_named("alr{} paper from anje", "alr", start="anje"),
+        "lr1 paper from nb": _paper("lr", 1, start="anje"),
+        "lr1 paper diagonal": _paper("lr", 1, scale="diagonal-adaptive", solver="lbfgs"),
+        **_named("lr{} paper cg", "lr", solver="cg"),
+        **_named("alr{} paper cg", "alr", solver="cg"),
+        **{
+            f"{family}{order} cv": Recipe(family, order=order, alpha="cv")
+            for order in (2, 3)
+            for family in ("lr", "alr")
+        },
+        **{
+            pulled(name, strength): _pulled(family, center, strength)
+            for name, (family, center) in PULLED.items()
+            for strength in STRENGTHS
+        },
+        "nb": Recipe("anje", order=1),
+        "tan": Recipe("tan"),
+        **{f"elr {structure}": _tables_fitted(structure, True) for structure in ("nb", "tan")},
+        **{f"elr {structure} to the end": _tables_fitted(structure, False) for structure in ("nb", "tan")},
+    }
+)
+_VARIANTS = ("alrj", "from anje", "from nb", "diagonal", "cg")
+_CHOSEN = tuple(name for name in RACERS if name.endswith("cv"))
+VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CHOSEN)
+_OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
+_PAPER_ONES = ("lr1 paper", "alr1 paper", "anje1 paper")
+_OTHERS = ("alpha", "elr", "nb", "tan")
+MAIN = tuple(
+    name
+    for name in RACERS
+    if name not in _OTHER_FITS and name not in _CHOSEN and not any(word in name.split() for word in _OTHERS)
+)
+# Beside the fits that they are compared with.
+VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
+PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *_PAPER_ONES)
+TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
+BIG = ("anje2 paper", "a1de", "alr2", "lr2", "alr1", "lr1", "anje1 paper", "rf")

@@ -1,0 +1,52 @@
+"""Tables that are made, in the place of sets that are read: the same few methods as `BenchmarkSet`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alrviz.data.dataset import Dataset
+from alrviz.data.demos import load_demo
+from alrviz.data.demos.made import skewed
+from alrviz.data.read import read_table
+
+
+@dataclass(frozen=True)
+class MadeTable:
+    """A table that nobody has to download: its name, and what makes it."""
+
+    name: str
+    build: Callable[[], Dataset] = field(repr=False)
+    group: str = "made"
+
+    def missing(self, folder: Path) -> list[str]:
+        """Return nothing: it is never missing."""
+        return []
+
+    def advice(self, folder: Path) -> str:
+        """Return nothing: there is nothing to get."""
+        return ""
+
+    def read(self, folder: Path) -> Dataset:
+        """Return the table."""
+        return self.build()
+
+
+def planted(order: int, rows: int, seed: int = 0) -> MadeTable:
+    """Return eight columns of Zipf's law with the class planted at `order`, all of them categorical."""
+    name = f"skewed n={order}, {rows:,} rows" + (f" ({seed})" if seed else "")
+
+    def build() -> Dataset:
+        frame = skewed(rows, np.random.default_rng(seed), order=order)
+        kinds: dict[str, Any] = dict.fromkeys(map(str, frame.columns[:-1]), "categorical")
+        return read_table(frame, target="class", name=name, **kinds)
+
+    return MadeTable(name, build)
+
+
+def demo(name: str, rows: int | None = None) -> MadeTable:
+    """Return a demo set of so many rows."""
+    return MadeTable(name if rows is None else f"{name}, {rows:,} rows", partial(load_demo, name, rows))

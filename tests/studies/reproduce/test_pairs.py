@@ -1,0 +1,83 @@
+"""Pairs: when figures agree with what a paper printed or said of two methods."""
+
+import pandas as pd
+import pytest
+
+from alrviz.studies.reproduce.pairs import Pair, found, pair_lines, points, seen, verdict
+
+
+def figures(a, b, group="little", measure="error"):
+    lines = []
+    for name, values in (("a", a), ("b", b)):
+        lines += [{"set": f"set {k}", "group": group, "method": name, measure: value} for k, value in enumerate(values)]
+    return pd.DataFrame(lines)
+
+
+LESS, MORE, SAME = ([0.1] * 9, [0.2] * 9), ([0.2] * 9, [0.1] * 9), ([0.1] * 9, [0.1] * 9)
+FEW = ([0.1, 0.1, 0.3], [0.2, 0.2, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("printed", "values", "expected"),
+    [
+        ((62, 3, 11), LESS, "agrees"),
+        ((62, 3, 11), MORE, "differs"),
+        ((62, 3, 11), FEW, "differs"),  # the same side, but by chance
+        ((39, 0, 37), FEW, "agrees"),
+        ((39, 0, 37), LESS, "differs"),  # there it is chance
+        ((37, 0, 39), FEW, "differs"),
+        ((4, 0, 4), SAME, "agrees"),
+    ],
+)
+def test_a_printed_count_agrees_by_its_sign_and_the_side_of_chance(printed, values, expected):
+    pair = Pair("error", "a", "b", printed=printed)
+    assert verdict(pair, found(pair, figures(*values))) == expected
+
+
+@pytest.mark.parametrize(
+    ("expect", "values", "expected"),
+    [
+        ("less", FEW, "agrees"),
+        ("less", SAME, "differs"),
+        ("mean less", ([0.3, 0.01], [0.2, 0.2]), "agrees"),
+        ("mean less", MORE, "differs"),
+        ("like", FEW, "agrees"),
+        ("like", LESS, "differs"),
+        ("like", ([0.1] * 9, [0.102] * 9), "agrees"),
+    ],
+)
+def test_words_agree_by_counts_or_by_the_mean(expect, values, expected):
+    pair = Pair("error", "a", "b", expect)
+    assert verdict(pair, found(pair, figures(*values))) == expected
+
+
+def test_a_set_counts_where_both_were_measured_and_of_its_group():
+    table = figures([0.1, float("nan"), 0.3], [0.2, 0.2, 0.3])
+    what = found(Pair("error", "a", "b"), table)
+    assert (what.sets, str(what.wins)) == (["set 0", "set 2"], "1/1/0")
+    assert found(Pair("error", "a", "b", group="big"), table).sets == []
+    assert found(Pair("rmse", "a", "b"), table).sets == []
+    assert (
+        verdict(Pair("error", "a", "b", group="big"), found(Pair("error", "a", "b", group="big"), table)) == "no data"
+    )
+
+
+def test_lines_tell_the_papers_count_ours_and_a_printed_p_that_is_wrong():
+    pairs = [
+        Pair("error", "a", "b", printed=(24, 0, 52), wrong="the printed p is .035, the exact one .0018"),
+        Pair("error", "a", "b", beside=True),
+        Pair("rmse", "a", "b"),
+    ]
+    table = pair_lines("mine", pairs, figures(*FEW))
+    assert table["paper"].tolist() == ["24/0/52, p .002", "", "first is less"]
+    assert table["ours"].tolist()[0] == "2/0/1, p 1, mean ratio 0.721"
+    assert table["verdict"].tolist() == ["differs", "", "no data"]
+    assert table["sets"].tolist() == [3, 3, 0]
+    assert "the exact one .0018" in table["reason"][0]
+    assert seen(table) == "error of a vs b (all sets) 2/0/1, p 1, mean ratio 0.721; 0 agrees, 1 differs, 1 no data"
+
+
+def test_points_of_a_scatter_are_the_second_across_and_the_first_up():
+    shown = points([Pair("error", "a", "b"), Pair("rmse", "a", "b")], figures([0.1], [0.2]))
+    (point,) = shown.to_dict("records")
+    assert (point["x"], point["y"], point["x_name"], point["y_name"]) == (0.2, 0.1, "b", "a")
