@@ -123,7 +123,7 @@ class Prepared:
 
     def _plan(self, order: int, stop: StopToken) -> Plan:
         codes, rows = self._rows(stop)[0]
-        return plan_cover(codes, CellSpace(self.encoded.levels, order), rows.n_rows, stop)
+        return plan_cover(codes, CellSpace(self.encoded.levels, order), rows.n_rows, stop, self.n_jobs)
 
     def _count(self, order: int, smoothing: float, stop: StopToken) -> Tables:
         covered = self.covered(order, stop)

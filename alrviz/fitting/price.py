@@ -26,7 +26,7 @@ from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells,
 from alrviz.passes.memory import free_memory
 from alrviz.passes.single import most_visits
 from alrviz.passes.speed import Work, seconds_here, seconds_per_pass
-from alrviz.passes.threads import resolve_jobs
+from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -139,7 +139,10 @@ def price_of(
     if least.refused:  # too many cells to look for, or the list of tuples alone is too long
         bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
         return bound if bound.refused else least
-    seen = estimate_seen(encoded, order, stop)
+    seen = estimate_seen(encoded, order, stop, 1 if prepared is None else prepared.n_jobs)
+    bare = price(*shape, cells_seen=seen, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
+    if bare.refused:  # the cells alone are too many: that needs no plan, which may take seconds
+        return price(*shape, cells_seen=seen, n_heldout=heldout, max_memory=max_memory, timed=False)
     plan = kept = None
     if prepared is not None:
         kept, plan = prepared.kept(stop), prepared.plan(order, stop)
@@ -205,18 +208,21 @@ def require_memory(price: Price) -> None:
         raise MemoryLimitError(price.refused, price.bytes, price.allowed)
 
 
-def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER) -> int:
+def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
     """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
     space = CellSpace(encoded.levels, order)
     every = space.n_tuples <= SAMPLE
     chosen, most = (space.tuples, space.cards) if every else _drawn(space, encoded.n_rows)
     whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
-    seen = []
-    for columns in chosen:
+    seen = np.empty(len(chosen), np.int64)
+
+    def one(k: int) -> None:
         stop.check()
-        seen.append(_occurring(encoded, columns, bool(whole[columns].all())))
+        seen[k] = _occurring(encoded, chosen[k], bool(whole[chosen[k]].all()))
+
+    share(one, len(chosen), n_jobs)
     if every:
-        return sum(seen)
+        return int(seen.sum())
     return round(float(np.minimum(space.cards, encoded.n_rows).sum()) * float(np.mean(seen / most)))
 
 
@@ -224,7 +230,7 @@ def _drawn(space: CellSpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np
     """Return the columns (DRAWN, n) of tuples spread evenly over the cells that so many rows could have, and how many
     those are in each.
     """
-    most = np.minimum(space.cards, n_rows).astype(np.float64)
+    most = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
     sizes = np.argsort(most, kind="stable")
     ends = np.cumsum(most[sizes])
     chosen = sizes[np.searchsorted(ends, (np.arange(DRAWN) + 0.5) / DRAWN * ends[-1])]

@@ -72,7 +72,7 @@ class LinearModel:
     def _covered(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> Floats:
         """The scores by a cover of the new rows' own."""
         index, cells = self._lookup()
-        blocks = plan_cover(codes, self.space, stop=stop).blocks
+        blocks = plan_cover(codes, self.space, stop=stop, n_jobs=jobs).blocks
         joined = join(blocks, codes, self.space.levels, jobs, stop)
         tables = index.links(codes, blocks, joined, jobs, stop)
         n, padded = codes.shape[1], lanes_of(self.n_classes)[1]

@@ -22,12 +22,14 @@ is decided by counts, never by a timing: the same table has the same cover on ev
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb, inf, log2, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import plan as kernels
 from alrviz.models.space import CellSpace, Space
+from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
 # Nanoseconds, of which only the ratios matter: a look-up and a scatter of one row; a joint value, most of it for the
@@ -104,7 +106,11 @@ def singles(space: Space, cells: float, largest: float = 0.0) -> Plan:
 
 
 def plan_cover(
-    codes: NDArray[np.unsignedinteger], space: CellSpace, n_rows: int | None = None, stop: StopToken = NEVER
+    codes: NDArray[np.unsignedinteger],
+    space: CellSpace,
+    n_rows: int | None = None,
+    stop: StopToken = NEVER,
+    n_jobs: int = 1,
 ) -> Plan:
     """Return the cover of all tuples of `space` for rows like those of `codes` (a, N); `n_rows` of them if not N."""
     rows = codes.shape[1]
@@ -115,9 +121,13 @@ def plan_cover(
     if rows > SAMPLE:  # a fixed seed: the same table has the same cover; at random: half of it is a sample too
         codes = codes[:, np.random.default_rng(0).permutation(rows)[:SAMPLE]]
     sample = np.ascontiguousarray(codes, np.int32)
-    plans = [_greedy(sample, space, n_rows, worth, stop) for worth in _WORTH]
-    best = min(plans, key=lambda grown: grown.plan.cost(n_rows))
-    return _nested(best, sample, space, stop)
+    plans: list[Any] = [None] * len(_WORTH)
+
+    def one(k: int) -> None:
+        plans[k] = _greedy(sample, space, n_rows, _WORTH[k], stop)
+
+    share(one, len(plans), n_jobs)
+    return _nested(min(plans, key=lambda grown: grown.plan.cost(n_rows)), sample, space, stop)
 
 
 @dataclass(frozen=True)

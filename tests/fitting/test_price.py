@@ -10,6 +10,7 @@ import scipy.optimize  # noqa: F401  (lbfgsb loads it, which is no memory of a f
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
+from alrviz.fitting import prepare
 from alrviz.fitting import price as price_module
 from alrviz.fitting.density_price import reference_seconds
 from alrviz.fitting.prepare import Prepared
@@ -50,7 +51,7 @@ def test_cells_seen_are_estimated_on_wide_tables():
     assert comb(40, 2) > SAMPLE
     estimate = estimate_seen(encoded, 2)
     assert estimate == pytest.approx(seen, rel=0.1)
-    assert estimate == estimate_seen(encoded, 2)
+    assert estimate == estimate_seen(encoded, 2) == estimate_seen(encoded, 2, n_jobs=2)
 
 
 def test_a_few_tuples_with_most_of_the_cells_are_not_overlooked():
@@ -107,6 +108,20 @@ def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns
         tracemalloc.stop()
     assert told.refused.startswith(f"order {order} needs about ")
     assert told.bytes > max(told.allowed, comb(columns, order) * 12 * order)
+
+
+def test_too_many_cells_are_refused_before_anything_is_planned(monkeypatch):
+    encoded, recipe = table(400, [5] * 12, 2), Recipe("lr", order=4)
+    fits = price_of(encoded, recipe, prepared=Prepared(encoded, None, None, 1))
+    assert not fits.refused
+
+    def planned(*_, **__):
+        raise AssertionError("it was planned")
+
+    monkeypatch.setattr(prepare, "plan_cover", planned)
+    told = price_of(encoded, recipe, max_memory=fits.bytes // 3, prepared=Prepared(encoded, None, None, 1))
+    assert told.refused.startswith("order 4 needs about ")
+    assert told.bytes == pytest.approx(fits.bytes, rel=0.25)
 
 
 def test_many_tuples_alone_are_no_reason_to_refuse():

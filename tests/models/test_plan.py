@@ -64,7 +64,7 @@ def test_a_plan_is_a_cover_no_dearer_than_single_tuples_and_the_same_again(of):
     plan = plan_cover(codes, space)
     check(plan, space)
     assert plan.cost(encoded.n_rows) <= cost_of_singles(encoded, order)
-    again = plan_cover(codes.copy(), CellSpace(encoded.levels, order))
+    again = plan_cover(codes.copy(), CellSpace(encoded.levels, order), n_jobs=2)
     assert (again.joint, again.links) == (plan.joint, plan.links)
     for one, other in zip(plan.blocks, again.blocks, strict=True):
         assert np.array_equal(one.columns, other.columns)
