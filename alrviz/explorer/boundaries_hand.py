@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 REST, PATIENT = 0.08, 0.4  # seconds a hand pauses before all pictures follow it; they wait no longer for a pause
 SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it takes 4 ms
-SLOW = 1.0  # seconds between two pictures of a film while another visitor drags something
+# Seconds between two pictures of a film while another visitor drags something: each holds the loop for 0.1 s, and at
+# one a second it met one move of a hand in eight.
+SLOW = 4.0
 
 
 class Hand:

@@ -18,9 +18,10 @@ FILM = "?page=boundaries&data=four-gaussians"
 
 
 def fitted(explorer: Explorer) -> None:
-    """Wait until the fit has ended and both maps are drawn."""
+    """Wait until the film of the fit has been played to its end, and all pictures of the last step are drawn."""
     explorer.wait_says("^ended$")
     explorer.wait(lambda: len(explorer.js("probe.maps()")) >= 2, "two maps")
+    explorer.still("[probe.maps().map((map) => map.ground), probe.curves()]")
 
 
 def words(explorer: Explorer) -> str:

@@ -192,8 +192,8 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     monkeypatch.setattr(player.player, "playing", True)
     process.hand_moved()
     assert tab.hand.goes_first
-    tab.hand.settled -= 2.0  # but not for ever
+    tab.hand.settled -= 1.1 * boundaries_hand.SLOW  # but not for ever
     assert not tab.hand.goes_first
     monkeypatch.setattr(process, "HAND", 0.0)
-    tab.hand.settled += 2.0
+    tab.hand.settled += 1.1 * boundaries_hand.SLOW
     assert not tab.hand.goes_first
