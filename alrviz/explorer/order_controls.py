@@ -37,11 +37,11 @@ class OrderControls:
         self._setting = False
         self._asked: Asked | None = None
         self.data = data_menu(session)
-        self.family = _select("Family", {_FAMILY_NAMES[name]: name for name in FAMILIES}, 104)
-        self.folds = _select("Judged on", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
+        self.family = select("Family", {_FAMILY_NAMES[name]: name for name in FAMILIES}, 104)
+        self.folds = select("Judged on", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
         alphas = {_CV: "cv"} | {f"{alpha:g}": alpha for alpha in ALPHAS}
-        self.alpha = _select("alpha", alphas, 144, description=explain("alpha"))
-        self.center = _select("Pull toward", {}, 136, description=explain("center"))
+        self.alpha = select("alpha", alphas, 144, description=explain("alpha"))
+        self.center = select("Pull toward", {}, 136, description=explain("center"))
         self.parts = [self.data, self.family, self.folds, self.alpha, self.center]
         for menu in self.parts[1:]:
             menu.param.watch(lambda _: self._chosen(), "value")
@@ -83,5 +83,6 @@ class OrderControls:
         self._changed(Asked(recipe, self.folds.value))
 
 
-def _select(label: str, options: Any, width: int, **params: Any) -> Any:
+def select(label: str, options: Any, width: int, **params: Any) -> Any:
+    """Return a menu of the first row of a page of studies."""
     return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)

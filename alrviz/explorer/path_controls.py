@@ -4,13 +4,11 @@ They show what they are told and tell what was chosen.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import panel_material_ui as pmui
 
 from alrviz.errors import RecipeError
 from alrviz.explorer.boundaries_controls import data_menu, show_data
 from alrviz.explorer.glossary import explain
+from alrviz.explorer.order_controls import select
 from alrviz.explorer.path_choice import FIRST, ORDERS, Grid, grid_of
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
@@ -37,11 +35,11 @@ class PathControls:
     ):
         self._session, self._changed, self._refused = session, changed, refused
         self._setting = False
-        self._recipes = FIRST
+        self._recipes: tuple[Recipe, ...] = FIRST
         self.data = data_menu(session)
-        self.family = _select("Family", _FAMILIES, 136)
-        self.order = _select("Order", {f"n = {n}": n for n in ORDERS}, 104, description=explain("order"))
-        self.center = _select("Pull toward", _CENTERS, 152, description=explain("center"))
+        self.family = select("Family", _FAMILIES, 136)
+        self.order = select("Order", {f"n = {n}": n for n in ORDERS}, 104, description=explain("order"))
+        self.center = select("Pull toward", _CENTERS, 152, description=explain("center"))
         self.parts = [self.data, self.family, self.order, self.center]
         for menu in self.parts[1:]:
             menu.param.watch(lambda _: self._chosen(), "value")
@@ -77,7 +75,3 @@ class PathControls:
             self.show(self._recipes)
             return
         self._changed(recipes)
-
-
-def _select(label: str, options: Any, width: int, **params: Any) -> Any:
-    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)

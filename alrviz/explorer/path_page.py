@@ -54,7 +54,7 @@ class PathPage(StudyPart):
         )
         self.use.on_click(lambda _: self.use_it())
         view.bar.panel.insert(2, self.use)
-        view.param.watch(lambda _: self._looked(), ["measure", "alpha", "path"])
+        view.param.watch(lambda *_: self._looked(), ["measure", "alpha", "path"])
         told = pn.Row(self.time, self.python, margin=0, styles={"margin-left": "auto"})
         top = pn.FlexBox(
             *self.controls.parts, told, align_items="center", gap="4px 0", margin=(0, 0, 8, 0),

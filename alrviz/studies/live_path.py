@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Training rows x tuples x classes up to which a fit follows a hand: LED at n = 2 (0.4 million) takes 7 to 84 ms,
 # waveform (2.2 million) 20 to 400.
 QUICK = 3_000_000
-KEPT = 6  # models to start from
+KEPT, ROOM = 6, 100_000_000  # models to start from, and their bytes
 
 
 def is_quick(dataset: "Dataset", recipe: Recipe, holdout: float) -> bool:
@@ -62,7 +62,7 @@ class LivePath:
         point = along.fit(plain(recipe).replace(alpha=alpha), start, self._max_memory, stop)
         self._models.pop(alpha, None)
         self._models[alpha] = point.model
-        while len(self._models) > KEPT:
+        while len(self._models) > max(1, min(KEPT, ROOM // max(point.model.phi.nbytes, 1))):
             self._models.popitem(last=False)
         return point.row
 

@@ -96,7 +96,7 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     """Return what the best of the paths there are says; "" where there is none yet.
 
     >>> from alrviz import Recipe, load_demo, path
-    >>> study = path(load_demo("led", 500), [Recipe("lr", order=1)], n_jobs=1).run()
+    >>> study = path(load_demo("balance-scale"), [Recipe("alr", center="anje")], n_jobs=1).run()
     >>> sentence(study).split(":")[0]
     'The best lies between'
     """
@@ -120,6 +120,8 @@ def _sentence(of: Reading, words: str, paths: str, ends: tuple[str, str]) -> str
     first, last = ends
     if of.place == BETWEEN:
         return f"The best{paths} lies between: {lowest}, below {first} and {last}"
+    if of.place == FLAT and of.value in (of.first, of.last):
+        return f"alpha hardly matters{paths}: held-out {words} {first} and {last}, within two standard errors"
     if of.place == FLAT:
         return f"alpha hardly matters{paths}: {lowest}, {first} and {last} within two standard errors of it"
     where, here, there = ("generative", first, last) if of.place == GENERATIVE else ("unregularised", last, first)

@@ -17,7 +17,7 @@ from alrviz.studies.choose_order import Verdict
 from alrviz.studies.export import study_csv
 from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
-from alrviz.views.saving import csv_button, figure_buttons
+from alrviz.views.saving import buttons_of_parts, csv_button
 from alrviz.views.study_view import StudyView
 from alrviz.views.style import safe
 from alrviz.views.words import number
@@ -71,11 +71,7 @@ class OrderStudyView(StudyView):
             ("-reliability", "reliability"),
         )
         saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
-        for end, what in parts:
-            for button in figure_buttons(f"{self._name}{end}", f"alrviz-orders{end}", f"the picture of {what}"):
-                label = f"{button.label} of {what}"
-                button.param.update(label=label, description=f"{label}: save this picture")
-                saves.append(button)
+        saves += buttons_of_parts(self._name, "alrviz-orders", parts)
         self._folded = Folded("Numbers", pn.FlexBox(*saves, margin=(0, 0, 8, 0)), self._numbers)
         self._folded.param.watch(lambda _: self._show_numbers(), "open")
         self.layout = pn.Column(

@@ -22,9 +22,10 @@ from alrviz.views.panes import as_high, html, say
 from alrviz.views.path_follower import Follower
 from alrviz.views.path_slider import AlphaSlider
 from alrviz.views.path_words import fitted_html, numbers_html, sentence_html
-from alrviz.views.saving import csv_button, figure_buttons
+from alrviz.views.replay import replay
+from alrviz.views.saving import buttons_of_parts, csv_button, file_button
 from alrviz.views.study_view import StudyView
-from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
+from alrviz.views.style import HEARD, ICONS, WORDS_ON_BUTTONS
 
 HEIGHTS = ("304px", "196px")  # of losses and weights
 SIDE = 352  # px of the weights and of what the fit says
@@ -60,6 +61,7 @@ class PathView(StudyView):
         self._name = f"alrviz-path-{uuid.uuid4().hex[:12]}"
         self.readings: list[Reading] = []  # of the measure that is drawn
         self._made_of: Any = None
+        self._spread_of: Any = None
         self._picture: drawn.Picture | None = None
         self._spread: drawn.Spread | None = None
         self._lines: Any = None
@@ -72,8 +74,20 @@ class PathView(StudyView):
     def build(self) -> None:
         """Make the panes and the layout."""
         self._panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in range(2)]
-        high, low = self._heights
         self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
+        self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        self._numbers = html()
+        self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
+        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self.layout = pn.Column(
+            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
+        )
+        self.param.watch(lambda _: self.redraw(), "measure")
+        self.param.watch(lambda _: self._show_path(), "path")
+        self.param.watch(lambda _: self._moved(), "alpha")
+
+    def _losses(self) -> Any:
+        """The picture of losses: above it the measure, under it the slider, which keeps to its axis."""
         look: dict[str, Any] = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
         self._measures = pmui.RadioButtonGroup(
             label="Measure", options={"log loss": "log_loss", "RMSE": "rmse", "0-1 loss": "error"},
@@ -86,43 +100,31 @@ class PathView(StudyView):
         inside = f"(100% - {LEFT + RIGHT}px)"
         place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
                  "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
-        under = pn.Column(self.slider.panel, styles=place, margin=0)
-        left = pn.Column(
-            pn.Row(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self._panes[0], high, 304), under,
-            sizing_mode="stretch_width", margin=0,
+        return pn.Column(
+            pn.Row(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self._panes[0], self._heights[0], 304),
+            pn.Column(self.slider.panel, styles=place, margin=0), sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
+
+    def _weights(self) -> Any:
+        """The picture of weights, whose they are, and what the fit at one alpha says."""
         self._paths = pmui.Select(label="Weights of", options={}, size="small", width=180, margin=(0, 8, 0, 0))
         self._paths.link(self, value="path", bidirectional=True)
         self.fit_here = pmui.Button(
             label="Fit here", icon="my_location", variant="outlined", size="small", margin=0, align="center",
-            description="Fit here: fit this path's model at the alpha of the slider",
+            description="Fit here: this path's model at the alpha of the slider", stylesheets=[ICONS],
         )  # fmt: skip
         self.fit_here.on_click(lambda _: self._press_fit())
         self._fitted = html(margin=(4, 0, 0, 0))
-        right = pn.Column(
-            pn.Row(self._paths, self.fit_here, margin=0), as_high(self._panes[1], low, 196), self._fitted,
-            width=SIDE, margin=(0, 0, 0, 16),
+        return pn.Column(
+            pn.Row(self._paths, self.fit_here, margin=0), as_high(self._panes[1], self._heights[1], 196),
+            self._fitted, width=SIDE, margin=(0, 0, 0, 16),
         )  # fmt: skip
-        self.body = pn.Row(left, right, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        self._numbers = html()
-        self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
-        self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
-        )
-        self.param.watch(lambda _: self.redraw(), "measure")
-        self.param.watch(lambda _: self._show_path(), "path")
-        self.param.watch(lambda _: self._moved(), "alpha")
 
     def _saves(self) -> list[Any]:
         made = "with recipes, seed, data hash and version"
-        saves = [csv_button("alrviz-path.csv", self._csv, f"every fit of every path, {made}")]
-        for end, what in (("", "losses"), ("-weights", "weights")):
-            for button in figure_buttons(f"{self._name}{end}", f"alrviz-path{end}", f"the picture of {what}"):
-                label = f"{button.label} of {what}"
-                button.param.update(label=label, description=f"{label}: save this picture")
-                saves.append(button)
-        return saves
+        save = csv_button("alrviz-path.csv", self._csv, f"every fit of every path, {made}")
+        film = file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)")
+        return [save, film, *buttons_of_parts(self._name, "alrviz-path", (("", "losses"), ("-weights", "weights")))]
 
     def panes(self) -> list[Any]:
         """Return the panes of the pictures."""
@@ -178,6 +180,11 @@ class PathView(StudyView):
         alphas = alphas_of(self.study) if self.study is not None else [1.0]
         return alphas[len(alphas) // 2] if self.alpha is None else float(self.alpha)
 
+    @property
+    def _shown(self) -> int:
+        """The path whose weights are shown: of a study that has fewer it is the last."""
+        return min(self.path, len(paths_of(self.study)) - 1)
+
     # -- the fit at one alpha ------------------------------------------------------------------------------------------
 
     def _moved(self) -> None:
@@ -185,8 +192,8 @@ class PathView(StudyView):
         if self.study is None:
             return
         self.slider.place(self.at)
-        if self.follower.quick(self.path):
-            self.follower.want(self.path, self.at)
+        if self.follower.quick(self._shown):
+            self.follower.want(self._shown, self.at)
             self.follower.wait(AT_ONCE)
         self._look()
         self._wake()
@@ -198,7 +205,7 @@ class PathView(StudyView):
         if self.follower.busy:
             self.follower.give_up()
         else:
-            self.follower.want(self.path, self.at)
+            self.follower.want(self._shown, self.at)
         self._look()
         self._wake()
 
@@ -218,8 +225,8 @@ class PathView(StudyView):
         """Draw the weights of the path chosen."""
         if self.study is None or self._lines is None or self._offering:
             return
-        data = drawn.spread_data(self._lines, self.path)
-        made_of = (self.path, self._made_of)
+        data = drawn.spread_data(self._lines, self._shown)
+        made_of = (self._shown, self._made_of)
         if self._spread is None or made_of != self._spread_of:
             self._spread_of = made_of
             name = f"{self._name}-weights"
@@ -227,23 +234,21 @@ class PathView(StudyView):
             self._panes[1].object = self._spread.figure
         else:
             drawn.feed_spread(self._spread, data)
-        if self.follower.quick(self.path) and self.row() is None:
-            self.follower.want(self.path, self.at)
+        if self.follower.quick(self._shown) and self.row() is None:
+            self.follower.want(self._shown, self.at)
             self._wake()
         self._look()
-
-    _spread_of: Any = None
 
     @property
     def _colour(self) -> str:
         labels = [recipe.label for recipe in paths_of(self.study)]
-        return racer_colours(labels, self.dark)[self.path]
+        return racer_colours(labels, self.dark)[self._shown]
 
     def row(self) -> dict[str, Any] | None:
         """What is known of the path chosen at the alpha that is looked at: the fit there, else the study's own."""
-        found = self.follower.row(self.path, self.at)
+        found = self.follower.row(self._shown, self.at)
         if found is None and self._lines is not None and "alpha" in self._lines and "away_50" in self._lines:
-            lines = self._lines[(self._lines.racer == self.path) & (self._lines.alpha == self.at)]
+            lines = self._lines[(self._lines.racer == self._shown) & (self._lines.alpha == self.at)]
             found = None if not len(lines) else lines.iloc[0].to_dict()
         return found
 
@@ -253,11 +258,11 @@ class PathView(StudyView):
             return
         row, follower = self.row(), self.follower
         with pn.io.hold():
-            drawn.point_at(self._picture, self.at, row, follower.rows(self.path), self.measure, self._colour)
+            drawn.point_at(self._picture, self.at, row, follower.rows(self._shown), self.measure, self._colour)
             drawn.spread_at(self._spread, self.at, row)
             self.slider.say(self.at)
-            say(self._fitted, fitted_html(row, follower, self.path, self.at))
-            quick = follower.quick(self.path)
+            say(self._fitted, fitted_html(row, follower, self._shown, self.at))
+            quick = follower.quick(self._shown)
             words = "Give up" if follower.busy else "Fit here"
             if (self.fit_here.visible, self.fit_here.label) != (not quick, words):
                 told = f"{words}: this path's model at the alpha of the slider"
@@ -271,6 +276,9 @@ class PathView(StudyView):
 
     def _csv(self) -> str:
         return "" if self.study is None else study_csv(self.study)
+
+    def _film(self) -> bytes:
+        return replay(self.study).encode() if self.readings else b""
 
 
 def named(study: Any) -> tuple[list[Named], list[Named]]:

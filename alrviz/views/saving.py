@@ -1,7 +1,7 @@
 """Buttons that save a picture as PNG or SVG, and its numbers as CSV."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import panel_material_ui as pmui
@@ -46,6 +46,20 @@ def figure_buttons(figure: str, file: str, what: str) -> list[Any]:
         button = pmui.Button(label=kind.upper(), variant="text", size="small", description=hint, margin=0)
         button.js_on_click(code=_SAVE % (figure, kind, file))
         buttons.append(button)
+    return buttons
+
+
+def buttons_of_parts(figure: str, file: str, parts: Sequence[tuple[str, str]]) -> list[Any]:
+    """Return the buttons PNG and SVG of several pictures, each saying which it saves.
+
+    figure, file: as for `figure_buttons`, without what is at their ends. parts: those ends, and what each shows.
+    """
+    buttons = []
+    for end, what in parts:
+        for button in figure_buttons(f"{figure}{end}", f"{file}{end}", what):
+            label = f"{button.label} of {what}"
+            button.param.update(label=label, description=f"{label}: save this picture")
+            buttons.append(button)
     return buttons
 
 

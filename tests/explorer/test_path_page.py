@@ -115,6 +115,8 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
     page.controls.order.value = 2
     page.controls.center.value = "all"
     page.study_view.param.update(measure="rmse", alpha=31.6, path=1)
+    until(page, lambda: page.known is not None)
+    page.study_view.path = 1
     link = page.session.link
     again = open_page(link)
     assert again.recipes == page.recipes

@@ -85,6 +85,11 @@ class Told:
             "alpha hardly matters: alpha 1 has held-out log loss .400, .410 at alpha 100 (AnJE itself .700) and .410 "
             "at alpha 0.01 (without a pull 1.500) within two standard errors of it.",
         ),
+        (
+            (0.4, 0.41, 0.41),
+            "alpha hardly matters: held-out log loss .400 at alpha 100 (AnJE itself .700) and .410 at alpha 0.01 "
+            "(without a pull 1.500), within two standard errors.",
+        ),
     ],
 )
 def test_the_sentences(losses, said):
@@ -120,7 +125,7 @@ def study():
 
 
 def test_names_say_the_center(study):
-    assert path_names(study) == ["wanbiac to AnJE", "lr to 0"]
+    assert path_names(study) == ["alr to AnJE", "lr to 0"]
     assert [one.racer for one in readings(study, "rmse")] == [0, 1]
     assert "of 2 paths" in sentence(study)
 

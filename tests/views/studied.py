@@ -3,10 +3,11 @@
 import time
 
 from alrviz.studies import workers
+from alrviz.views import study_view
 
 
 def slowed(monkeypatch, seconds):
-    """Let every cell take so many seconds more."""
+    """Let every cell take so many seconds more, and no picture wait for the next: on a busy machine one draws long."""
     original = workers.compute
 
     def compute(*args):
@@ -14,6 +15,7 @@ def slowed(monkeypatch, seconds):
         return original(*args)
 
     monkeypatch.setattr(workers, "compute", compute)
+    monkeypatch.setattr(study_view, "REST", 0)
 
 
 def until(view, condition, seconds=60):

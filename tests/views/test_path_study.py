@@ -51,7 +51,7 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     until(view, lambda: "No path is complete yet" in view.sentence.object)
     figure = view._picture.figure
     until(view, lambda: "After 1 of 2 paths:" in view.sentence.object)
-    until(view, lambda: "done" in view.bar.told.object)
+    until(view, lambda: "· done" in view.bar.told.object)
     assert view._picture.figure is figure, "fed, not made anew"
     assert view.sentence.object == f"<div class='sentence'>{sentence(view.study)}</div>"
     lines = view.study.summary().query("racer == 1").sort_values("alpha", ascending=False)
