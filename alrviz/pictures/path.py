@@ -136,7 +136,7 @@ def _range(lines: Sequence[Data], levels: Sequence[float]) -> tuple[float, float
     near = 0.3 * ((high - low) or abs(high))
     inside = [value for value in levels if low - near <= value <= high + near]
     low, high = min([low, *inside]), max([high, *inside])
-    air = max(high - low, 0.02 * abs(high)) or 0.5
+    air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
     return (low - 0.08 * air if low > 0.08 * air else -0.03 * air), high + 0.1 * air
 
 

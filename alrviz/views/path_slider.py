@@ -7,6 +7,7 @@ from typing import Any
 import panel_material_ui as pmui
 
 from alrviz.studies.path_reading import alpha_text
+from alrviz.views.transport import SLIDER_FOCUS
 
 FINER = 4  # steps from one alpha of a path to the next
 
@@ -22,7 +23,7 @@ class AlphaSlider:
         self._moved, self._placing = moved, False
         self.panel = pmui.DiscreteSlider(
             label="alpha", show_value=False, tooltips=False, options={"1": 1.0}, value=1.0, size="small",
-            sizing_mode="stretch_width", margin=0,
+            sizing_mode="stretch_width", margin=0, sx=SLIDER_FOCUS,
         )  # fmt: skip
         self.panel._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
         self.panel.param.watch(self._slid, "value")

@@ -111,7 +111,7 @@ class PathView(StudyView):
         self._paths.link(self, value="path", bidirectional=True)
         self.fit_here = pmui.Button(
             label="Fit here", icon="my_location", variant="outlined", size="small", margin=0, align="center",
-            description="Fit here: this path's model at the alpha of the slider", stylesheets=[ICONS],
+            description="Fit here: a model at the alpha of the slider", stylesheets=[ICONS],
         )  # fmt: skip
         self.fit_here.on_click(lambda _: self._press_fit())
         self._fitted = html(margin=(4, 0, 0, 0))
@@ -265,7 +265,7 @@ class PathView(StudyView):
             quick = follower.quick(self._shown)
             words = "Give up" if follower.busy else "Fit here"
             if (self.fit_here.visible, self.fit_here.label) != (not quick, words):
-                told = f"{words}: this path's model at the alpha of the slider"
+                told = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
                 self.fit_here.param.update(visible=not quick, label=words, description=told)
 
     # -- numbers -------------------------------------------------------------------------------------------------------

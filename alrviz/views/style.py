@@ -31,6 +31,13 @@ HEARD = """
 label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 """
 
+# What draws a button's icon: a page of Panel's brings this rule along, a notebook brings the font alone.
+ICONS = """
+.material-icons { font-family: "Material Icons"; font-style: normal; font-weight: normal; line-height: 1;
+  letter-spacing: normal; text-transform: none; display: inline-block; white-space: nowrap; direction: ltr;
+  font-feature-settings: "liga"; }
+"""
+
 # Buttons of a group whose words are to be read from afar.
 WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
 

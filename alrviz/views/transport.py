@@ -11,8 +11,9 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.views.echo import Echo
+from alrviz.views.style import ICONS
 
-_FOCUS = {
+SLIDER_FOCUS = {
     "& .MuiSlider-thumb.Mui-focusVisible": {
         "outline": "3px solid",
         "outlineColor": "primary.main",
@@ -52,7 +53,7 @@ class Transport:
             sizing_mode="stretch_width",
             margin=(0, 16),
             size="small",
-            sx=_FOCUS,
+            sx=SLIDER_FOCUS,
         )
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own
@@ -108,6 +109,7 @@ def key_button(label: str, icon: str, key: str, hint: str, pressed: Callable[[],
         icon_size="20px",
         description=hint,
         css_classes=[f"alrviz-key-{key}"],
+        stylesheets=[ICONS],
         margin=(0, 8, 0, 0),
         **{"variant": "outlined", **params},
     )
