@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 HISTORY = "history"
-TABS = {"Compare": "", "History": HISTORY}
+TABS = {"Comparison": "", "History": HISTORY}
 
 
 class ComparePage(StudyPart):
@@ -60,6 +60,7 @@ class ComparePage(StudyPart):
             measure=self._measure, again=self.begin, wake=session.wake, dark=session.dark, ready=False
         )
         self.study_view.param.watch(self._measured, "measure")
+        self.study_view.bar.panel.append(self.keep)
         self.controls = CompareControls(self.own, lambda sets, folds: self._set(sets=sets, folds=folds))
         self.chooser = RecipeChooser(
             session, lambda: self.asked.recipes, lambda recipes: self._set(recipes=recipes), self._fresh, JUDGED
@@ -125,7 +126,8 @@ class ComparePage(StudyPart):
 
     def close(self) -> None:
         """End the threads' work; studies are the registry's."""
-        self.history.close()
+        if "history" in vars(self):  # it is built on the first visit
+            self.history.close()
         super().close()
 
     # ---- what is asked -----------------------------------------------------------------------------------------
