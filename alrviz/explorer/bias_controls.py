@@ -19,6 +19,8 @@ from alrviz.explorer.session import Session
 
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
 _ALPHAS = {"each its own": _OWN_ALPHA, "by each fold": "cv"}
+_FOLDS = {slug.replace("x", " x "): slug for slug in FOLDS}
+_ROUNDS = "Shuffles of the rows, and into how many folds each is cut; every fold is judged by a fit on the others"
 _THETAS = dict(zip(("all rows", "rows so far"), THETAS, strict=True))
 
 
@@ -73,8 +75,8 @@ class GridMenus(Menus):
     def __init__(self, session: Session, changed: Callable[[bias_choice.Asked], None]):
         super().__init__(session, changed, bias_choice.GRIDS)
         self.alpha = _menu("alpha", {}, 148, description=explain("alpha"))
-        self.folds = _menu("Rounds x folds", {slug.replace("x", " x "): slug for slug in FOLDS}, 116)
-        self.sizes = _menu("Training rows", {}, 156)
+        self.folds = _menu("Rounds x folds", _FOLDS, 124, description=_ROUNDS)
+        self.sizes = _menu("Training rows", {}, 156, description="Shares of the training rows that are learned from")
         self.parts += [self.alpha, self.folds, self.sizes]
         self.alpha.param.watch(lambda event: self._choose_alpha(event.new), "value")
         self.folds.param.watch(lambda event: self.choose(folds=event.new), "value")
@@ -103,8 +105,10 @@ class CurveMenus(Menus):
 
     def __init__(self, session: Session, changed: Callable[[bias_curve_choice.Asked], None]):
         super().__init__(session, changed, bias_curve_choice.GRIDS)
-        self.repeats = _menu("Orders of the rows", {}, 152)
-        self.window = _menu("Window (rows)", {}, 128)
+        self.repeats = _menu(
+            "Orders of the rows", {}, 160, description="Shuffles; every learner meets the rows in each"
+        )
+        self.window = _menu("Window (rows)", {}, 136, description="Over how many of the last rows a point is the mean")
         self.theta = _menu("log theta from", _THETAS, 152, description=explain("theta"))
         self.parts += [self.repeats, self.window, self.theta]
         self.repeats.param.watch(lambda event: self.choose(repeats=event.new), "value")

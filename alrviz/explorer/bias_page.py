@@ -16,6 +16,7 @@ from alrviz.views.folded import Folded
 from alrviz.views.style import HEARD, WORDS_IN_ONE_LINE
 
 TABS = {"Grid": GridTab, "Learning curve": CurveTab}
+_HIGH = "440px"
 _ABOUT = {GridTab.slug: ABOUT_GRID, CurveTab.slug: ABOUT_CURVE}
 
 
@@ -79,7 +80,8 @@ class BiasPage:
         first = pn.FlexBox(
             *tab.controls.parts, align_items="center", gap="4px 0", margin=0, styles={"flex": "1 1 0"}
         )  # fmt: skip
-        card = pn.Column(tab.study_view, styles=CARD, sizing_mode="stretch_width", margin=0)
+        # As high as it will be: what stands below must not jump when the price is known.
+        card = pn.Column(tab.study_view, styles=CARD | {"min-height": _HIGH}, sizing_mode="stretch_width", margin=0)
         text = pn.pane.HTML(rich(_ABOUT[slug]), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         below = pn.Column(
             tab.second, card, Folded("What am I looking at?", text), tab.dialog.place, sizing_mode="stretch_width",

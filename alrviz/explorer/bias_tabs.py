@@ -119,7 +119,17 @@ class Tab(StudyPart):
 
     def told(self, known: Costs) -> tuple[str, str]:
         """Return what all takes, and what each recipe costs."""
+        if known.study is None and self.study_view.study is None:
+            self._say("No recipe can be run here; below stands why.")
         return costs_line(known), costs_html(known)
+
+    def learned(self) -> None:
+        """Say that there is something to wait for, where nothing is shown yet."""
+        if self.known is None and self.study_view.study is None:
+            self._say("Being priced …")
+
+    def _say(self, words: str) -> None:
+        self.study_view.tell(f"<span class='quiet'>{words}</span>")
 
     def ground_changed(self) -> None:
         """Show it on another ground."""

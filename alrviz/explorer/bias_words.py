@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from alrviz.explorer.session import Session
 
 ABOUT_GRID = r"""
-A model errs because it cannot say what is true (*bias*), and because other training rows would have made another model
-of it (*variance*). The rows are shuffled and cut into folds, again and again; in each round every row is
+A model errs because it cannot say what is true ([[bias]]), and because other training rows would have made another
+model of it ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every row is
 [[held-out|held out]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$ predictions, and
 their scatter is variance.
 

@@ -104,5 +104,22 @@ def place(
     return shifts
 
 
+def spread(view: Box, y: Sequence[float]) -> list[float]:
+    """Vertical shifts in pixels, as `place` gives them, for labels right of lines that end at one x.
+
+    From the top down the labels stand in the order of the ends.
+    """
+    wanted = np.array([view.pixel(view.right, value)[1] for value in y])
+    order, highest = np.argsort(wanted, kind="stable"), view.height - LINE
+    at = wanted[order]
+    for k in range(1, len(at)):
+        at[k] = max(at[k], at[k - 1] + LINE)
+    for k in reversed(range(len(at))):  # and down again, where that went out of the picture
+        at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
+    found = np.empty(len(at))
+    found[order] = wanted[order] - at
+    return found.tolist()
+
+
 def _covers(taken: Sequence[tuple[float, float, float]], left: float, right: float, y: float) -> bool:
     return any(left < r and right > lft and abs(y - other) < LINE for lft, r, other in taken)

@@ -14,7 +14,7 @@ from bokeh.models import BoxAnnotation, ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, frame
-from alrviz.pictures.labels import Box, place
+from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.studies.crossing import FIRST, Crossing
 
@@ -125,7 +125,7 @@ def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: tuple[fl
     heights = [float(lines[k]["y"][-1]) for k in ends]
     names = [racers[k][0] for k in ends]
     inside = np.clip(heights, *y).tolist()
-    shifts = place(Box(0.0, 1.0, y[0], y[1]), [1 - _LABELS] * len(ends), inside, names, [False] * len(ends))
+    shifts = spread(Box(0.0, 1.0, y[0], y[1]), inside)
     colour = [readable(colours[k], dark) for k in ends]
     return {"x": at, "y": inside, "words": names, "dy": shifts, "colour": colour}
 

@@ -91,6 +91,7 @@ def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monke
     alone = opened("?page=bias&data=monks-1&of=lr_o5")
     assert alone.tab.known.study is None
     assert alone.tab.study_view.bar.run.disabled
+    assert "No recipe can be run here" in alone.tab.study_view.sentence.object
 
 
 def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch):

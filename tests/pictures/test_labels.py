@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from alrviz.pictures.labels import LETTER, LINE, Box, box, place, round_up
+from alrviz.pictures.labels import LETTER, LINE, Box, box, place, round_up, spread
 from alrviz.pictures.thin import min_max
 
 
@@ -58,3 +58,14 @@ def test_a_growing_line_keeps_what_was_thinned_before():
         changes.append(len(before) - np.argmin(np.r_[before[:common] == after[:common], False]))
     assert len(min_max(y, 500)) <= 500
     assert sorted(changes)[-3] <= 3  # only where stretches become twice as long does everything change
+
+
+@pytest.mark.parametrize("y", [(1.0, 0.99, 0.98), (0.0, 0.01, 0.02), (0.02, 0.05, 0.3), (0.5,), (), (0.4, 0.4)])
+def test_labels_at_one_end_stand_apart_in_the_order_of_the_ends_and_inside(y):
+    view = Box(0.0, 1.0, 0.0, 1.0)
+    at = [view.pixel(1.0, value)[1] - shift for value, shift in zip(y, spread(view, y), strict=True)]
+    ordered = [at[k] for k in np.argsort(y, kind="stable")]
+    assert (np.diff(ordered) >= LINE - 1e-9).all()
+    assert all(-1e-9 <= place <= view.height for place in at)
+    if len(y) == 1:
+        assert at == [view.pixel(1.0, y[0])[1]]

@@ -1,0 +1,96 @@
+"""The page "Bias and variance" as a visitor has it: a grid to its numbers, the curve, stopped at once, looked at."""
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.steps import Explorer, say
+from tests.browser.test_keyboard import check
+from tests.browser.test_looks import Look
+from tests.browser.test_order import DONE, cells, priced
+
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
+SMALL = "?page=bias&data=monks-1&of=anje_o1~lr_o2&folds=3x2&sizes=50-100"
+LONG = "?page=bias&data=tic-tac-toe&folds=30x2&sizes=5-10-25-50-100"
+CURVE = "?page=bias&data=monks-1&tab=learning-curve&of=anje_o1~anje~lr_o1_a0_vsgd&folds=3-100"
+
+
+def test_a_grid_fills_to_its_numbers_and_the_curve_stands_beside_it(explorer: Explorer):
+    explorer.open(SMALL)
+    priced(explorer)
+    explorer.run.click()
+    explorer.wait_says(DONE)
+    explorer.wait_says("^Lowest error: ")
+    frame = explorer.csv()
+    assert sorted(frame.train_share) == [0.5, 0.5, 1.0, 1.0]
+    assert (frame.error - frame.bias - frame.variance).abs().max() < 1e-12
+    assert explorer.says(f"{frame.error.min():.3f}$")
+    explorer.button("Learning curve").click()
+    priced(explorer)
+    assert explorer.asked().get("tab") == ["learning-curve"]
+    explorer.button("Grid").click()
+    explorer.wait(lambda: explorer.asked().get("of") == ["anje_o1~lr"], "the grid's link")
+
+
+@slow
+def test_stop_is_said_within_200_ms_and_no_later_cell_appears(explorer: Explorer):
+    explorer.open(LONG)
+    priced(explorer)
+    moments, took, beats = random.Random(7), [], []
+    for moment in range(5):
+        explorer.button("Run", "Go on").click()
+        before = cells(explorer)
+        explorer.wait(lambda before=before: cells(explorer) > before, "another fit", 90)
+        time.sleep(moments.uniform(0.0, 1.0))
+        answer = explorer.js("(press) => probe.pressed(press, 'fits · stopped', 15000)", "s" if moment % 2 else "Stop")
+        assert "error" not in answer, answer["error"]
+        took.append(answer["ms"])
+        beats.append(answer["beat"])
+        stopped = cells(explorer)
+        time.sleep(1.0)
+        assert cells(explorer) == stopped
+    middle, beat = statistics.median(took), statistics.median(beats)
+    say(f"a grid: stopped after {sorted(map(round, took))} ms, median {middle:.0f} (an empty request {beat:.0f})")
+    assert middle < 200 or beat > 25  # on a machine with nothing else to do an empty request takes 4 ms
+
+
+@slow
+@pytest.mark.parametrize("link", [SMALL, CURVE])
+def test_every_control_is_reached_and_has_its_name(explorer: Explorer, link: str):
+    explorer.open(link)
+    priced(explorer)
+    explorer.js("probe.focused()?.blur()")
+    explorer.page.keyboard.press("Space")
+    explorer.wait_says(DONE)
+    check(explorer)
+
+
+@slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
+    explorer = new_explorer(color_scheme=theme)
+    look = Look(explorer, theme)
+    explorer.open("?page=bias")
+    priced(explorer)
+    look("bias-empty")
+    explorer.run.click()
+    explorer.wait_says(" of [0-9]+ cells:$|" + DONE)
+    look("bias-computing")
+    explorer.wait_says(DONE)
+    look("bias-full")
+    explorer.choose("Rounds", "10 x 2")
+    priced(explorer)
+    look("bias-more-rounds")
+    explorer.button("Learning curve").click()
+    priced(explorer)
+    look("curve-empty")
+    explorer.run.click()
+    explorer.wait_says(DONE)
+    look("curve-full")
+    explorer.button("first 1,000").click()
+    look("curve-first")
+    assert not look.wrong
