@@ -36,6 +36,15 @@ class Notes:
     blocked: float = 0.0
 
 
+@dataclass(frozen=True)
+class Used:
+    """What the server's process has used: at (seconds), seconds of processor, bytes of memory it holds."""
+
+    at: float
+    processor: float
+    memory: int
+
+
 class Server:
     """A server under way; `ask(name, ...)` has it do one of the things of `_Desk`."""
 
@@ -115,6 +124,7 @@ class _Desk:
         self._recipes = recipes
         self._notes = Notes()
         self._view: Any = None
+        self._pace = 0.0
         self._take_note()
 
     def _take_note(self) -> None:
@@ -124,6 +134,7 @@ class _Desk:
 
         def noted(run: Run) -> Any:
             self._notes.begun = min(self._notes.begun, time.time())
+            time.sleep(self._pace)
             step = advance(run)
             if step is not None:
                 self._notes.steps.append((run.recipe.label, step.index, time.time()))
@@ -172,6 +183,26 @@ class _Desk:
         from alrviz.fitting.warm import warm
 
         warm(wide=False)
+
+    def used(self) -> Used:
+        """Return what the process has used until now."""
+        import psutil
+
+        return Used(time.perf_counter(), time.process_time(), psutil.Process().memory_info().rss)
+
+    def shared(self, pace: float) -> str:
+        """Start a long race of two racers, a step of both every `pace` seconds; return its read-only link's secret."""
+        from alrviz.data.demos import load_demo
+        from alrviz.explorer.registry import process_registry
+        from alrviz.studies.race import race
+
+        plain = Recipe("lr", order=2, alpha=0, tol=0.0, max_iter=100_000)
+        self._pace = pace / 2
+        registry = process_registry()
+        entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), "0" * 32)
+        entry.keep = True
+        registry.start(entry)
+        return entry.token
 
     def alone(self) -> float:
         """Run the race with nobody watching; return its seconds from its first iteration to its last."""

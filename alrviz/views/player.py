@@ -205,7 +205,7 @@ class Player:
         self._follow_others(watched, bool(new) and at_end)
         moved = False
         if self.playing:
-            moved = watched.follow()
+            moved = watched.follow(at_once=self.read_only)  # who looks on is fed seldom, and would fall behind
         elif 0 <= self._stepping <= watched.last:
             watched.move(self._stepping)
             moved, self._stepping = True, -1

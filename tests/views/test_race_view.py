@@ -220,6 +220,18 @@ def test_a_reader_of_a_running_race_sees_it_move():
     assert len(drawn(view)) == 10
 
 
+def test_a_reader_is_fed_seldom_and_sees_all_there_is_at_once():
+    race = ByHand()
+    race.read_only = True
+    race.take(5)
+    view = view_of(race)
+    for _ in range(3):
+        race.take(600)
+        pump(view, 1)
+        assert view.player.shown.head == view.player.shown.last == len(race.runs[0].trace) - 1
+        assert view.picture._picture.heads.data["x"][0] == view.player.shown.last
+
+
 def test_csv_has_its_origin_and_the_steps():
     race = finished(4)
     text = view_of(race)._csv()
