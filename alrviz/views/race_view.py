@@ -125,6 +125,7 @@ class RaceView(NotebookViewer):
             pn.HSpacer(),
             self.status,
             sizing_mode="stretch_width",
+            styles={"flex-wrap": "wrap"},
             margin=(0, 0, 4, 0),
         )
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
@@ -243,12 +244,16 @@ class RaceView(NotebookViewer):
         turned = watched.to_zero != to_zero
         if turned:
             self._measures.offer(watched)
-        if turned or (changed and (watched.head < LONG or not player.playing or self._ticks % 3 == 0)):
+        if turned or (changed and (watched.head < LONG or not player.playing or self._turn(3))):
             self.picture.show(watched, self.measure, self.axis, self.dark)
         judged = self._judging is not None and self._judging.done()
-        if (changed and not player.playing) or turned or judged or (playing and self._ticks % SLOW == 0):
+        if (changed and not player.playing) or turned or judged or (playing and self._turn(SLOW)):
             self._show_slow()
         self._show_status()
+
+    def _turn(self, every: int) -> bool:
+        """Whether what is done every so many ticks is due; who looks on has few ticks, each for everything."""
+        return self.player.read_only or self._ticks % every == 0
 
     def _redraw(self) -> None:
         if self.player.shown is not None:
@@ -259,7 +264,7 @@ class RaceView(NotebookViewer):
 
     def _show_status(self) -> None:
         player = self.player
-        self.transport.show(scrubs=not player.playing or self._ticks % SLOW == 0, **player.buttons)
+        self.transport.show(scrubs=not player.playing or self._turn(SLOW), **player.buttons)
         say(self.status, f"<span class='quiet'>{player.word}</span>")
 
     def _show_slow(self) -> None:
