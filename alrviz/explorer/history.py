@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from alrviz.explorer.state import MOST_SETS, State, first_demo, read_link, write_link
 from alrviz.explorer.studies import kept_where
+from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Kept, Store
 from alrviz.pictures.amounts import bytes_text
@@ -20,6 +21,7 @@ KINDS = {
     "learning_curve": "learning curve", "path": "path",
 }  # fmt: skip
 STATES = {"interrupted": "interrupted: the process that ran it ended", "failed": "ended by an error"}
+_HOLDOUT = ENCODING["holdout"].default
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Item:
         if not sets and not files:
             files = (state.file,) if state.file is not None else ()
             sets = () if files else (state.data or first_demo(state.page),)
-        recipes = tuple(recipe.replace(holdout=0.0, seed=0) for recipe in self.recipes)
+        # A study has splits and a seed of its own: what a recipe says of them has no effect there.
+        recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
         return write_link(State(page="compare", sets=sets[:MOST_SETS], files=files, judged=recipes, seed=state.seed))
 
 

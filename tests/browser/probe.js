@@ -277,7 +277,8 @@ window.probe = (() => {
       if (element.matches(".bk-root canvas, input[type=hidden], [tabindex='-1'][role=option]")) continue;
       const group = element.closest("[role=group], [role=radiogroup], [role=tablist]");
       if (group && element.tabIndex < 0) continue; // one of the group is reached by Tab, the others by arrows
-      if (shown(element) || element.matches("input[type=file], input[type=checkbox]")) found.push(element);
+      const drawn = element.matches("input[type=checkbox]") && element.getClientRects().length > 0; // not of a hidden part
+      if (shown(element) || drawn || element.matches("input[type=file]")) found.push(element);
     }
     return found;
   };

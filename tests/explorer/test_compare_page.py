@@ -18,6 +18,7 @@ from alrviz.explorer.session import Session
 from alrviz.explorer.state import MOST_SETS, FileLink, read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.compare import table
+from tests.explorer.fakes import Clock
 
 SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
 OWNER = "a" * 32
@@ -130,6 +131,29 @@ def test_a_change_marks_the_picture_outdated_until_run(page):
     assert not page.study_view.outdated, "nothing runs: the study that is set is shown, empty"
 
 
+def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked():
+    clock = Clock()
+    page = open_page("?page=compare&sets=tic-tac-toe&of=rf&folds=10x10", Registry(ServerLimits(), clock, timer=False))
+    known(page)
+    page.keep.value = True
+    page.study_view.press_run()
+    registry, study = page.session.registry, page.study_view.study
+    page.close()
+    clock.now += 3600
+    registry.sweep()
+    assert study.phase == "running"
+    again = open_page(page.session.link, registry)
+    known(again)
+    assert again.keep.value, "who comes back sees that it was ticked"
+    again.keep.value = False
+    clock.now += 3600
+    registry.sweep()
+    assert study.phase == "stopped"
+    assert "nobody looked at it for 60 s" in study.told
+    study.join(30)
+    again.close()
+
+
 def test_a_link_is_not_trusted():
     many = "_".join([f"no{k}" for k in range(99)])
     page = open_page(f"?page=compare&sets=monks-1_{many}_../etc_xor&files=../../x~1~2~zz/y~1~2~{'a' * 16}&folds=9x9")
@@ -183,6 +207,11 @@ def test_without_data_sets_it_says_what_to_do(page):
     assert "Choose at least one data set" in page.prices.object
     page.study_view.press_run()
     assert page.session.registry.entries(OWNER) == []
+
+
+def test_a_visitor_who_never_saw_the_page_can_leave():
+    session = Session(owner=OWNER, registry=Registry(ServerLimits(), timer=False))
+    ComparePage(session).close()
 
 
 def test_every_term_is_explained():

@@ -11,7 +11,7 @@ _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 
 
 def pack_steps(steps: Sequence[Step]) -> bytes:
-    """Return steps in few bytes: 60 to 90 a step of a usual race."""
+    """Return steps in few bytes: about a hundred a step of a usual race."""
     fields = [[_plain(getattr(step, name)) for step in steps] for name in _FIELDS]
     names = list(dict.fromkeys(name for step in steps for name in step.extra))
     extra = {name: [_plain(step.extra.get(name)) for step in steps] for name in names}

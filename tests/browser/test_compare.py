@@ -1,0 +1,114 @@
+"""The page "Compare" as visitors have it: to its sentence and numbers, in two browsers at once, kept after a kill."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+
+from alrviz.studies.measures import loss_text
+from tests.browser.steps import Explorer, say
+from tests.browser.test_keyboard import check
+from tests.browser.test_looks import Look
+from tests.conftest import Served
+
+pytestmark = pytest.mark.browser
+slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
+SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~anje_o2~tan&folds=5"
+DONE = "(\\d+) of \\1 fits · done"
+
+
+def priced(explorer: Explorer) -> None:
+    explorer.wait_says("^Press Run")
+    explorer.wait(explorer.run.is_enabled, "Run can be pressed")
+
+
+def run(explorer: Explorer) -> None:
+    priced(explorer)
+    explorer.run.click()
+    explorer.wait_says(DONE)
+
+
+def test_two_browsers_compare_at_once_and_each_finds_its_own(new_explorer: Callable[..., Explorer]):
+    mine, other = new_explorer(), new_explorer()
+    mine.open(SMALL)
+    other.open(SMALL.replace("_xor", ""))
+    priced(mine)
+    priced(other)
+    mine.run.click()
+    other.run.click()
+    mine.wait_says("^30 of 30 fits · done")
+    other.wait_says("^15 of 15 fits · done")
+    mine.wait_says("^Best mean rank in log loss: tan, 1.00. Against anje it is lower on 2 data sets and higher on 0")
+    frame = mine.csv()
+    assert frame.data.tolist() == ["monks-1"] * 3 + ["xor"] * 3
+    assert frame.fits.tolist() == [5] * 6
+    best = frame[frame.name == "tan"].log_loss.iloc[0]
+    assert mine.says(re.escape(loss_text(best)))
+    for explorer, line in ((mine, "comparison on monks-1, xor"), (other, "comparison on monks-1")):
+        explorer.button("History").click()
+        explorer.wait_says(f"^{line}$")
+        assert explorer.page.get_by_role("button", name=re.compile("^comparison on")).count() == 1
+
+
+@slow
+def test_it_looks_right(new_explorer: Callable[..., Explorer]):
+    for theme in ("light", "dark"):
+        explorer = new_explorer(color_scheme=theme)
+        look = Look(explorer, theme)
+        explorer.open(SMALL)
+        priced(explorer)
+        look("compare-empty")
+        explorer.run.click()
+        explorer.wait_says(DONE)
+        look("compare-full")
+        explorer.button("History").click()
+        explorer.wait_says("^comparison on monks-1, xor$")
+        look("compare-history")
+        assert not look.wrong
+
+
+@slow
+def test_every_control_is_reached_and_has_its_name(explorer: Explorer):
+    explorer.open(SMALL)
+    priced(explorer)
+    explorer.js("probe.focused()?.blur()")
+    explorer.page.keyboard.press("Space")
+    explorer.wait_says(DONE)
+    check(explorer)
+    explorer.button("History").click()
+    explorer.wait_says("^comparison on monks-1, xor$")
+    explorer.page.reload(wait_until="commit")  # Tab begins where one pressed last: at the top again
+    explorer.ready()
+    explorer.wait_says("^comparison on monks-1, xor$")
+    check(explorer)
+
+
+@pytest.mark.slow(reason="fifty visitors, three minutes")
+def test_fifty_visitors_leave_the_memory_as_it_was(serve: Callable[..., Served], new_page: Callable[..., Any]):
+    """Each opens a page of a study and goes, two at a time; what the process holds afterwards is within 10 %."""
+    served = serve()
+
+    def visit(times: int) -> None:
+        for _ in range(times):
+            pages = [new_page() for _ in range(2)]
+            for page in pages:
+                page.goto(urljoin(served.url, SMALL), wait_until="commit")
+            for page in pages:
+                Explorer(page, served.url).ready().wait_says("^Press Run")
+                page.context.close()
+
+    def used() -> float:
+        time.sleep(25)  # unused sessions live 15 s; what they held is freed 5 s later
+        status = Path(f"/proc/{served.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    visit(3)
+    before = used()
+    visit(25)
+    after = used()
+    say(f"50 visitors: {before:.0f} MB before, {after:.0f} MB after")
+    assert after < 1.1 * before

@@ -1,0 +1,190 @@
+"""The tab "history" without a browser: runs of all pages are opened, raced again, compared, saved, deleted."""
+
+import io
+import time
+
+import pandas as pd
+import pytest
+
+from alrviz.explorer import history
+from alrviz.explorer.compare_page import HISTORY, ComparePage
+from alrviz.explorer.convergence import ConvergencePage
+from alrviz.explorer.history_part import MOST, SURE
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import read_link
+from alrviz.explorer.studies import kept_where
+from alrviz.fitting.recipe import Recipe
+
+OWNER, STRANGER = "a" * 32, "b" * 32
+RACE = "?data=monks-1&racers=lr_o1_a1_i8~alr_o1_a1_i8"
+STUDY = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+def session_of(link, owner=OWNER):
+    session = Session(owner=owner, registry=Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    return session
+
+
+def until(page, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, page.session.problem
+        page.session.pump()
+        page.pump()
+        time.sleep(0.005)
+
+
+def raced(link=RACE):
+    """Race as the page does, to the end; returns the page."""
+    page = ConvergencePage(session_of(link))
+    page.view()
+    until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
+    assert page.session.entry.keeper.join(30)
+    return page
+
+
+def compared():
+    page = ComparePage(session_of(STUDY))
+    page.view()
+    until(page, lambda: page.known is not None)
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.phase == "done")
+    page.study_view.study.join(30)
+    return page
+
+
+def listed(owner=OWNER):
+    """The page with its history listed."""
+    page = ComparePage(session_of("?page=compare&tab=history", owner))
+    page.view()
+    until(page, lambda: not page.history.pump())
+    return page
+
+
+def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
+    raced().close()
+    compared().close()
+    page = listed()
+    assert [item["label"] for item in page.history.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
+    assert page.history.list.items[1]["secondary"].startswith("lr, alr · done · just now · ")
+    assert "nb" in page.history.told.object
+    assert "10 of 10 cells" not in page.history.told.object
+    assert "20 of 20 cells" in page.history.told.object
+    stranger = listed(STRANGER)
+    assert not stranger.history.buttons.visible
+    assert "Nothing is kept yet" in stranger.history.told.object
+
+
+def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
+    first = raced()
+    frame = first.race_view.race.frame()
+    (item,) = history.items(OWNER)
+    page = ConvergencePage(session_of(item.link))
+    page.view()
+    until(page, lambda: page.race_view.race is not None)
+    until(page, lambda: page.session.loading is None and page.pricing.known)
+    shown = page.race_view.race
+    assert shown.recorded
+    pd.testing.assert_frame_equal(shown.frame(), frame, check_exact=True)
+    assert page.session.entry is None, "nothing runs"
+    assert not page.race_view.outdated
+    assert f"kept={item.kept.id}" in page.session.link
+    page.race_view.press_run()
+    until(page, lambda: page.session.entry is not None and page.session.entry.race.ended)
+    assert "kept" not in page.session.link
+    page.session.entry.keeper.join(30)
+    assert len(history.items(OWNER)) == 1, "the same race again takes its place"
+
+
+def test_another_owners_race_is_not_opened_and_the_page_says_so():
+    raced()
+    (item,) = history.items(OWNER)
+    page = ConvergencePage(session_of(item.link, STRANGER))
+    page.view()
+    until(page, lambda: page.session.problem is not None)
+    assert "kept no more" in str(page.session.problem)
+    assert page.session.kept == ""
+
+
+def test_links_lead_back_and_to_a_comparison():
+    raced().close()
+    compared().close()
+    study, race = history.items(OWNER)
+    assert read_link(study.link).sets == ("monks-1", "xor")
+    assert study.again == ""
+    again = read_link(race.again)
+    assert (again.kept, [recipe.family for recipe in again.recipes]) == ("", ["lr", "alr"])
+    to = read_link(race.compare)
+    assert (to.page, to.sets, [recipe.family for recipe in to.judged]) == ("compare", ("monks-1",), ["lr", "alr"])
+    assert read_link(study.compare).judged == (Recipe("anje", order=1), Recipe("tan"))
+
+
+def test_numbers_are_saved():
+    first = raced()
+    compared().close()
+    study, race = history.items(OWNER)
+    steps = pd.read_csv(io.StringIO(history.csv_of(race.kept)), comment="#")
+    assert steps.objective.tolist() == first.race_view.race.frame().objective.tolist()
+    fits = pd.read_csv(io.StringIO(history.csv_of(study.kept)), comment="#")
+    assert fits.name.value_counts().to_dict() == {"nb": 10, "tan": 10}
+    assert "reliability" not in fits
+
+
+def test_a_run_is_deleted_at_the_second_press():
+    raced().close()
+    page = listed()
+    part = page.history
+    part._delete()
+    assert part.delete.label == SURE
+    assert len(history.items(OWNER)) == 1
+    part._turn()
+    assert part.delete.label != SURE, "who looks at another is asked again"
+    part._delete()
+    part._delete()
+    until(page, lambda: not part.pump())
+    assert history.items(OWNER) == []
+    assert "Nothing is kept yet" in part.told.object
+
+
+def test_hostile_names_and_many_runs_are_listed():
+    store = kept_where()
+    for k in range(MOST + 3):
+        spec = '{"recipes": []}'
+        run = store.begin(OWNER, "path", spec, f"{k}", name="n", data_name="<script>alert(1)</script>")
+        store.end(run, "done", "<b>all</b>")
+    page = listed()
+    assert len(page.history.list.items) == MOST
+    assert page.history.more.visible
+    page.history._show_more()
+    assert len(page.history.list.items) == MOST + 3
+    assert "<script>" not in page.history.told.object
+    assert "<b>all" not in page.history.told.object
+    assert not page.history.open.visible, "it has no link: it was not begun in the explorer"
+    assert "can be saved as CSV" in page.history.told.object
+
+
+def test_the_tab_is_in_the_link_and_hides_the_comparison():
+    page = listed()
+    assert page._tab == HISTORY
+    assert [part.visible for part in page._compared] == [False, False]
+    assert page.known is None, "nothing is priced behind the history"
+    page.tabs.value = ""
+    assert [part.visible for part in page._compared] == [True, True]
+    assert "tab=" not in page.session.link
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [(0, "just now"), (61, "1 minute ago"), (7300, "2 hours ago"), (86_400 * 3.5, "3 days ago"), (-5, "just now")],
+)
+def test_ages_are_in_words(ago, words):
+    assert history.when(1e9 - ago, 1e9) == words
