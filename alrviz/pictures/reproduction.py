@@ -57,7 +57,8 @@ def picture(item: Item, figures: pd.DataFrame, table: pd.DataFrame) -> str:
 def save(study: str, rows: Sequence[Mapping[str, Any]], items: Sequence[Item], out: Path) -> dict[str, pd.DataFrame]:
     """Write a study's rows and its items to `out`, over what is there; return the items' tables by name."""
     out.mkdir(parents=True, exist_ok=True)
-    figures, about = pd.DataFrame(rows), {"alrviz": __version__}
+    figures = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["set", "method"])
+    about = {"alrviz": __version__}
     plain = figures[[name for name in figures if not figures[name].map(lambda cell: isinstance(cell, list)).any()]]
     (out / f"{study}.csv").write_text(to_csv(plain, about), encoding="utf-8")
     tables = {item.name: item.table(figures) for item in items}

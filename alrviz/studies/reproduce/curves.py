@@ -11,6 +11,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.bias_variance import bias_variance
 from alrviz.studies.learning_curve import learning_curve
 from alrviz.studies.reproduce.kept import Progress, Row
+from alrviz.studies.reproduce.over_sets import recalled
 from alrviz.studies.reproduce.sets import BenchmarkSet
 from alrviz.studies.reproduce.settings import OWNER, Settings
 from alrviz.studies.reproduce.tables import MadeTable
@@ -97,6 +98,6 @@ def share_rows(
 
 def _run(study: Study, settings: Settings) -> None:
     if settings.kept_only:
-        study.recall()
+        recalled(study, settings)
     else:
         study.run()

@@ -13,6 +13,7 @@ import numpy as np
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.bias_variance import bias_variance, error_parts
+from alrviz.studies.keeping import Keeping
 from alrviz.studies.reproduce.racers import RACERS
 from alrviz.studies.reproduce.sets import BenchmarkSet
 from alrviz.studies.reproduce.settings import OWNER, Settings
@@ -59,10 +60,19 @@ def set_rows(
         )
         if not settings.kept_only:
             study.run()
-        elif not study.recall():
+        elif not recalled(study, settings):
             continue
         for racer, name in enumerate(affordable):
             yield f"{one.name}: {name}", [about | {"method": name} | line(study, racer)]
+
+
+def recalled(study: "Study", settings: Settings) -> int:
+    """Take what is kept of a study's cells, of a study with other racers too; return how many there are."""
+    keeping = Keeping(settings.keep, OWNER, study.kind, study.spec, study.data_hash)
+    if not keeping.find():
+        keeping.begin(", ".join(study.names), study.dataset.name)
+        keeping.end("stopped", "")
+    return study.recall()
 
 
 def line(study: "Study", racer: int) -> Row:

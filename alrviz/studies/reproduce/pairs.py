@@ -21,6 +21,7 @@ from alrviz.studies.significance import WinDrawLoss, geometric_mean_ratio, sign_
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
 LIKE = 1.05
+LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
 SURE = 0.05
 _COUNTED = ("n_iter", "train_seconds", "classify_seconds", "to_goal")
 
@@ -50,13 +51,17 @@ class Pair:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a pair: the sets that both have, their values, W-D-L, the geometric mean of first over second."""
+    """What came of a pair: the sets that both have, their values, W-D-L, the geometric mean of first over second.
+
+    larger: in words, W-D-L on the sets of at least LARGE rows, where there are smaller ones too.
+    """
 
     sets: list[str]
     a: np.ndarray
     b: np.ndarray
     wins: WinDrawLoss
     ratio: float
+    larger: str = ""
 
 
 def found(pair: Pair, figures: pd.DataFrame) -> Found:
@@ -70,7 +75,18 @@ def found(pair: Pair, figures: pd.DataFrame) -> Found:
     values = values.reindex(columns=[pair.a, pair.b]).dropna()
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
     digits = None if pair.measure in _COUNTED else DIGITS
-    return Found(list(values.index), a, b, win_draw_loss(a, b, digits), geometric_mean_ratio(a, b))
+    wins, ratio = win_draw_loss(a, b, digits), geometric_mean_ratio(a, b)
+    return Found(list(values.index), a, b, wins, ratio, _larger(values, own, digits))
+
+
+def _larger(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> str:
+    if "rows" not in figures or not len(values):
+        return ""
+    rows = figures.groupby("set")["rows"].max().reindex(values.index)
+    large = values[rows >= LARGE].to_numpy(float)
+    if len(large) in (0, len(values)):
+        return ""
+    return f"{win_draw_loss(large[:, 0], large[:, 1], digits)} on the {len(large)} of them with {LARGE} rows or more"
 
 
 def verdict(pair: Pair, what: Found) -> str:
@@ -150,16 +166,17 @@ def _p(p: float) -> str:
 
 def likely(pair: Pair, what: Found) -> str:
     """Return what numbers alone can say of a pair that differs."""
-    ours = what.wins
-    if pair.printed is None:
-        return ""
-    wins, draws, losses = pair.printed
-    if np.sign(ours.wins - ours.losses) == np.sign(wins - losses) and ours.p > SURE:
-        needed = f"{wins + draws + losses} sets in the paper"
-        return f"the same side, but not beyond chance on {len(what.sets)} sets ({needed})"
-    if sign_test(wins, losses) > SURE and ours.p > SURE:
-        return "beyond chance neither there nor here"
-    return ""
+    ours, parts = what.wins, []
+    if pair.printed is not None:
+        wins, draws, losses = pair.printed
+        same = np.sign(ours.wins - ours.losses) == np.sign(wins - losses)
+        if sign_test(wins, losses) > SURE and ours.p > SURE:
+            parts.append("beyond chance neither there nor here")
+        elif same and ours.p > SURE:
+            parts.append(
+                f"the same side, but not beyond chance on {len(what.sets)} sets ({wins + draws + losses} there)"
+            )
+    return "; ".join(part for part in (*parts, what.larger) if part)
 
 
 def seen(table: pd.DataFrame) -> str:

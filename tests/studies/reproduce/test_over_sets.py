@@ -50,6 +50,17 @@ def test_a_second_sitting_computes_nothing(tmp_path, monkeypatch):
     assert [row["set"] for row in rows_of(Settings(tmp_path, keep=tmp_path / "nowhere", kept_only=True))] == ["absent"]
 
 
+def test_what_other_racers_were_kept_with_makes_no_difference(tmp_path):
+    settings = Settings(filled(tmp_path), keep=tmp_path / "home")
+    first = rows_of(settings)
+    only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
+    told = list(over_sets.set_rows((RING,), ("alr1", "lr1", "nb"), only, rounds=2))
+    found = {row["method"]: row for _, rows in told for row in rows}
+    assert found["nb"] == first[1]
+    assert found["alr1"] == first[2]
+    assert found["lr1"]["fits"] == 0
+
+
 def test_work_is_rows_times_tuples_times_classes():
     class Table:
         n_rows, kinds, y = 10, dict.fromkeys("abcd"), np.array([0, 1, 2])

@@ -77,6 +77,15 @@ def test_lines_tell_the_papers_count_ours_and_a_printed_p_that_is_wrong():
     assert seen(table) == "error of a vs b (all sets) 2/0/1, p 1, mean ratio 0.721; 0 agrees, 1 differs, 1 no data"
 
 
+def test_a_pair_that_differs_tells_how_it_stands_on_larger_sets():
+    table = figures([0.3, 0.3, 0.3, 0.1], [0.2, 0.2, 0.2, 0.2])
+    table["rows"] = [100, 100, 100, 5000] * 2
+    (why,) = pair_lines("mine", [Pair("error", "a", "b")], table)["reason"]
+    assert why == "1/0/0 on the 1 of them with 400 rows or more"
+    (why,) = pair_lines("mine", [Pair("error", "a", "b")], table.assign(rows=100))["reason"]
+    assert why == ""
+
+
 def test_points_of_a_scatter_are_the_second_across_and_the_first_up():
     shown = points([Pair("error", "a", "b"), Pair("rmse", "a", "b")], figures([0.1], [0.2]))
     (point,) = shown.to_dict("records")
