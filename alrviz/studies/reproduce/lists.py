@@ -45,9 +45,10 @@ QUICK_ONE_PASS = (Curves(demo("led", 3_000), stepwise(("lr", "alr"), (1, 2)), re
 KDB = {"kdb5": Recipe("kdb", k=5), "nb": Recipe("anje", order=1)}
 SHARES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 REGULARISED = sets_of(
-    """satellite pendigits dermatology optdigits contact-lenses haberman iris tae echocardiogram volcanoes new-thyroid
+    """contact-lenses haberman iris tae echocardiogram volcanoes new-thyroid
     balance-scale bupa postoperative labor pima glass breast-cancer-wisconsin car wine tic-tac-toe heart-hungarian
-    heart-cleveland hepatitis led zoo lymphography house-votes-84 vowel german"""
+    heart-cleveland hepatitis led zoo lymphography house-votes-84 vowel german dermatology satellite
+    pendigits optdigits"""
 )
 TUNED = sets_of("heart-cleveland hepatitis pima iris glass labor new-thyroid wine tae heart-hungarian")
 VALIDATED_SETS = sets_of("lung-cancer promoters nettalk")

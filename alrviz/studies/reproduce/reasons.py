@@ -8,7 +8,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     (
         "c1",
         "",
-        "MDL leaves columns of waveform uncut: their theta is 1, alr cannot move their cells, and lr, which spreads its "
+        "MDL leaves columns of waveform uncut: their theta is 1, alr cannot move their cells; lr, which spreads its "
         "class weights over them, pays less penalty; the alr agree among themselves",
     ),
     ("c15", "", "it is Algorithm 1 as printed that goes on; the paper's set of three classes is not given"),
