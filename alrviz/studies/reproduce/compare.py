@@ -42,6 +42,8 @@ def compared(
     figures: rows of `split_rows`. paper: what it prints; a method or set it lacks stands there without a verdict.
     """
     lines = []
+    if not len(figures):
+        return pd.DataFrame(columns=list(COLUMNS))
     for (name, paper_set), of_set in figures.groupby(["set", "paper_set"], sort=False):
         if "missing" in of_set and of_set["missing"].notna().any():
             advice = of_set["missing"].iloc[0]

@@ -55,6 +55,9 @@ def test_an_item_without_any_figure_says_so(name):
     table = item.table(figures)
     assert set(table["verdict"]) <= {"no data", ""}
     assert item.seen(table)
+    nothing = item.table(pd.DataFrame(columns=["set", "method"]))
+    assert set(nothing["verdict"]) <= {"no data", ""}
+    assert item.seen(nothing)
 
 
 def test_a_name_that_is_not_there():
