@@ -4,7 +4,7 @@ Filled: ours, with a bar of one standard deviation over the splits, green where 
 differs, blue where the paper has no number. Hollow: the paper's.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import ceil, floor, log10
 
 import numpy as np
@@ -22,16 +22,29 @@ _LINE_COLOURS = (FAMILY_COLOURS["lr"], FAMILY_COLOURS["alr"], FAMILY_COLOURS["ad
 Scale = Callable[[float], float]
 
 
-def dots(table: pd.DataFrame, title: str, labels: Mapping[str, str], *, log: bool = False) -> str:
-    """Return the picture of a table with columns set, method, paper, ours, sd, verdict; `labels` by method."""
+def dots(
+    table: pd.DataFrame,
+    title: str,
+    labels: Mapping[str, str],
+    *,
+    log: bool | Collection[str] = False,
+    across: int = ACROSS,
+    label: float = LABEL,
+) -> str:
+    """Return the picture of a table with columns set, method, paper, ours, sd, verdict; `labels` by method.
+
+    log: whether axes are logarithmic, or the sets whose axis is. across: panels side by side. label: pixels of labels.
+    """
     sets = list(dict.fromkeys(table["set"]))
-    lines = max((table["set"] == name).sum() for name in sets)
-    width, height = WIDTH / ACROSS, HEAD + ROW * lines + GAP
+    heights = [HEAD + ROW * int((table["set"] == name).sum()) + GAP for name in sets]
+    rows = [max(heights[k : k + across]) for k in range(0, len(sets), across)]
+    width = WIDTH / across
     parts = [text(title, 12, 22, kind="title"), *_legend(12, 42)]
     for k, name in enumerate(sets):
-        corner = (width * (k % ACROSS), 50 + height * (k // ACROSS))
-        parts += _panel(table[table["set"] == name], name, labels, corner, width, log)
-    return page(parts, WIDTH, 50 + height * ceil(len(sets) / ACROSS))
+        corner = (width * (k % across), 50 + sum(rows[: k // across]))
+        own_log = log if isinstance(log, bool) else name in log
+        parts += _panel(table[table["set"] == name], name, labels, corner, (width, label), own_log)
+    return page(parts, WIDTH, 50 + sum(rows))
 
 
 def _legend(x: float, y: float) -> list[str]:
@@ -43,11 +56,16 @@ def _legend(x: float, y: float) -> list[str]:
 
 
 def _panel(
-    table: pd.DataFrame, name: str, labels: Mapping[str, str], corner: tuple[float, float], width: float, log: bool
+    table: pd.DataFrame,
+    name: str,
+    labels: Mapping[str, str],
+    corner: tuple[float, float],
+    widths: tuple[float, float],
+    log: bool,
 ) -> list[str]:
-    left, top = corner
+    (left, top), (width, label) = corner, widths
     values = table[["ours", "paper"]].to_numpy(float)
-    place, ticks = _axis(values[np.isfinite(values)], (left + LABEL, left + width - VALUES), log)
+    place, ticks = _axis(values[np.isfinite(values)], (left + label, left + width - VALUES), log)
     bottom = top + HEAD + ROW * len(table)
     parts = [text(name, left + 12, top + 16, kind="title")]
     for tick in ticks:
@@ -55,7 +73,7 @@ def _panel(
         parts += [line((at, at), (top + 36, bottom)), text(_tick(tick), at, top + 32, kind="quiet", anchor="middle")]
     for k, row in enumerate(table.to_dict("records")):
         y = top + HEAD + ROW * k + ROW / 2
-        parts.append(text(labels.get(row["method"], row["method"]), left + LABEL - 10, y + 4, anchor="end"))
+        parts.append(text(labels.get(row["method"], row["method"]), left + label - 10, y + 4, anchor="end"))
         parts += _marks(row, y, place, log)
         parts.append(text(_numbers(row), left + width - VALUES + 12, y + 4, kind="quiet"))
     return parts

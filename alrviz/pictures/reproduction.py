@@ -13,7 +13,7 @@ import pandas as pd
 from alrviz import __version__
 from alrviz.pictures.curves import curves
 from alrviz.pictures.maps import maps
-from alrviz.pictures.reproduced import dots, lines
+from alrviz.pictures.reproduced import WIDTH, dots, lines
 from alrviz.pictures.scatter import scatter
 from alrviz.pictures.svg import page, text
 from alrviz.studies.export import to_csv
@@ -24,7 +24,8 @@ from alrviz.studies.reproduce.toy import EDGE
 
 
 def _limits(points: pd.DataFrame, title: str) -> str:
-    return dots(points, title, {}, log=bool(len(points)) and bool(points["log"].iloc[0]))
+    logs = set(points.loc[points["log"], "set"])
+    return dots(points, title, {}, log=logs, across=1, label=WIDTH / 2)
 
 
 def _maps(points: pd.DataFrame, title: str) -> str:

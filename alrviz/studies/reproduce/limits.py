@@ -279,8 +279,8 @@ def limit_points(table: pd.DataFrame) -> pd.DataFrame:
     own = table.head(24)
     ours = own["ours"].astype(float)
     limits = own["paper"].str.split().str[-1].astype(float)
-    small = bool(len(own)) and bool((limits < 0.01).all())
-    shown = own.assign(ours=ours.clip(lower=1e-17) if small else ours, paper=limits, sd=np.nan)
+    small = (limits > 0) & (limits < 0.01)
+    shown = own.assign(ours=ours.where(~small, ours.clip(lower=1e-17)), paper=limits, sd=np.nan)
     return shown.assign(set=own["quantity"], method=own["set"] + ": " + own["method"], log=small)
 
 
