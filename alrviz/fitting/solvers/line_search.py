@@ -124,10 +124,12 @@ def _times(metric: Floats | None, gradient: Floats) -> Floats:
     return gradient if metric is None else metric * gradient
 
 
-def two_loop(q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1) -> Floats:
+def two_loop(
+    q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1, size: float | None = None
+) -> Floats:
     """Make q to H q and return it, H the inverse Hessian of the pairs (Nocedal and Wright, algorithm 7.4).
 
-    Each sweep moves q along one vector and multiplies it with the next.
+    Each sweep moves q along one vector and multiplies it with the next. `size` is `start_size`, where it is known.
     """
     coefficients = []
     product = dot(pairs[-1][0], q, n_jobs)
@@ -135,12 +137,9 @@ def two_loop(q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int 
         coefficients.append(pairs[k][2] * product)
         following = pairs[k - 1][0] if k else pairs[0][1]
         product = combine(q, 1.0, -coefficients[-1], pairs[k][1], following, n_jobs)
-    _, y, rho = pairs[-1]
-    if metric is None:
-        size = 1.0 / (rho * dot(y, y, n_jobs))
-    else:
+    size = start_size(pairs, metric, n_jobs) if size is None else size
+    if metric is not None:
         q *= metric
-        size = 1.0 / (rho * dot(y, metric * y, n_jobs))
         product = dot(pairs[0][1], q, n_jobs)
     product *= size
     for k, (s, _, rho) in enumerate(pairs):
@@ -148,3 +147,9 @@ def two_loop(q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int 
         product = combine(q, size, coefficients.pop() - rho * product, s, following, n_jobs)
         size = 1.0
     return q
+
+
+def start_size(pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1) -> float:
+    """Return s.y / y.D y of the last pair: what the two loops multiply the metric D with."""
+    _, y, rho = pairs[-1]
+    return 1.0 / (rho * dot(y, y if metric is None else metric * y, n_jobs))

@@ -30,7 +30,7 @@ import numpy as np
 
 from alrviz.fitting.objective import LinearObjective
 from alrviz.fitting.penalised import Objective, Point
-from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, two_loop
+from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.room import Floats, Pool
 from alrviz.passes.vectors import Short, bend, dot
@@ -186,8 +186,9 @@ def newton_step(
     step, residual, direction = (room.empty(*point.gradient.shape) for _ in range(3))
     step[...] = 0.0
     metric, origin, within = np.reciprocal(inverse), np.zeros(step.shape), radius * radius
+    of_pairs = start_size(pairs, inverse, jobs) if pairs else 1.0
     np.negative(point.gradient, out=residual)
-    direction[...] = eased = _eased(residual, pairs, inverse, objective)
+    direction[...] = eased = _eased(residual, pairs, inverse, of_pairs, objective)
     size = dot(residual, eased, jobs)
     del eased
     enough = eta * eta * size
@@ -208,19 +209,19 @@ def newton_step(
         if seen is not None:
             seen.add(direction, bent, curvature)
         del bent
-        eased = _eased(residual, pairs, inverse, objective)
+        eased = _eased(residual, pairs, inverse, of_pairs, objective)
         before, size = size, dot(residual, eased, jobs)
         add(eased, size / before, direction, direction, jobs)
         del eased
     return step, products
 
 
-def _eased(residual: Floats, pairs: Pairs, inverse: Floats, objective: Objective) -> Floats:
+def _eased(residual: Floats, pairs: Pairs, inverse: Floats, size: float, objective: Objective) -> Floats:
     eased = objective.room.empty(*residual.shape)
     if not pairs:
         return np.multiply(residual, inverse, out=eased)
     eased[...] = residual
-    return two_loop(eased, pairs, inverse, objective.rows.n_jobs)
+    return two_loop(eased, pairs, inverse, objective.rows.n_jobs, size)
 
 
 def _to_edge(within: float, across: float, square: float) -> float:
