@@ -22,6 +22,8 @@ FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
 # A path is judged at alphas of its own; this one is only so that equal paths are equal recipes.
 FIRST = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=STEPS),)
+# Passes that a fit without a pull takes, for an estimate: it has no best model where rows can be told apart.
+_FREE = 500
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ def learn(
 
     tell("pricing")
     priced = price_recipes(dataset, [recipe.replace(seed=seed) for recipe in recipes], HOLDOUT, stop)
-    each = [one.seconds or 0.0 for one in priced if not one.refused]
-    seconds = sum(each) * len(ALPHAS) + 2 * max(each, default=0.0)
+    there = [one for one in priced if not one.refused]
+    free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
+    seconds = sum(one.seconds or 0.0 for one in there) * len(ALPHAS) + 2 * _FREE * free
     left = [recipe for recipe, one in zip(recipes, priced, strict=True) if not one.refused]
     if not left:
         return Costs(priced, None, seconds, 1)

@@ -1,5 +1,6 @@
 """The page "Generative to discriminative": losses along alpha, a fit that follows a slider, the best alpha to use."""
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 USE = "race it on the page Convergence"
+REST = 0.5  # seconds after which a slider that was moved is taken to rest
 
 
 class PathPage(StudyPart):
@@ -38,6 +40,7 @@ class PathPage(StudyPart):
         super().__init__(session, self.slug)
         self._own = session.own(self.slug)
         self.recipes = given_paths(self._own.judged)
+        self._touched = 0.0
 
     # ---- building ----------------------------------------------------------------------------------------------
 
@@ -77,11 +80,22 @@ class PathPage(StudyPart):
         self.ask()
 
     def _looked(self) -> None:
-        """Put what is looked at into the link."""
+        """Put what is looked at into the link; the alpha follows when the hand rests."""
         view = self.study_view
         measure = "" if view.measure == "log_loss" else view.measure
-        self.session.param.update(measure=measure, alpha=view.alpha, path=view.path)
+        self.session.param.update(measure=measure, path=view.path)
+        self._touched = time.monotonic()
         self.learned()
+
+    def _note_alpha(self) -> bool:
+        """Put the alpha into the link, or return that it is too early: each link is one of the browser's history."""
+        alpha = self.study_view.alpha
+        if alpha == self.session.alpha:
+            return False
+        if time.monotonic() - self._touched < REST:
+            return True
+        self.session.alpha = alpha
+        return False
 
     def settings(self) -> tuple[Recipe, ...]:
         """What is set."""
@@ -133,6 +147,11 @@ class PathPage(StudyPart):
             self.use.param.update(visible=best is not None, label=label, description=f"{label}: {USE}")
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+        early = self._note_alpha()
+        return super().pump() or early
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""

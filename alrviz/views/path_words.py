@@ -71,7 +71,7 @@ def numbers_html(study: Any, lines: pd.DataFrame) -> str:
     outcome = {row["racer"]: row["outcome"] for row in frame.to_dict("records")}
     head = "".join(f"<th>{text}</th>" for text in ("model", "alpha", *_COLUMNS.values()))
     body = ""
-    for line in lines.to_dict("records"):
+    for line in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
         racer, recipe = line["racer"], study.recipes[line["racer"]]
         if racer < len(names):
             name, alpha = names[racer], f"{line['alpha']:g}"

@@ -114,9 +114,11 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
     page.controls.family.value = "both"
     page.controls.order.value = 2
     page.controls.center.value = "all"
-    page.study_view.param.update(measure="rmse", alpha=31.6, path=1)
+    page.study_view.param.update(measure="rmse", alpha=31.6)
+    assert "alpha" not in page.session.link, "while the hand moves: each link is one of the browser's history"
     until(page, lambda: page.known is not None)
     page.study_view.path = 1
+    until(page, lambda: "alpha=31.6" in page.session.link)
     link = page.session.link
     again = open_page(link)
     assert again.recipes == page.recipes
