@@ -283,6 +283,7 @@ def _legend(fig: figure, items: list[LegendItem]) -> Legend:
         sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
         items.append(LegendItem(label=words, renderers=[sample]))
     legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=0, location="left")
+    legend.border_line_color = None
     fig.add_layout(legend, "above")
     return legend
 

@@ -10,6 +10,8 @@ import panel_material_ui as pmui
 import param
 from panel.viewable import Viewer
 
+from alrviz.views.style import ICONS
+
 _SX = {
     "justifyContent": "flex-start",
     "color": "text.primary",
@@ -38,7 +40,7 @@ class Folded(Viewer):
         super().__init__(**params)
         self._title = pmui.Button(
             label=title, icon="expand_more", icon_size="22px", variant="text", color="default", margin=0,
-            sizing_mode="stretch_width", sx=_SX,
+            sizing_mode="stretch_width", sx=_SX, stylesheets=[ICONS],
         )  # fmt: skip
         self._title.on_click(lambda _: self.param.update(open=not self.open))
         self._content = content  # comes to the page when it is first unfolded: most parts never are

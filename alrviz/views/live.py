@@ -33,6 +33,8 @@ class LivePicture:
         self._made_of: Any = None
         self._drawn_of: Any = None
         self._box: Box | None = None
+        # Left, right, bottom, top that this race's picture was given so far.
+        self._given: tuple[set[float], ...] = (set(), set(), set(), set())
 
     def show(self, watched: Watched, measure: str, axis: str, dark: bool = False) -> None:
         """Draw what `watched` says is to be seen now."""
@@ -73,11 +75,19 @@ class LivePicture:
         self._fit(picture, what.box, anew)
 
     def _fit(self, picture: Picture, box: Box, anew: bool) -> None:
-        """Let the ranges follow, unless the reader has zoomed; whoever zoomed did it in what was drawn before."""
+        """Let the ranges follow, unless the reader has zoomed; whoever zoomed did it in what was drawn before.
+
+        A notebook's browser sends back what it was given, and late: a range it once had is no zoom.
+        """
         x, y, old = picture.figure.x_range, picture.figure.y_range, self._box
         if old is None or (box == old and not anew):
             return
-        if anew or (x.start, x.end, y.start, y.end) == (old.left, old.right, old.bottom, old.top):
+        if anew:
+            self._given = (set(), set(), set(), set())
+        for given, side in zip(self._given, (old.left, old.right, old.bottom, old.top), strict=True):
+            given.add(side)
+        shown = (x.start, x.end, y.start, y.end)
+        if anew or all(side in given for side, given in zip(shown, self._given, strict=True)):
             x.update(start=box.left, end=box.right)
             y.update(start=box.bottom, end=box.top)
         x.update(reset_start=box.left, reset_end=box.right)

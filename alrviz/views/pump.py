@@ -1,11 +1,13 @@
 """The pump of what follows threads: it shows what has come, again and again while there is something to come."""
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import panel as pn
 from panel.io.notebook import push_notebook
 
+from alrviz.views.notebook import TURN
 from alrviz.views.ready import page_ready, server_session
 
 
@@ -42,6 +44,7 @@ class Pump:
     def _tick(self) -> None:
         if not page_ready():
             return
-        if not self._look() and self._callback.running:
-            self._callback.stop()
-        push_notebook(*self._panes())
+        with TURN if server_session() is None else nullcontext():
+            if not self._look() and self._callback.running:
+                self._callback.stop()
+            push_notebook(*self._panes())

@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 
 from alrviz.pictures.amounts import left_text
 from alrviz.views.panes import say
-from alrviz.views.style import CSS, safe
+from alrviz.views.style import CSS, ICONS, safe
 from alrviz.views.transport import change, key_button
 
 _RUN = "Run (space)"
@@ -36,7 +36,9 @@ class StudyBar:
             variant="contained", width=128,
         )  # fmt: skip
         self.stop = key_button("Stop", "stop", "s", "Stop: no later cell appears (s)", stop)
-        self.redo = pmui.Button(label="Compute again", icon="refresh", variant="outlined", margin=(0, 8, 0, 0))
+        self.redo = pmui.Button(
+            label="Compute again", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
+        )
         self.redo.visible = False
         self.redo.on_click(lambda _: redo())
         self.told = pn.pane.HTML("", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0)

@@ -185,3 +185,24 @@ def test_nothing_is_expected_where_a_race_is_shown():
     view.expect([Recipe("lr", order=1)])
     assert view.picture.pane.object is before
     assert len(drawn(view)) == 5
+
+
+def test_ranges_follow_a_browser_that_sends_back_an_old_one_and_leave_a_zoom_alone():
+    race, view = pressed(measure="nll")
+    race.take(4)
+    pump(view, 3)
+    figure = view.picture.pane.object
+    before = figure.x_range.end
+    race.take(40)
+    pump(view, 20)
+    assert figure.x_range.end > before
+    figure.x_range.end = before  # what the browser had, late
+    race.take(60)
+    pump(view, 30)
+    followed = figure.x_range.end
+    assert followed > 100
+    figure.x_range.end = 7.25  # the reader looks closer
+    race.take(200)
+    pump(view, 60)
+    assert figure.x_range.end == 7.25
+    assert figure.x_range.reset_end > followed
