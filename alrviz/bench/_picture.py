@@ -85,6 +85,8 @@ def _panel(panel: Panel, top: int) -> list[str]:
 
 
 def _short(seconds: float) -> str:
+    if seconds >= 100.0:
+        return f"{seconds:.0f} s"
     return f"{1e3 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
 
 
@@ -120,8 +122,8 @@ def _bars(rows: list[dict[str, str]]) -> list[Bar]:
             continue
         best = min(own, key=lambda row: float(row["seconds"] or inf))
         taken = float(best["seconds"] or inf)
-        longest = max(float(row["spent"]) for row in own)
-        bars.append(Bar(words, taken if isfinite(taken) else longest, whose, not isfinite(taken)))
+        known = min(float(row["spent"]) for row in own)  # the best may be the one that was given up first
+        bars.append(Bar(words, taken if isfinite(taken) else known, whose, not isfinite(taken)))
     return bars
 
 
