@@ -6,9 +6,10 @@ import numpy as np
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.replay import Axis, Film, Line, Panel, View
-from alrviz.studies.path_reading import alpha_text, path_names, paths_of, sentence
+from alrviz.studies.path_reading import alpha_text, generative_name, path_names, paths_of, sentence
 
 MEASURES = {"log_loss": "log loss per row (nats)", "rmse": "RMSE of the class probabilities", "error": "0-1 loss"}
 
@@ -36,7 +37,7 @@ def path_film(study: Any) -> Film:
             label=label, short="training", log=False,
             train=[by_alpha[k][f"train_{measure}"].to_numpy(float) for k in there],
             heldout=[by_alpha[k][measure].to_numpy(float) for k in there],
-            grey={f"{row['label']} n={row['order']}": float(row[measure]) for row in others.to_dict("records")},
+            grey={_beside(study.recipes[row["racer"]]): float(row[measure]) for row in others.to_dict("records")},
         )
         for measure, label in MEASURES.items()
     ]  # fmt: skip
@@ -54,6 +55,11 @@ def path_film(study: Any) -> Film:
         panels=_weights(by_alpha, names, light),
         about=[*told, *(recipe.to_json() for recipe in recipes)],
     )
+
+
+def _beside(recipe: Recipe) -> str:
+    """What a model that paths are put beside is called."""
+    return generative_name(recipe) if recipe.family == "anje" else f"{recipe.label} without a pull"
 
 
 def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[Panel]:
