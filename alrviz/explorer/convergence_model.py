@@ -56,9 +56,11 @@ class ModelPart:
     def _build(self) -> Folded:
         self.racer = pmui.Select(label="Model of", width=280, size="small", margin=(0, 16, 0, 0))
         self.racer.param.watch(lambda _: self._chosen(), "value")
-        self.zipped = file_button("alrviz-model.zip", self._zip, "JSON, Parquet and the script", "Model (zip)")
+        self.zipped = file_button(
+            "alrviz-model.zip", self._zip, "the model as JSON and Parquet, and a script that scores", "Model (zip)"
+        )
         self.pickled = file_button("model.joblib", self._joblib, "the classifier, for joblib.load", "model.joblib")
-        self.weights = csv_button("alrviz-weights.csv", self._weights, "a line a cell", "Weights (CSV)")
+        self.weights = csv_button("alrviz-weights.csv", self._weights, "the cells, a line each", "Weights (CSV)")
         told = "class and probabilities of every row"
         self.scored = csv_button("alrviz-predictions.csv", lambda: self._predictions, told, "Predictions (CSV)")
         self.scored.visible = False
