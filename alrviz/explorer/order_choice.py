@@ -72,7 +72,9 @@ def learn(
     tell("pricing")
     offers = _offers(dataset, asked, fair_memory(), stop)
     repeats, folds = asked.splits
-    seconds = sum(_seconds(offer, asked.recipe) for offer in offers if _runs(offer)) * repeats * folds
+    prices = [offer.price for offer in offers if _runs(offer) and offer.price]
+    each = sum(fit_seconds(price, asked.recipe, dataset.n_classes) for price in prices)
+    seconds = each * repeats * folds
     n_jobs = processes(seconds, most_jobs)
     orders = [0, *(offer.order for offer in offers if _runs(offer))]
     if len(orders) == 1:
@@ -102,10 +104,6 @@ def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> 
 
 def _runs(offer: Offer) -> bool:
     return not offer.refused
-
-
-def _seconds(offer: Offer, recipe: Recipe) -> float:
-    return fit_seconds((offer.price.seconds_per_pass if offer.price else None) or 0.0, recipe)
 
 
 def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # What a guess at the time of all fits counts on; measured on sets of 500 to 5,000 rows, within a factor 3.
 _PASSES, _SECONDS = 100, 0.03  # of a fit, and beside its passes
+_NUMBER = 3e-8  # of a pass and a weight: what the solver does with vectors of them
 _TUNED = 1500  # passes of elr, which fits folds to find where to stop
 _COLUMN, _LEVEL = 1.5e-8, 4.7e-8  # of a network's row and pair of columns; of a forest's row, column tried and level
 _PAIR = 1.1e-7  # of an SVM's pair of rows
@@ -59,10 +60,11 @@ class Costs:
         return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
 
 
-def fit_seconds(seconds_per_pass: float, recipe: Recipe) -> float:
+def fit_seconds(price: "Price", recipe: Recipe, n_classes: int) -> float:
     """About how long a fit takes that runs pass by pass, with the choice of alpha where folds choose it."""
+    one = (price.seconds_per_pass or 0.0) + _NUMBER * price.cells_seen * n_classes
     passes = _TUNED if recipe.params.get("cross_tuning") else _PASSES if "max_iter" in recipe.params else 2
-    return (_SECONDS + passes * seconds_per_pass) * (_ALPHAS if by_cv(recipe) else 1)
+    return (_SECONDS + passes * one) * (_ALPHAS if by_cv(recipe) else 1)
 
 
 def whole_seconds(recipe: Recipe, rows: int, columns: int) -> float:
@@ -120,7 +122,7 @@ def _seconds(
     if given is not None:
         return given(recipe)
     if price.seconds_per_pass is not None:
-        return fit_seconds(price.seconds_per_pass, recipe)
+        return fit_seconds(price, recipe, dataset.n_classes)
     return whole_seconds(recipe, round(dataset.n_rows * (1 - holdout)), dataset.X.shape[1])
 
 

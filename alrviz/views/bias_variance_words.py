@@ -52,10 +52,12 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
     most = float(table[["error", of.bias]].max().max())
     head = "".join(f"<th>{share_text(share)}</th>" for share in shares)
     body = ""
-    for racer, lines in table.groupby("racer", sort=True):
-        by_share = {line["train_share"]: line for line in lines.to_dict("records")}
-        mine = "".join(_cell(by_share[share], cells[int(racer), share], kind, most) for share in shares)
-        first = lines.iloc[0]
+    by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
+    for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
+        by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
+    for racer, by_share in sorted(by_racer.items()):
+        mine = "".join(_cell(by_share[share], cells[racer, share], kind, most) for share in shares)
+        first = by_share[shares[0]]
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
         body += f"<tr><td>{dot} {safe(first['name'], 60)}</td>{mine}</tr>"
     told = f"<p class='quiet'>{of.bias_words} (full) + {of.variance_words} (pale) = error</p>"
