@@ -18,6 +18,7 @@ from alrviz.views.echo import Echo
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import figure_buttons
 from alrviz.views.style import safe
+from alrviz.views.transport import SLIDER_FOCUS
 
 HEIGHT, MIN_WIDTH = 200, 240  # px of one picture
 HELD = 1.0  # seconds after which a slider that was moved is taken to rest
@@ -43,7 +44,7 @@ class RatioCell:
         options = {plain(ratio, 2): float(ratio) for ratio in RATIOS}
         self.slider = pmui.DiscreteSlider(
             label=f"{column}: h / Silverman's", show_value=False, tooltips=False, options=options, value=1.0,
-            size="small", sizing_mode="stretch_width", visible=False, margin=(0, 20, 8, 20),
+            size="small", sizing_mode="stretch_width", visible=False, margin=(0, 20, 8, 20), sx=SLIDER_FOCUS,
         )  # fmt: skip
         self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
