@@ -154,6 +154,8 @@ class ComparePage(StudyPart):
 
     def ask(self) -> None:
         """Take notice of a table that was dropped: it joins the data sets; then learn what is set."""
+        if self.session.page != self.slug:
+            return  # the link holds what another page has for itself
         new = self.own.look()
         sets = self.asked.sets
         links = [link for link, _ in sets.own]

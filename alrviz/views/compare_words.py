@@ -146,7 +146,9 @@ def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
         return f"<span class='quiet'>Press Run: {named} on {on}, {total} fits each, all on the same folds.</span>"
     table = ranks(study, measure, lines)
     whole = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
-    if not whole or table["rank"].isna().all():
+    if whole and table["rank"].isna().all():
+        return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
+    if not whole:
         lost = any(result.failed for _, result in study.results())
         said = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
         return f"<span class='quiet'>{said}</span>"

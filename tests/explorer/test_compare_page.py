@@ -182,6 +182,19 @@ def test_a_dropped_table_joins_and_is_found_by_its_link(page):
     again.close()
 
 
+def test_behind_another_page_it_leaves_that_pages_link_alone(page):
+    session, other = page.session, Recipe("lr", alpha=0.1)
+    session.go("order")
+    session.param.update(judged=(other,), folds="10")
+    session.load_bytes("mine.csv", CSV)
+    until(page, lambda: session.loading is None)
+    assert (session.judged, session.folds, session.sets) == ((other,), "10", ())
+    session.go("compare")
+    page.on_shown()
+    assert [link.name for link, _ in page.asked.sets.own] == ["mine.csv"], "the table joins when the page is seen"
+    known(page)
+
+
 def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     file = FileLink("gone.csv", 60, 3, "0" * 16)
     page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")

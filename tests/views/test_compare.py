@@ -62,6 +62,8 @@ def test_what_is_shown_is_what_the_functions_say(done):
     assert f"Best mean rank in log loss: {first['name']}, {first['rank']:.2f}" in text(view.sentence)
     line = pairs(done, "log_loss").iloc[0]
     assert line.win_draw_loss in text(view._pairs)
+    view.measure = "bias"
+    assert "One repeat tells no bias²" in text(view.sentence)
     view.measure = "train_seconds"
     assert "training seconds" in text(view._means)
     assert view._picture.figure.xaxis[0].axis_label.endswith("training seconds (log)")
