@@ -4,7 +4,6 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 import pytest
@@ -88,18 +87,18 @@ def test_every_control_is_reached_and_has_its_name(explorer: Explorer):
 
 
 @pytest.mark.slow(reason="fifty visitors, three minutes")
-def test_fifty_visitors_leave_the_memory_as_it_was(serve: Callable[..., Served], new_page: Callable[..., Any]):
+def test_fifty_visitors_leave_the_memory_as_it_was(serve: Callable[..., Served], new_explorer: Callable[..., Explorer]):
     """Each opens a page of a study and goes, two at a time; what the process holds afterwards is within 10 %."""
     served = serve()
 
     def visit(times: int) -> None:
         for _ in range(times):
-            pages = [new_page() for _ in range(2)]
-            for page in pages:
-                page.goto(urljoin(served.url, SMALL), wait_until="commit")
-            for page in pages:
-                Explorer(page, served.url).ready().wait_says("^Press Run")
-                page.context.close()
+            visitors = [new_explorer(server=served) for _ in range(2)]
+            for visitor in visitors:
+                visitor.page.goto(urljoin(served.url, SMALL), wait_until="commit")
+            for visitor in visitors:
+                visitor.ready().wait_says("^Press Run")
+                visitor.page.context.close()
 
     def used() -> float:
         time.sleep(25)  # unused sessions live 15 s; what they held is freed 5 s later
