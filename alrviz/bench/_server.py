@@ -125,6 +125,7 @@ class _Desk:
         self._notes = Notes()
         self._view: Any = None
         self._pace = 0.0
+        self._begin: Callable[[], None] = lambda: None
         self._take_note()
 
     def _take_note(self) -> None:
@@ -191,7 +192,7 @@ class _Desk:
         return Used(time.perf_counter(), time.process_time(), psutil.Process().memory_info().rss)
 
     def shared(self, pace: float) -> str:
-        """Start a long race of two racers, a step of both every `pace` seconds; return its read-only link's secret."""
+        """Make a long race of two racers, a step of both every `pace` seconds; return its read-only link's secret."""
         from alrviz.data.demos import load_demo
         from alrviz.explorer.registry import process_registry
         from alrviz.studies.race import race
@@ -201,8 +202,12 @@ class _Desk:
         registry = process_registry()
         entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), "0" * 32)
         entry.keep = True
-        registry.start(entry)
+        self._begin = lambda: registry.start(entry)
         return entry.token
+
+    def begin(self) -> None:
+        """Start the race that is shared."""
+        self._begin()
 
     def alone(self) -> float:
         """Run the race with nobody watching; return its seconds from its first iteration to its last."""
