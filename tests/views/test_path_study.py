@@ -117,10 +117,12 @@ def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatc
 
 
 def test_what_is_given_up_does_not_come(done, monkeypatch):
-    go = threading.Event()
+    go, ended, told = threading.Event(), threading.Event(), []
 
     def fit(self, recipe, alpha, stop):
         go.wait(30)
+        told.append(stop.stopped)
+        ended.set()
         return {"alpha": alpha}
 
     monkeypatch.setattr(path_follower.LivePath, "fit", fit)
@@ -128,7 +130,9 @@ def test_what_is_given_up_does_not_come(done, monkeypatch):
     view.slider.panel.value = 3.16
     view.press_stop()
     go.set()
+    assert ended.wait(30)
     settle(view)
+    assert told == [True], "and it is told to end"
     assert view.row() is None
     assert view._picture.live.data["x"] == []
 
