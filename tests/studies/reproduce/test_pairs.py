@@ -41,6 +41,7 @@ def test_a_printed_count_agrees_by_its_sign_and_the_side_of_chance(printed, valu
         ("less", SAME, "differs"),
         ("mean less", ([0.3, 0.01], [0.2, 0.2]), "agrees"),
         ("mean less", MORE, "differs"),
+        ("mean less", ([0.11] * 9, [0.1] * 9), "differs"),
         ("like", FEW, "agrees"),
         ("like", LESS, "differs"),
         ("like", ([0.1] * 9, [0.102] * 9), "agrees"),
