@@ -34,12 +34,16 @@ class Page:
     press: str = ""
 
 
+DONE = "fits · done"
 PAGES = {
-    "tour-convergence": Page("", "alr faster"),
-    "tour-preconditioners": Page("?q=preconditioners", "faster|no difference"),
-    "tour-boundaries": Page("?page=boundaries", "bandwidths settled|converged"),
-    "tour-order": Page("?page=order", "n = 2 lowers|n.=.2 lowers", "Run"),
-    "tour-data": Page("?page=data&data=mixed-types", "price|MiB"),
+    "explorer": Page("", "alr is faster"),
+    "tour-preconditioners": Page("?q=preconditioners", "is faster by"),
+    "tour-boundaries": Page("?page=boundaries", "^ended"),
+    "tour-path": Page("?page=path", DONE, "Run"),
+    "tour-order": Page("?page=order", DONE, "Run"),
+    "tour-bias-variance": Page("?page=bias", DONE, "Run"),
+    "tour-compare": Page("?page=compare", DONE, "Run"),
+    "tour-data": Page("?page=data&data=mixed-types", "Classes"),
 }
 # Two models on one table; what is said of them stands in docs/families.
 MAPS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
@@ -100,7 +104,9 @@ def photograph(browser: Any, address: str, name: str) -> None:
     page, shown = PAGES[name], browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
     shown.goto(address + page.link)
     if page.press:
-        shown.get_by_role("button", name=re.compile(page.press)).first.click(timeout=60_000)
+        shown.get_by_role("button", name=re.compile(f"^{page.press}")).and_(shown.locator(":enabled")).first.click(
+            timeout=60_000
+        )
     shown.get_by_text(re.compile(page.done)).first.wait_for(timeout=180_000)
     shown.mouse.move(WIDTH - 8, HEIGHT // 2)
     time.sleep(3)  # legends are placed, the last points drawn
