@@ -29,7 +29,6 @@ against the share it got right. On the dashed diagonal a model means what it say
 it not sure enough. Bars are one standard error of a share."""
 
 
-
 def price_html(known: Known) -> str:
     """What each order costs, and which are refused and why."""
     head = (
