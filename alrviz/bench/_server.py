@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
+from alrviz.fitting.home import HOME
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -73,22 +75,29 @@ def serving(
     """
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)  # a child takes them at its start, before it imports anything
     child = context.Process(target=_serve, args=(theirs, make, recipes, merging), daemon=True)
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # what is raced is not for the user's history
+        with _environment({HOME: folder} | environment):  # a child takes it at its start, before it imports anything
+            child.start()
+        theirs.close()
+        try:
+            if not ours.poll(READY):
+                raise AlrvizError(f"the server did not start within {READY:.0f} s")
+            yield Server(ours, ours.recv())
+        finally:
+            child.terminate()
+            child.join()
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
-        child.start()
+        yield
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-    theirs.close()
-    try:
-        if not ours.poll(READY):
-            raise AlrvizError(f"the server did not start within {READY:.0f} s")
-        yield Server(ours, ours.recv())
-    finally:
-        child.terminate()
-        child.join()
 
 
 def _serve(
