@@ -40,9 +40,8 @@ def test_the_citation_and_the_change_log_know_the_version():
 
 
 def test_the_table_of_solvers_is_the_matrix():
-    head, _, *rows = re.findall(
-        r"^\| (.*) \|$|^\|(-.*)\|$", (ROOT / "docs/solvers.md").read_text(encoding="utf-8"), re.M
-    )
+    first, _ = (ROOT / "docs/solvers.md").read_text(encoding="utf-8").split("\n## ", 1)
+    head, _, *rows = re.findall(r"^\| (.*) \|$|^\|(-.*)\|$", first, re.M)
     told = [row.split(" | ") for row, _ in rows]
     matrix = solver_matrix()
     assert head[0].split(" | ") == ["solver", *matrix.columns[:-1], "between bounds"]

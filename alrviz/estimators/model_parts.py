@@ -233,7 +233,7 @@ def _numbers(values: Any) -> Floats:
 def _encoder(state: Any) -> Encoder:
     """An encoder whose parts belong together."""
     kind, labels = str(np.dtype(state["classes"]["dtype"]).kind), state["classes"]["labels"]
-    plain = {"O": str, "U": str, "i": int, "u": int, "f": (int, float), "b": bool}
+    plain: dict[str, Any] = {"O": str, "U": str, "i": int, "u": int, "f": (int, float), "b": bool}
     if kind not in plain or not isinstance(labels, list) or not all(isinstance(v, plain[kind]) for v in labels):
         raise ModelFileError("the classes are neither texts, nor numbers, nor booleans")
     if kind == "U":  # the text says how wide; a file may say any width

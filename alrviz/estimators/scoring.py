@@ -54,8 +54,8 @@ def score(
     >>> import alrviz
     >>> data = alrviz.load_demo("tic-tac-toe")
     >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
-    >>> alrviz.score(model, data.X.astype(str).replace("b", "q").head(2))["unseen"].tolist()[1][:30]
-    'bottom_left=q; bottom_middle=q'
+    >>> alrviz.score(model, data.X.astype(str).replace("x", "q").head(2))["unseen"].tolist()[1][:30]
+    'top_left=q; top_middle=q; top_'
     """
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)

@@ -6,6 +6,7 @@ anew from the bytes that the process holds, unless it is the session's table.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from alrviz.errors import AlrvizError, TableError
@@ -108,10 +109,11 @@ def open_all(
     """Return the tables, under names of their own, and (name, why) of those that cannot be had."""
     from alrviz.data.demos import load_demo
 
-    ways: list[tuple[str, Callable[[], Table]]] = [
-        (name, lambda name=name: Table(load_demo(name, seed=seed), name)) for name in sets.demos
-    ]
-    ways += [(link.name, lambda link=link, kinds=kinds: own(link, kinds, stop)) for link, kinds in sets.own]
+    def demo(name: str) -> Table:
+        return Table(load_demo(name, seed=seed), name)
+
+    ways: list[tuple[str, Callable[[], Table]]] = [(name, partial(demo, name)) for name in sets.demos]
+    ways += [(link.name, partial(own, link, kinds, stop)) for link, kinds in sets.own]
     found: list[Table] = []
     absent: list[tuple[str, str]] = []
     for name, make in ways:

@@ -126,7 +126,9 @@ def plan_cover(
     def one(k: int) -> None:
         plans[k] = _greedy(sample, space, n_rows, _WORTH[k], stop)
 
-    share(one, len(plans), n_jobs)
+    # Side by side only where what both count in is no larger than what one may have.
+    beside = len(plans) * _slots(sample, int(space.levels.max())) <= SLOTS
+    share(one, len(plans), n_jobs if beside else 1)
     return _nested(min(plans, key=lambda grown: grown.plan.cost(n_rows)), sample, space, stop)
 
 
@@ -162,7 +164,7 @@ class _Growth:
         space, room = self._space, self._room
         m = rows.shape[1]
         self.key = np.zeros(m, np.int32)
-        slots = min(SLOTS, max(m, 1) * (widest + 1))  # what so many rows can ask for
+        slots = _slots(rows, widest)
         slot, stamp, mark = np.full(slots, -1, np.int32), np.zeros(slots, np.int32), 0
         taken = np.empty(len(tuples), np.int64)
         self._open[tuples] = 1
@@ -177,6 +179,11 @@ class _Growth:
             joined = room[0, :size].astype(np.int32)
             found = kernels.close(np.sort(joined), self._open, self._weight, taken, room[1])
             yield Block(joined, taken[:found].copy()), expected
+
+
+def _slots(rows: NDArray[np.int32], widest: int) -> int:
+    """Return how many pairs of a joint value and a level so many rows can ask for."""
+    return min(SLOTS, max(rows.shape[1], 1) * (widest + 1))
 
 
 def _greedy(sample: NDArray[np.int32], space: CellSpace, n_rows: int, worth: float, stop: StopToken) -> _Grown:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
 from alrviz.fitting.objective import LinearObjective
@@ -13,7 +14,6 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.step import DIVERGED, FAILED
 from alrviz.models.linear import LinearModel, log_softmax
-from alrviz.passes.room import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.cells import Cell, Result, Row
 from alrviz.studies.judged import over_all_classes
@@ -39,7 +39,7 @@ class Point:
 
     row: Row
     model: LinearModel
-    costs: Floats
+    costs: NDArray[np.float32]
 
 
 class Along:
@@ -90,7 +90,7 @@ def path(cell: Cell, table: Table, stop: StopToken) -> Result:
     return Result([{**point.row, **more} for point, more in zip(points, errors, strict=True)])
 
 
-def errors_above(rows: Sequence[Row], costs: Sequence[Floats]) -> list[Row]:
+def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> list[Row]:
     """Return for each fit the standard errors of how far it is above the best of the path, measure by measure.
 
     Rows are paired: of the mean difference d of what each held-out row costs, sd(d) / sqrt(n). RMSE is a root, so its

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.bias_variance import bias_variance
+from alrviz.studies.compare import fits_each
 from alrviz.studies.learning_curve import learning_curve
 from alrviz.studies.reproduce.kept import Progress, Row
 from alrviz.studies.reproduce.over_sets import recalled
@@ -61,7 +62,8 @@ def curve_rows(curves: Sequence[Curves], settings: Settings) -> Progress:
 def _points(study: Study, one: Curves) -> Iterator[Row]:
     lines = study.summary()
     for racer, name in enumerate(one.learners):
-        own = lines[lines["racer"] == racer] if len(lines) else lines
+        # A curve that has not met all orders of the rows is a mean over others than its neighbours'.
+        own = lines[(lines["racer"] == racer) & (lines["orders"] == one.repeats)] if len(lines) else lines
         for row in own.iloc[:: max(1, len(own) // MOST_POINTS)].to_dict("records"):
             point = {key: row[key] for key in ("seen", "rmse2", "error", "orders")}
             yield {"set": one.table.name, "theta": one.theta, "method": name} | point
@@ -90,7 +92,7 @@ def share_rows(
         rows: list[Row] = []
         for racer, name in enumerate(recipes):
             own = frame[frame["racer"] == racer] if len(frame) else frame
-            if len(own) and own["error"].notna().any():
+            if len(own) and own["error"].notna().sum() == fits_each(study):
                 seen = int(own["train_rows"].mean())
                 rows.append({"set": table.name, "method": name, "seen": seen, "error": float(own["error"].mean())})
         yield f"{table.name}: share {share:g}", rows

@@ -1,6 +1,7 @@
 """Claims that a number decides: it is measured and must keep to one side of a limit.
 
-A row has set, method, quantity, ours, limit and above (True where ours must be above the limit, else at most it).
+A row has set, method, quantity, ours, limit and above (True where ours must be above the limit, else at most it);
+ours is NaN where not all that it is made of was computed.
 """
 
 from collections.abc import Callable, Iterator
@@ -247,11 +248,12 @@ def limit_rows(kind: str, settings: Settings) -> Progress:
 
 
 def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFrame:
-    """Return a line a row (`COLUMNS`): it agrees where it keeps to its side of the limit."""
+    """Return a line a row (`COLUMNS`): it agrees where it keeps to its side of the limit; NaN is no data."""
     lines = []
     for row in figures.to_dict("records"):
         keeps = row["ours"] > row["limit"] if row["above"] else row["ours"] <= row["limit"]
-        sign = ">" if row["above"] else "<="
+        sign, known = ">" if row["above"] else "<=", not np.isnan(row["ours"])
+        why = reason if known else "not computed yet"
         lines.append(
             {
                 "item": item,
@@ -260,12 +262,12 @@ def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
                 "quantity": row["quantity"],
                 "paper": f"{sign} {row['limit']:g}",
                 "source": "in words",
-                "ours": f"{row['ours']:.3g}",
+                "ours": f"{row['ours']:.3g}" if known else np.nan,
                 "sd": np.nan,
                 "splits": 1,
                 "sets": 1,
-                "verdict": "agrees" if keeps else "differs",
-                "reason": "" if keeps else reason,
+                "verdict": ("agrees" if keeps else "differs") if known else "no data",
+                "reason": "" if keeps else why,
             }
         )
     return pd.DataFrame(lines, columns=list(COLUMNS))
@@ -287,7 +289,7 @@ def limit_points(table: pd.DataFrame) -> pd.DataFrame:
 def limit_seen(table: pd.DataFrame) -> str:
     """Return how many keep to the limit and the figure that is nearest to it or furthest beyond, by quantity."""
     parts = []
-    for quantity, own in table.groupby("quantity", sort=False):
+    for quantity, own in table[table["ours"].notna()].groupby("quantity", sort=False):
         values = own["ours"].astype(float)
         above = str(own["paper"].iloc[0]).startswith(">")
         worst = values.min() if above else values.max()

@@ -1,19 +1,22 @@
 """One study over many sets: R x 2-fold cross-validation of the same racers on each, the smallest set first.
 
 A row is a racer on a set: the means of the measures over the folds, bias and variance over the rounds (plug-in and
-unbiased), iterations, evaluations, seconds. Every fit is kept as it finishes. A racer whose pass over a set would be
-too much work is left out and its row says so: work = rows x tuples x classes.
+unbiased), iterations, evaluations, seconds. Every fit is kept as it finishes; a racer of which one is missing, or has
+failed, has no figures yet: means over other folds are not set against each other. A racer whose pass over a set would
+be too much work is left out and its row says so: work = rows x tuples x classes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.bias_variance import bias_variance, error_parts
+from alrviz.studies.compare import fits_each
 from alrviz.studies.keeping import Keeping
+from alrviz.studies.reproduce.kept import Progress, Row
 from alrviz.studies.reproduce.racers import RACERS
 from alrviz.studies.reproduce.sets import BenchmarkSet
 from alrviz.studies.reproduce.settings import OWNER, Settings
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.studies.study import Study
 
-Row = dict[str, Any]
 # Rows x tuples x classes: ten fits of more take hours on two cores.
 MOST_WORK = 1e9
 MEANS = ("log_loss", "error", "rmse", "brier", "ece", "n_iter", "evaluations", "train_log_loss")
@@ -36,7 +38,7 @@ def set_rows(
     settings: Settings,
     rounds: int = 5,
     most_work: float = MOST_WORK,
-) -> Iterator[tuple[str, list[Row]]]:
+) -> Progress:
     """Yield (what was done, its rows) a set and racer, as they finish."""
     for one in sets:
         if one.missing(settings.folder):
@@ -76,11 +78,13 @@ def recalled(study: "Study", settings: Settings) -> int:
 
 
 def line(study: "Study", racer: int) -> Row:
-    """Return what is known of one racer: rounds that are complete, fits that failed, means, parts of the error."""
+    """Return what is known of one racer: fits, those that failed, and with all of them means and parts of the error."""
     results = [(cell, result) for cell, result in study.results() if cell.racer == racer]
     rows = [row for _, result in results if not result.failed for row in result.rows]
     failed = [str(result.rows[0]["sentence"]) for _, result in results if result.failed]
     found: Row = {"fits": len(rows), "failed": len(failed), "why": failed[0] if failed else ""}
+    if len(rows) < fits_each(study):
+        rows, results = [], []
     for name in (*MEANS, *SECONDS):
         values = np.array([row.get(name, np.nan) for row in rows], float)
         found[name] = float(values.mean()) if len(values) else float("nan")

@@ -7,6 +7,8 @@ A *pair* says which measure of which two methods is compared, on which sets, and
     "mean less"      agrees when the geometric mean of first over second is below 1
     "like"           agrees when the sign test has p > .05, or that mean is within 5 % of 1
 
+On fewer than ENOUGH sets the sign test tells nothing, so that what it would decide is "no data".
+
 Figures are rows with set, group, method and measures; a set counts where both methods have the measure.
 """
 
@@ -23,6 +25,7 @@ DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are e
 LIKE = 1.05
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
 SURE = 0.05
+ENOUGH = 6  # sets: with fewer the sign test is never beyond chance, whichever way all of them point
 _COUNTED = ("n_iter", "train_seconds", "classify_seconds", "to_goal")
 
 
@@ -94,11 +97,12 @@ def verdict(pair: Pair, what: Found) -> str:
 
     >>> ours = Found(["one"], np.array([1.0]), np.array([2.0]), WinDrawLoss(1, 0, 0, 1.0), 0.5)
     >>> verdict(Pair("error", "alr2", "lr2"), ours), verdict(Pair("error", "alr2", "lr2", printed=(62, 3, 11)), ours)
-    ('agrees', 'differs')
+    ('agrees', 'no data')
     """
     if pair.beside:
         return ""
-    if not what.sets:
+    few, close = len(what.sets) < ENOUGH, 1 / LIKE <= what.ratio <= LIKE
+    if not what.sets or (few and (pair.printed is not None or (pair.expect == "like" and not close))):
         return "no data"
     ours = what.wins
     if pair.printed is not None:
@@ -106,7 +110,7 @@ def verdict(pair: Pair, what: Found) -> str:
         same = np.sign(ours.wins - ours.losses) == np.sign(wins - losses)
         holds = same and (ours.p <= SURE) == (sign_test(wins, losses) <= SURE)
     elif pair.expect == "like":
-        holds = ours.p > SURE or 1 / LIKE <= what.ratio <= LIKE
+        holds = ours.p > SURE or close
     elif pair.expect == "mean less":
         holds = what.ratio < 1.0
     else:
@@ -124,7 +128,7 @@ def pair_lines(
         said = verdict(pair, what)
         why = (reason or likely)(pair, what) if said == "differs" else ""
         if said == "no data":
-            why = "not computed yet: no set has both methods"
+            why = f"a sign test needs {ENOUGH} sets" if what.sets else "not computed yet: no set has every fit of both"
         lines.append(
             {
                 "item": item,

@@ -24,6 +24,14 @@ def test_a_line_agrees_on_its_side_of_the_limit():
     assert not shown["log"].any()
 
 
+def test_a_figure_that_is_not_known_is_no_data():
+    table = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(np.nan, 2), row(np.nan, 2, True)]), "why not")
+    assert table["verdict"].tolist() == ["agrees", "no data", "no data"]
+    assert table["reason"].tolist() == ["", "not computed yet", "not computed yet"]
+    assert limits.limit_seen(table) == "q: 1 of 1 within <= 2, mean 1, worst 1"
+    assert limits.limit_seen(table[1:]) == "no figures"
+
+
 def test_figures_of_zero_have_a_place_on_a_logarithmic_axis():
     shown = limits.limit_points(limits.limit_lines("c0", pd.DataFrame([row(0.0, 1e-12)])))
     assert (shown["ours"][0], bool(shown["log"][0])) == (1e-17, True)

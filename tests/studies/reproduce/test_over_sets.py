@@ -50,6 +50,17 @@ def test_a_second_sitting_computes_nothing(tmp_path, monkeypatch):
     assert [row["set"] for row in rows_of(Settings(tmp_path, keep=tmp_path / "nowhere", kept_only=True))] == ["absent"]
 
 
+def test_a_racer_has_figures_when_all_of_its_fits_are_there(tmp_path):
+    settings = Settings(filled(tmp_path), keep=tmp_path / "home")
+    one = list(over_sets.set_rows((RING,), RACERS, settings, rounds=1))
+    only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
+    two = list(over_sets.set_rows((RING,), RACERS, only, rounds=2))
+    for (_, (whole,)), (_, (begun,)) in zip(one, two, strict=True):
+        assert (whole["fits"], begun["fits"]) == (2, 2)
+        assert 0 < whole["error"] < 1
+        assert np.isnan([begun[name] for name in (*over_sets.MEANS, "train_seconds", "error_sd")]).all()
+
+
 def test_what_other_racers_were_kept_with_makes_no_difference(tmp_path):
     settings = Settings(filled(tmp_path), keep=tmp_path / "home")
     first = rows_of(settings)
