@@ -7,7 +7,7 @@ hand the number of cells that occur is found by looking at (a sample of) the tup
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 SAMPLE, DRAWN = 256, 128
 # Tuples up to which the cover is planned for a price alone: about a second. Beyond, each counts as a block.
 PLANNED = 30_000
+# What no plan takes less than: where columns tell the same, a few blocks hold all tuples, and joint values are few.
+_NO_BLOCKS = Plan((), 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -140,9 +142,15 @@ def price_of(
         bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
         return bound if bound.refused else least
     seen = estimate_seen(encoded, order, stop, 1 if prepared is None else prepared.n_jobs)
-    bare = price(*shape, cells_seen=seen, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
-    if bare.refused:  # the cells alone are too many: that needs no plan, which may take seconds
-        return price(*shape, cells_seen=seen, n_heldout=heldout, max_memory=max_memory, timed=False)
+    bare: dict[str, Any] = {
+        "cells_seen": seen,
+        "plan": _NO_BLOCKS,
+        "n_heldout": heldout,
+        "max_memory": max_memory,
+        "timed": False,
+    }
+    if price(*shape, kept=(0, 0), **bare).refused:  # the cells alone are too many: no need to plan, which takes seconds
+        return price(*shape, **bare)
     plan = kept = None
     if prepared is not None:
         kept, plan = prepared.kept(stop), prepared.plan(order, stop)

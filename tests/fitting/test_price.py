@@ -124,6 +124,16 @@ def test_too_many_cells_are_refused_before_anything_is_planned(monkeypatch):
     assert told.bytes == pytest.approx(fits.bytes, rel=0.25)
 
 
+def test_cells_are_not_too_many_where_few_blocks_hold_them():
+    """Two blocks of 2,000 joint values have 300,000 cells; a block for each tuple would have as many joint values."""
+    encoded, recipe = table(3000, [3] * 24, 2), Recipe("anje", order=4)
+    encoded.codes[4:] = np.tile(encoded.codes[:4], (5, 1))
+    fits = price_of(encoded, recipe, prepared=Prepared(encoded, None, None, 1))
+    for prepared in (None, Prepared(encoded, None, None, 1)):
+        told = price_of(encoded, recipe, max_memory=int(1.01 * fits.bytes), prepared=prepared)
+        assert (told.refused, told.bytes) == ("", pytest.approx(fits.bytes, rel=0.01))
+
+
 def test_many_tuples_alone_are_no_reason_to_refuse():
     """Where columns are looked up together, keys are as many as blocks: 4,060 tuples of them would take 330 MiB."""
     encoded = table(20_000, [2] * 30, 2)
