@@ -156,11 +156,12 @@ class ModelPart:
         self.scored.visible = False
         say(self.told, f"<p class='quiet'>scoring {safe(safe_name(name), 60)} &hellip;</p>")
         limits = self._session.registry.limits.table()
+        run, model = self._run, self._model  # now: another racer may be chosen while the thread works
 
         def work(stop: StopToken) -> "tuple[pd.DataFrame, str]":
-            from alrviz.estimators.scoring import score, score_csv
+            from alrviz.estimators.scoring import of_run, score, score_csv
 
-            found = score(self._classifier(), data, limits=limits, stop=stop)
+            found = score(of_run(run) if model is None else model, data, limits=limits, stop=stop)
             return found, score_csv(found)
 
         self._jobs.start("score", work, self._show, self._refused)

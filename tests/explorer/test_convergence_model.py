@@ -1,6 +1,7 @@
 """A model taken along from the Convergence page, and new rows scored there."""
 
 import pickle
+import threading
 
 import joblib
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from alrviz import load_model
+from alrviz.estimators import scoring
 from alrviz.explorer import convergence_model
 from alrviz.explorer.compact import write_recipes
 from alrviz.fitting.recipe import Recipe
@@ -79,6 +81,26 @@ def test_new_rows_are_scored(page):
     assert f"{len(X)} rows scored, 0 with values" in model.told.object
     of(page, 1)
     assert not model.scored.visible, "what another racer said is not this one's"
+
+
+def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(page, monkeypatch):
+    inside, go, original = threading.Event(), threading.Event(), scoring.of_run
+
+    def slow(run):
+        inside.set()
+        go.wait(30)
+        return original(run)
+
+    of(page, 1)
+    model, _ = of(page, 0)
+    monkeypatch.setattr(scoring, "of_run", slow)
+    send(model.strip, page.session.dataset.X.to_csv(index=False).encode(), name="rows.csv")
+    until(page, inside.is_set)
+    job = page.jobs._jobs["score"]
+    _, run = of(page, 1)
+    go.set()
+    job.join(30)
+    np.testing.assert_array_equal(joblib.load(model.pickled.callback()).phi_, run.model.phi)
 
 
 def test_no_upload_is_unpickled(page, monkeypatch):
