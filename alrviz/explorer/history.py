@@ -2,8 +2,11 @@
 
 import json
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
+from alrviz.errors import RecipeError
 from alrviz.explorer.state import MOST_SETS, State, first_demo, read_link, write_link
 from alrviz.explorer.studies import kept_where
 from alrviz.fitting.families import ENCODING
@@ -21,6 +24,7 @@ KINDS = {
     "learning_curve": "learning curve", "path": "path",
 }  # fmt: skip
 STATES = {"interrupted": "interrupted: the process that ran it ended", "failed": "ended by an error"}
+UNREAD = "a recipe of another version"
 _HOLDOUT = ENCODING["holdout"].default
 
 
@@ -34,8 +38,7 @@ class Item:
     @property
     def recipes(self) -> tuple[Recipe, ...]:
         """Its recipes, as far as this version reads them."""
-        texts = json.loads(self.kept.spec).get("recipes", [])
-        return tuple(Recipe.from_json(text) for text in texts)
+        return tuple(_readable(json.loads(self.kept.spec).get("recipes", [])).values())
 
     @property
     def title(self) -> str:
@@ -57,8 +60,8 @@ class Item:
 
     @property
     def compare(self) -> str:
-        """The query that compares its recipes on its tables; "" where the link does not say which these are."""
-        if not self.kept.link:
+        """The query that compares its recipes on its tables; "" where it is not known which these are."""
+        if not self.kept.link or not self.recipes:
             return ""
         state = read_link(self.kept.link)
         sets, files = state.sets, state.files
@@ -68,6 +71,15 @@ class Item:
         # A study has splits and a seed of its own: what a recipe says of them has no effect there.
         recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
         return write_link(State(page="compare", sets=sets[:MOST_SETS], files=files, judged=recipes, seed=state.seed))
+
+
+def _readable(texts: Iterable[str]) -> dict[str, Recipe]:
+    """Those recipes that this version reads, by their text: the store outlives the version that wrote it."""
+    found = {}
+    for text in texts:
+        with suppress(RecipeError):
+            found[text] = Recipe.from_json(text)
+    return found
 
 
 def items(owner: str) -> list[Item]:
@@ -106,26 +118,24 @@ def csv_of(kept: Kept) -> str:
         race = kept_race(store, kept)
         return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
     cells = store.cells(kept.id)
-    texts = list(dict.fromkeys(text for text, _, _ in cells if text))
-    names = dict(zip(texts, short_names([Recipe.from_json(text) for text in texts]), strict=True))
+    recipes = _readable(text for text, _, _ in cells if text)
+    names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
     rows = [
-        {"cell": k, "name": names.get(text, "class shares"), **row}
+        {"cell": k, "name": names.get(text, UNREAD) if text else "class shares", **row}
         for k, (text, _, found) in enumerate(cells)
         for row in found
     ]
     frame = pd.DataFrame([{key: value for key, value in row.items() if key != "reliability"} for row in rows])
     asked = {"study": kept.kind, "asked": kept.spec}
-    return to_csv(frame, about | asked, [Recipe.from_json(text) for text in texts])
+    return to_csv(frame, about | asked, list(recipes.values()))
 
 
 def when(seconds: float, now: float | None = None) -> str:
     """How long ago a moment was."""
-    ago = max((time.time() if now is None else now) - seconds, 0.0)
-    if ago < 60:
-        return "just now"
+    ago = (time.time() if now is None else now) - seconds
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         count = int(ago // length)
-        if count:
+        if count > 0:
             return f"{count} {unit}{'' if count == 1 else 's'} ago"
     return "just now"
 

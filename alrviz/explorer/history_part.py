@@ -147,7 +147,8 @@ class HistoryPart:
         owner, id = self.session.owner, item.kept.id
         self.items = [one for one in self.items if one.kept.id != id]
         self._list(self._at)
-        self.jobs.start("delete", lambda stop: delete(owner, id), lambda gone: self.ask())
+        # Each is work of its own: a second one in place of the first would leave that undone.
+        self.jobs.start(f"delete {id}", lambda stop: delete(owner, id), lambda gone: self.ask())
 
     # ---- the page's calls ------------------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 """The tab "history" without a browser: runs of all pages are opened, raced again, compared, saved, deleted."""
 
 import io
+import json
 import time
 
 import pandas as pd
 import pytest
 
-from alrviz.explorer import history
+from alrviz.explorer import history, loading
 from alrviz.explorer.compare_page import HISTORY, ComparePage
 from alrviz.explorer.convergence import ConvergencePage
 from alrviz.explorer.history_part import MOST, SURE
@@ -154,6 +155,18 @@ def test_a_run_is_deleted_at_the_second_press():
     assert "Nothing is kept yet" in part.told.object
 
 
+def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
+    store = kept_where()
+    for k in range(2):
+        store.end(store.begin(OWNER, "path", '{"recipes": []}', f"{k}", name="n", data_name="led"), "done", "")
+    page = listed()
+    with loading.PAGES, loading.PAGES:  # no thread begins before both are asked for
+        for _ in range(4):
+            page.history._delete()
+    until(page, lambda: not page.history.pump())
+    assert history.items(OWNER) == []
+
+
 def test_hostile_names_and_many_runs_are_listed():
     store = kept_where()
     for k in range(MOST + 3):
@@ -169,6 +182,18 @@ def test_hostile_names_and_many_runs_are_listed():
     assert "<b>all" not in page.history.told.object
     assert not page.history.open.visible, "it has no link: it was not begun in the explorer"
     assert "can be saved as CSV" in page.history.told.object
+
+
+def test_a_recipe_that_this_version_does_not_read_hides_no_run():
+    store, known = kept_where(), Recipe("lr").to_json()
+    spec = json.dumps({"recipes": ['{"format": 99}', known]})
+    run = store.begin(OWNER, "path", spec, "0", name="n", data_name="led", link="?page=path&data=led")
+    store.end(run, "done", "")
+    page = listed()
+    assert page.history.list.items[0]["secondary"].startswith("lr · done")
+    assert "<li>lr " in page.history.told.object
+    (item,) = history.items(OWNER)
+    assert read_link(item.compare).judged == (Recipe("lr"),)
 
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
