@@ -38,6 +38,11 @@ HISTORY = "history"
 TABS = {"Comparison": "", "History": HISTORY}
 
 
+def _distinct(recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+    """Each once: two that are the same would only draw with each other."""
+    return tuple(dict.fromkeys(recipes))
+
+
 class ComparePage(StudyPart):
     """See the module's text; the shell describes what a page is."""
 
@@ -49,7 +54,7 @@ class ComparePage(StudyPart):
         self.own = OwnTables(session, own.files)
         sets = Sets(own.sets, self.own.of(own.files)) if own.sets or own.files else Sets(FIRST_SETS)
         self._measure = own.measure if own.measure in COMPARED else COMPARED[0]
-        self.asked = Asked(sets, own.judged or FIRST, own.folds if own.folds in FOLDS else FIRST_FOLDS)
+        self.asked = Asked(sets, _distinct(own.judged) or FIRST, own.folds if own.folds in FOLDS else FIRST_FOLDS)
 
     # ---- building ----------------------------------------------------------------------------------------------
 
@@ -63,8 +68,9 @@ class ComparePage(StudyPart):
         self.study_view.bar.panel.append(self.keep)
         self.controls = CompareControls(self.own, lambda sets, folds: self._set(sets=sets, folds=folds))
         self.chooser = RecipeChooser(
-            session, lambda: self.asked.recipes, lambda recipes: self._set(recipes=recipes), self._fresh, JUDGED
-        )
+            session, lambda: self.asked.recipes, lambda recipes: self._set(recipes=_distinct(recipes)), self._fresh,
+            JUDGED,
+        )  # fmt: skip
         self.history = HistoryPart(session)
         self.tabs = pmui.RadioButtonGroup(
             options=TABS, value=self._tab, size="small", label="Tab", stylesheets=[HEARD], margin=(0, 12, 0, 0),

@@ -19,6 +19,7 @@ from alrviz.explorer.session import Session
 from alrviz.stop import StopToken
 from alrviz.views.panes import say
 from alrviz.views.study_view import StudyView
+from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -132,7 +133,7 @@ class StudyPart:
         self.learned()
         self.jobs.start(
             "study", self.work(dataset), self._learned, self._failed,
-            lambda: say(self.time, f"<span class='quiet'>{self._doing} …</span>"),
+            lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
         )  # fmt: skip
 
     def tell(self, doing: str) -> None:

@@ -2,12 +2,14 @@
 
 import contextlib
 import io
+import threading
 import time
 from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
+from alrviz.explorer import compare_page
 from alrviz.explorer.compare_choice import FIRST, FIRST_SETS
 from alrviz.explorer.compare_page import ComparePage
 from alrviz.explorer.compare_words import ABOUT, script
@@ -122,6 +124,14 @@ def test_the_first_settings_are_the_shortest_link():
     page.close()
 
 
+def test_equal_recipes_are_one():
+    page = open_page("?page=compare&sets=xor&of=tan~tan~anje_o1")
+    assert page.asked.recipes == (Recipe("tan"), Recipe("anje", order=1))
+    page.chooser.change(1, Recipe("tan"))
+    assert page.asked.recipes == (Recipe("tan"),)
+    page.close()
+
+
 def test_a_change_marks_the_picture_outdated_until_run(page):
     run(page)
     page.controls.folds.value = "2x5"
@@ -180,6 +190,21 @@ def test_a_dropped_table_joins_and_is_found_by_its_link(page):
     assert "alrviz.read_table(" in code
     assert "<b>" not in again.prices.object
     again.close()
+
+
+def test_what_a_thread_is_at_is_said_with_names_escaped(page, monkeypatch):
+    go = threading.Event()
+
+    def opened(sets, seed, own, stop, tell):
+        tell("opening <b>mine</b>")
+        go.wait(30)
+        return (), ()
+
+    monkeypatch.setattr(compare_page, "open_all", opened)
+    page.controls.folds.value = "2x5"
+    until(page, lambda: "opening &lt;b&gt;mine" in page.time.object)
+    go.set()
+    known(page)
 
 
 def test_behind_another_page_it_leaves_that_pages_link_alone(page):
