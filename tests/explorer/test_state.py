@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
 from alrviz.explorer.compact import LETTERS, read_recipes, write_recipes
-from alrviz.explorer.state import FileLink, State, read_link, safe_name, write_link
+from alrviz.explorer.state import MOST_SETS, FileLink, State, read_link, safe_name, write_link
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 
-KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "run", "watch", "other")
+KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "kept", "run", "watch", "other")
 MAPS = ("axes", "model", "peer", "others", "at", "fit")
-PAGES = ("tab", "of", "folds", "sizes", "theta", "measure", "alpha", "path")
+PAGES = ("tab", "of", "folds", "sizes", "theta", "measure", "alpha", "path", "sets", "files")
 SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
 IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
@@ -130,6 +130,12 @@ def test_a_study_s_recipes_are_of_any_family_six_at_most_and_their_seed_is_the_s
     assert (read[0].params["n_estimators"], read[1].params["C"], read[3].params["k"]) == (1000, 1e6, 8)
     assert (read[4].params["order"], read[4].params["alpha"], read[4].seed) == (5, "cv", 0)
     assert read_link(link).model == ()
+
+
+def test_a_link_of_many_tables_comes_back_whole():
+    files = tuple(FileLink("表" * 76 + ".csv", 10**6, 1000, f"{k:016x}") for k in range(MOST_SETS))
+    state = State(page="compare", files=files, measure="rmse")
+    assert read_link(write_link(state)) == state
 
 
 def test_the_first_screen_has_the_empty_link():
