@@ -1,104 +1,42 @@
-"""Items that curves, limits and pulls toward a center decide: data, as `pair_items` has those that sets decide."""
+"""Items that races, curves, limits and pulls toward a center decide: data, as `pair_items` has those of sets."""
 
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from alrviz.studies.reproduce import derived, toy
-from alrviz.studies.reproduce.compare import COLUMNS, verdict
+from alrviz.studies.reproduce.compare import COLUMNS
+from alrviz.studies.reproduce.decided import Claim, Shows, curved_item, limited, paired, pulled_item, raced_item
 from alrviz.studies.reproduce.elr_trace import extremes
-from alrviz.studies.reproduce.item import Frames, Item
-from alrviz.studies.reproduce.limits import limit_lines, limit_points, limit_seen
-from alrviz.studies.reproduce.pair_items import Claim
-from alrviz.studies.reproduce.pairs import Found, Pair, likely, pair_lines, points, seen
-from alrviz.studies.reproduce.races import to_goals
-from alrviz.studies.reproduce.reasons import reason_of
+from alrviz.studies.reproduce.item import Item
+from alrviz.studies.reproduce.pairs import Pair
 
 ALR, WANBIA, DLR, ELR = "[ALR] figure", "[WANBIA-C] figure", "[DLR] figure", "[ELR] figure"
-Shows = tuple[str, Frames]  # kind of picture, from rows to what it shows
-
-
-def _same(figures: pd.DataFrame) -> pd.DataFrame:
-    return figures
-
-
-def paired(claim: Claim, derive: Frames = _same, shows: Shows | None = None) -> Item:
-    """Return the item of a claim that pairs decide; `derive` makes what is compared of the study's rows."""
-
-    def why(pair: Pair, what: Found) -> str:
-        return reason_of(claim.name, pair) or likely(pair, what)
-
-    def table(figures: pd.DataFrame) -> pd.DataFrame:
-        return pair_lines(claim.name, claim.pairs, derive(figures), why)
-
-    def scatter(figures: pd.DataFrame) -> pd.DataFrame:
-        return points(claim.pairs, derive(figures))
-
-    kind, shown = shows or ("scatter", scatter)
-    return Item(claim.name, claim.title, claim.study, claim.said, table, seen, kind, shown)
-
-
-def limited(
-    name: str, title: str, said: str, study: str, lines: Frames | None = None, shows: Shows = ("limits", limit_points)
-) -> Item:
-    """Return the item of a claim that limits decide; `lines` makes the table where rows are not limits themselves."""
-
-    def table(figures: pd.DataFrame) -> pd.DataFrame:
-        if lines is not None:
-            return lines(figures)
-        return limit_lines(name, figures if "limit" in figures else figures.iloc[:0], reason_of(name))
-
-    kind, shown = shows
-    return Item(
-        name,
-        title,
-        study,
-        said,
-        table,
-        limit_seen,
-        kind,
-        lambda figures: shown(table(figures)) if kind == "limits" else shown(figures),
-    )
-
-
-_CURVES: Shows = ("curves", derived.curve_points)
-_RACES: Shows = ("curves", derived.race_points)
-_PULLS: Shows = ("curves", derived.pull_points)
-
-
-def _raced(name: str, title: str, said: str, study: str, pairs: tuple[Pair, ...]) -> Item:
-    return paired(Claim(name, title, said, study, pairs), to_goals, _RACES)
 
 
 def _goal(a: str, b: str) -> Pair:
     return Pair("to_goal", a, b)
 
 
-def _curved(name: str, title: str, said: str, study: str, pairs: tuple[Pair, ...]) -> Item:
-    return paired(Claim(name, title, said, study, pairs), derived.along_curves, _CURVES)
-
-
 _STEEPER = "alr follows the steeper path and is at its end sooner"
 RACES = (
-    _raced("alr-f18", f"{ALR} 18: convergence of alr and lr, n = 2", _STEEPER, "races-2", (_goal("alr2", "lr2"),)),
-    _raced("alr-f19", f"{ALR} 19: convergence of alr and lr, n = 3", _STEEPER, "races-3", (_goal("alr3", "lr3"),)),
-    _raced(
+    raced_item("alr-f18", f"{ALR} 18: convergence of alr and lr, n = 2", _STEEPER, "races-2", (_goal("alr2", "lr2"),)),
+    raced_item("alr-f19", f"{ALR} 19: convergence of alr and lr, n = 3", _STEEPER, "races-3", (_goal("alr3", "lr3"),)),
+    raced_item(
         "alr-f20",
         f"{ALR} 20: convergence of alr and lr for n = 1, 2, 3 on localization",
         "alr's gain grows with n",
         "races-localization",
         tuple(_goal(f"alr{n}", f"lr{n}") for n in (1, 2, 3)),
     ),
-    _raced(
+    raced_item(
         "alr-f25", f"{ALR} 25: the same by conjugate gradients, n = 2", _STEEPER, "races-cg2", (_goal("alr2", "lr2"),)
     ),
-    _raced(
+    raced_item(
         "alr-f26", f"{ALR} 26: the same by conjugate gradients, n = 3", _STEEPER, "races-cg3", (_goal("alr3", "lr3"),)
     ),
     *(
-        _raced(
+        raced_item(
             f"alr-f{29 + n}",
             f"{ALR} {29 + n}: convergence of alr, alrj and alr from AnJE, n = {n}",
             "from AnJE is quickest; alrj is slower than alr",
@@ -107,7 +45,7 @@ RACES = (
         )
         for n in (2, 3)
     ),
-    _raced(
+    raced_item(
         "wanbia-f2",
         f"{WANBIA} 2: convergence of WANBIA-C and lr",
         "WANBIA-C rises more steeply",
@@ -117,14 +55,14 @@ RACES = (
 )
 _FIRST = "lr of order 1 is best on few rows, order 3 on many: the curves cross"
 CURVES = (
-    _curved(
+    curved_item(
         "alr-f1",
         f"{ALR} 1: KDB with k = 5 and naive Bayes on poker-hand, error against training rows",
         "naive Bayes is better on few rows, KDB on many",
         "kdb",
         (Pair("early", "nb", "kdb5"), Pair("last", "kdb5", "nb")),
     ),
-    _curved(
+    curved_item(
         "alr-f2",
         f"{ALR} 2: learning curves of lr, n = 1, 2, 3, by SGD",
         _FIRST,
@@ -135,7 +73,7 @@ CURVES = (
             for pair in (Pair("early", f"lr{low}", f"lr{high}"), Pair("last", f"lr{high}", f"lr{low}"))
         ),
     ),
-    _curved(
+    curved_item(
         "wanbia-f5",
         f"{WANBIA} 5: learning curves of WANBIA-C and lr, by SGD",
         "WANBIA-C begins and ends lower",
@@ -145,32 +83,9 @@ CURVES = (
 )
 
 
-def both(item: Item) -> Item:
-    """Return an item of pairs whose study has rows with limits too: their lines stand below the pairs'."""
-
-    def table(figures: pd.DataFrame) -> pd.DataFrame:
-        limits = figures[figures["limit"].notna()] if "limit" in figures else figures.iloc[:0]
-        return pd.concat([item.table(figures), limit_lines(item.name, limits)], ignore_index=True)
-
-    return replace(item, table=table)
-
-
-def _pulled(name: str, title: str, said: str, pairs: tuple[Pair, ...], shown: tuple[str, ...] | None = None) -> Item:
-    def derive(figures: pd.DataFrame) -> pd.DataFrame:
-        own = figures if shown is None or not len(figures) else figures[figures["set"].isin(shown)]
-        return derived.along_pulls(own)
-
-    def curves(figures: pd.DataFrame) -> pd.DataFrame:
-        own = figures if shown is None or not len(figures) else figures[figures["set"].isin(shown)]
-        return derived.pull_points(own)
-
-    shows: Shows | None = None if shown is None else ("curves", curves)
-    return paired(Claim(name, title, said, "pulls", pairs), derive, shows)
-
-
 _ONE = "alr1 to 1, {}"
 PULLS = (
-    _pulled(
+    pulled_item(
         "wanbia-f6",
         f"{WANBIA} 6: the best alpha of lr, WANBIA-C toward zero and toward one",
         "toward zero nearly the same RMSE as lr's; toward one more varied",
@@ -179,14 +94,14 @@ PULLS = (
             Pair("rmse", _ONE.format("best"), "lr1 to 0, best", "like"),
         ),
     ),
-    _pulled(
+    pulled_item(
         "wanbia-f7",
         f"{WANBIA} 7: RMSE along alpha on satellite",
         "toward one the best alpha, 100, is better than naive Bayes and than no penalty",
         tuple(Pair("rmse", _ONE.format("best"), other) for other in ("anje1 paper", "alr1 paper")),
         ("satellite",),
     ),
-    _pulled(
+    pulled_item(
         "wanbia-f8",
         f"{WANBIA} 8: RMSE along alpha on pendigits, dermatology, optdigits",
         "regularisation improves some sets much, others hardly",
@@ -220,58 +135,6 @@ ELR_ITEM = paired(
 )
 
 
-# -- printed 0-1 losses -----------------------------------------------------------------------------------------------
-
-# [ALR] 7.3: 0-1 loss of lr and alr on the sets where they part; its phoneme is nettalk.
-PARTED = {
-    ("nettalk", 2): (0.1935, 0.2814),
-    ("nettalk", 3): (0.2347, 0.4743),
-    ("promoters", 2): (0.1132, 0.1717),
-    ("lung-cancer", 3): (0.6125, 0.5625),
-}
-PARAMETERS = {2: 75_246, 3: 5_465_451}
-
-
-def parted_lines(figures: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of [ALR] 7.3: printed losses beside ours in paper mode; ours with alpha by validation beside."""
-    lines = []
-    for (name, order), printed in PARTED.items():
-        for family, paper in zip(("lr", "alr"), printed, strict=True):
-            for mode in ("paper", "cv"):
-                own = figures[(figures["set"] == name) & (figures["method"] == f"{family}{order} {mode}")]
-                own = own.dropna(subset=["error"]) if "error" in own else own.iloc[:0]
-                lines.append(_parted(name, f"{family}{order} {mode}", paper if mode == "paper" else np.nan, own))
-    return pd.DataFrame(lines, columns=list(COLUMNS))
-
-
-def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str, object]:
-    line: dict[str, object] = {"item": "alr-7.3", "set": name, "method": method, "quantity": "0-1 loss", "paper": paper}
-    line |= {"source": "printed" if np.isfinite(paper) else "", "sets": 1, "reason": ""}
-    if not len(own):
-        return line | {"ours": np.nan, "sd": np.nan, "splits": 0, "verdict": "no data", "reason": "not computed yet"}
-    row = own.iloc[0]
-    line |= {"ours": float(row["error"]), "sd": float(row["error_sd"]), "splits": int(row["fits"])}
-    if not np.isfinite(paper):
-        return line | {"verdict": ""}
-    said = verdict(paper, float(row["error"]), float(row["error_sd"]), int(row["fits"]), 0.00005)
-    return line | {"verdict": said, "reason": reason_of("alr-7.3") if said == "differs" else ""}
-
-
-def parted_seen(table: pd.DataFrame) -> str:
-    """Return the losses, set by set."""
-    told = table[table["ours"].notna()]
-    return "; ".join(f"{row.method} on {row.set} {row.ours:.3f}" for row in told.itertuples()) or "no data"
-
-
-PARTED_ITEM = Item(
-    "alr-7.3",
-    "[ALR] 7.3: sets on which alr and lr part, and alpha chosen by validation",
-    "validated",
-    "lr and alr part on phoneme, promoters and lung-cancer for all rows can be fitted; alpha should be chosen",
-    parted_lines,
-    parted_seen,
-)
-
 # -- claims -----------------------------------------------------------------------------------------------------------
 
 _TOP = "Claim {}: {}"
@@ -298,7 +161,7 @@ CLAIMS: tuple[Item, ...] = (
         "races-zipf",
         partial(derived.zipf_lines, "c5"),
     ),
-    _curved(
+    curved_item(
         "c7",
         _TOP.format(7, "learning curves cross"),
         "low orders lead on few rows, order 3 on many (class planted at order 3)",
@@ -316,7 +179,7 @@ CLAIMS: tuple[Item, ...] = (
     limited(
         "c8", _TOP.format(8, "lr2 beats lr3 on poker-hand at half a million rows"), "lr2 has the lower loss", "poker"
     ),
-    _pulled(
+    pulled_item(
         "c10",
         _TOP.format(10, "a pull toward one runs from alr to naive Bayes; RMSE may dip between"),
         "the same RMSE at both ends, and the best alpha between them below both",
@@ -327,7 +190,7 @@ CLAIMS: tuple[Item, ...] = (
             Pair("rmse", _ONE.format("best"), "alr1 paper"),
         ),
     ),
-    _curved(
+    curved_item(
         "c11",
         _TOP.format(11, "one-pass SGD: alr below lr"),
         "alr's curve begins and ends lower",

@@ -7,17 +7,19 @@ from types import MappingProxyType
 
 from alrviz.errors import RecipeError, nearest
 from alrviz.studies.reproduce import lists
-from alrviz.studies.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PARTED_ITEM, PULLS, RACES, TOY, both, paired
+from alrviz.studies.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
 from alrviz.studies.reproduce.curves import Curves, curve_rows, share_rows
+from alrviz.studies.reproduce.decided import both, paired
 from alrviz.studies.reproduce.dlr_items import DLR_TABLES
 from alrviz.studies.reproduce.elr_trace import elr_rows
 from alrviz.studies.reproduce.growth import SIZES, growth_rows
 from alrviz.studies.reproduce.item import Item
 from alrviz.studies.reproduce.kept import Progress
-from alrviz.studies.reproduce.limits import LIMIT_STUDIES, limit_rows
+from alrviz.studies.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
 from alrviz.studies.reproduce.methods import METHODS
 from alrviz.studies.reproduce.over_sets import set_rows
 from alrviz.studies.reproduce.pair_items import PAIR_CLAIMS
+from alrviz.studies.reproduce.parted import PARTED_ITEM
 from alrviz.studies.reproduce.racers import BIG, MAIN, TABLES_FITTED, VALIDATED, VARIANTS
 from alrviz.studies.reproduce.racers import PULLS as PULLED_RACERS
 from alrviz.studies.reproduce.races import Races, race_rows

@@ -1,30 +1,17 @@
-"""What [ALR] and [WANBIA-C] print or say of two methods over sets: data, in the papers' order.
+"""What [ALR] prints or says of two methods over sets, and claims that sets decide: data, in the paper's order.
 
 [ALR] Zaidi, Webb, Carman, Petitjean, Cerquides: ALR^n: accelerated higher-order logistic regression, Machine Learning
-104, 2016. [WANBIA-C] Zaidi, Carman, Cerquides, Webb: Naive-Bayes inspired effective pre-conditioner for speeding-up
-logistic regression, ICDM 2014. The figures' own numbers are lost with the pictures: of those what the text says of
-them is compared. On big sets our defaults stand in for the papers' fits, which go on for up to 10,000 iterations.
+104, 2016. The figures' own numbers are lost with the pictures: of those what the text says of them is compared. On big
+sets our defaults stand in for the papers' fits, which go on for up to 10,000 iterations.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from alrviz.studies.reproduce.pairs import Pair
+from alrviz.studies.reproduce.decided import Claim
+from alrviz.studies.reproduce.pairs import PRINTED, Pair
+from alrviz.studies.reproduce.wanbia_items import WANBIA
 
 Counts = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """An item that pairs decide: name, title, what is said of it, its study, its pairs; kind of picture."""
-
-    name: str
-    title: str
-    said: str
-    study: str
-    pairs: tuple[Pair, ...]
-    picture: str = "scatter"
-
 
 _WRONG = {
     ("alr3 paper", "a2de", "rmse", None): "the printed p is .035, the exact one .0018",
@@ -32,17 +19,16 @@ _WRONG = {
     ("alr2 paper", "rf", "variance", None): "the printed p is .556, the exact one .0071",
     ("alr2", "rf", "rmse", "big"): "the printed p is 1.273, the exact one 1",
 }
-_MEASURES = ("bias", "variance", "error", "rmse")
 
 
 def _printed(a: str, b: str, all_sets: Sequence[Counts], big: Sequence[Counts]) -> Iterator[Pair]:
     """W-D-L of bias, variance, 0-1 loss, RMSE on all (or little) sets, and of the last two on big ones."""
     ours = a.removesuffix(" paper")
     other = b.removesuffix(" paper") if b.startswith("lr") else b
-    for measure, counts in zip(_MEASURES, all_sets, strict=True):
+    for measure, counts in zip(PRINTED, all_sets, strict=True):
         group = "little" if measure in ("error", "rmse") else None
         yield Pair(measure, a, b, printed=counts, group=group, wrong=_WRONG.get((a, b, measure, None), ""))
-    for measure, counts in zip(_MEASURES, all_sets, strict=True):
+    for measure, counts in zip(PRINTED, all_sets, strict=True):
         yield Pair(measure, ours, other, printed=counts, group="little", beside=True)
     for measure, counts in zip(("error", "rmse"), big, strict=True):
         yield Pair(measure, ours, other, printed=counts, group="big", wrong=_WRONG.get((ours, b, measure, "big"), ""))
@@ -221,61 +207,6 @@ _FIGURES = (
         for order in (2, 3)
     ),
 )
-_TOP = "[WANBIA-C]"
-_WANBIA = (
-    Claim(
-        "wanbia-t2",
-        f"{_TOP} table II: win-draw-loss of WANBIA-C against lr and naive Bayes",
-        "like lr in all; naive Bayes has the higher bias and 0-1 loss and the lower variance; on big sets it loses",
-        "sets",
-        (
-            *(
-                Pair(m, "alr1 paper", "lr1 paper", printed=counts)
-                for m, counts in zip(_MEASURES, ((29, 24, 20), (28, 23, 22), (32, 18, 23), (29, 19, 25)), strict=True)
-            ),
-            *(
-                Pair(m, "alr1 paper", "anje1 paper", printed=counts)
-                for m, counts in zip(_MEASURES, ((62, 3, 8), (17, 3, 53), (45, 4, 24), (41, 3, 29)), strict=True)
-            ),
-            *(Pair(m, "alr1", b, beside=True) for b in ("lr1", "anje1 paper") for m in _MEASURES),
-            Pair("error", "alr1", "lr1", printed=(2, 9, 1), group="big"),
-            Pair("rmse", "alr1", "lr1", printed=(2, 7, 3), group="big"),
-            *(Pair(m, "alr1", "anje1 paper", printed=(12, 0, 0), group="big") for m in ("error", "rmse")),
-        ),
-    ),
-    Claim(
-        "wanbia-f1",
-        f"{_TOP} figure 1: RMSE, training time and iterations of WANBIA-C and lr",
-        "the same RMSE; WANBIA-C is faster for it needs fewer iterations",
-        "sets",
-        tuple(
-            Pair(m, "alr1 paper", "lr1 paper", expect)
-            for m, expect in (("rmse", "like"), ("train_seconds", "less"), ("n_iter", "less"))
-        ),
-    ),
-    Claim(
-        "wanbia-f3",
-        f"{_TOP} figure 3: WANBIA-C and lr started at naive Bayes",
-        "the same RMSE; WANBIA-C still needs far fewer iterations",
-        "sets-variants",
-        (
-            Pair("rmse", "alr1 paper", "lr1 paper from nb", "like"),
-            Pair("n_iter", "alr1 paper", "lr1 paper from nb", "less"),
-        ),
-    ),
-    Claim(
-        "wanbia-f4",
-        f"{_TOP} figure 4: WANBIA-C, lr and lr with an adaptive diagonal",
-        "the same RMSE; the diagonal saves lr iterations on some sets, not below WANBIA-C's, and takes longer than lr",
-        "sets-variants",
-        (
-            Pair("rmse", "alr1 paper", "lr1 paper diagonal", "like"),
-            Pair("n_iter", "alr1 paper", "lr1 paper diagonal", "less"),
-            Pair("n_iter", "lr1 paper diagonal", "lr1 paper", "less"),
-            Pair("train_seconds", "lr1 paper", "lr1 paper diagonal", "mean less"),
-        ),
-    ),
-)
 _RISES = tuple(
     pair
     for family in ("lr", "alr", "anje")
@@ -319,4 +250,4 @@ _CLAIMS = (
         ),
     ),
 )
-PAIR_CLAIMS: tuple[Claim, ...] = (*_TABLES, *_FIGURES, *_WANBIA, *_CLAIMS)
+PAIR_CLAIMS: tuple[Claim, ...] = (*_TABLES, *_FIGURES, *WANBIA, *_CLAIMS)

@@ -23,6 +23,7 @@ from alrviz.studies.significance import WinDrawLoss, geometric_mean_ratio, sign_
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
 LIKE = 1.05
+PRINTED = ("bias", "variance", "error", "rmse")  # measures of the printed counts, in the papers' order
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
 SURE = 0.05
 ENOUGH = 6  # sets: with fewer the sign test is never beyond chance, whichever way all of them point

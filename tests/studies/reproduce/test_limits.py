@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz import load_demo
-from alrviz.studies.reproduce import limits
+from alrviz.studies.reproduce import identities, limit_studies, limits
 
 
 def row(ours, limit, above=False):
@@ -38,50 +38,50 @@ def test_figures_of_zero_have_a_place_on_a_logarithmic_axis():
 
 
 def test_the_same_model_by_other_names():
-    for one in (*limits.same_tables(load_demo("monks-1")), *limits.no_step(load_demo("mixed-types", 200), 2)):
+    for one in (*identities.same_tables(load_demo("monks-1")), *identities.no_step(load_demo("mixed-types", 200), 2)):
         assert one["ours"] <= one["limit"] == 1e-12, one
 
 
 def test_a_polynomial_kernel_reaches_the_crosses_and_a_linear_one_does_not(monkeypatch):
-    rows = limits.polynomial(load_demo("monks-1"))
+    rows = identities.polynomial(load_demo("monks-1"))
     assert [one["method"] for one in rows] == ["order 2", "order 1", "order 0"]
     assert all(one["ours"] <= one["limit"] for one in rows)
     whole = np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda gram: whole(np.sqrt(gram) - 1.0))
-    assert limits.polynomial(load_demo("monks-1"))[0]["ours"] > 0.1
+    assert identities.polynomial(load_demo("monks-1"))[0]["ours"] > 0.1
 
 
 def test_families_end_at_one_optimum():
-    rows = limits.one_optimum(load_demo("led", 200), 1)
+    rows = identities.one_optimum(load_demo("led", 200), 1)
     assert {one["method"] for one in rows} >= {"lr", "alr from one", "alrj"}
     assert min(one["ours"] for one in rows) == 0.0
     assert max(one["ours"] for one in rows) <= 1e-8
 
 
 def test_dlr_with_weights_of_one_is_naive_bayes_by_hand():
-    (one,) = limits.density_bayes()
+    (one,) = limit_studies.density_bayes()
     assert one["ours"] <= one["limit"]
 
 
 def test_dlr_beats_a_line_where_no_line_helps():
-    rows = limits.beats_lr("four-gaussians", 0)
+    rows = limit_studies.beats_lr("four-gaussians", 0)
     assert all(one["ours"] > 30 and one["above"] for one in rows)
 
 
 def test_elr_ends_where_lr_does():
-    (one,) = limits.elr_optimum(load_demo("monks-1"))
+    (one,) = limit_studies.elr_optimum(load_demo("monks-1"))
     assert one["ours"] <= one["limit"]
 
 
 def test_every_claim_of_a_kind_says_what_it_is_about():
-    for kind in limits.LIMIT_STUDIES:
-        said = [words for words, _, _ in limits._made(kind, quick=True)]
+    for kind in limit_studies.LIMIT_STUDIES:
+        said = [words for words, _, _ in limit_studies._made(kind, quick=True)]
         assert said, kind
         assert len(set(said)) == len(said), kind
 
 
 @pytest.mark.parametrize("mode", ["paper", "loo"])
 def test_steps_until_bandwidths_stay(mode):
-    (one,) = limits.settles(mode, 0)
+    (one,) = limit_studies.settles(mode, 0)
     assert one["ours"] >= 1
     assert one["limit"] == 4.0
