@@ -16,6 +16,7 @@ from alrviz.studies.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.studies.reproduce.limits import limit_row
 from alrviz.studies.reproduce.settings import Settings
 from alrviz.studies.reproduce.tables import demo, planted
+from alrviz.studies.reproduce.toy import settled
 
 # -- C8: poker hands -------------------------------------------------------------------------------------------------
 
@@ -84,9 +85,8 @@ def settles(mode: str, seed: int) -> list[Row]:
         for step in model.trace_.since(0)
         if step.kind == "outer"
     ]
-    away = np.abs(np.log(np.array(steps) / steps[-1])).max(axis=1) >= np.log(1.1) if steps else np.zeros(0)
-    settled = float(np.flatnonzero(away).max(initial=-1)) + 2
-    return [limit_row(f"three-classes ({seed})", f"dlr {mode}", "outer steps until h stays", settled, 4.0)]
+    words = "outer steps until h stays"
+    return [limit_row(f"three-classes ({seed})", f"dlr {mode}", words, settled(np.array(steps)), 4.0)]
 
 
 # -- C16: ELR's optimum -----------------------------------------------------------------------------------------------

@@ -101,12 +101,14 @@ def settled_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
     own = figures[figures["h"].notna()] if "h" in figures else figures.iloc[:0]
     rows = []
     for method, steps in own.groupby("method", sort=False):
-        h = steps.sort_values("seen")["h"].to_numpy(float)
-        away = np.flatnonzero(np.abs(np.log(h / h[-1])) >= np.log(1.1))
         about = {"set": "three-classes", "method": method, "quantity": "outer steps until it stays", "above": False}
-        rows.append(about | {"ours": float(away.max(initial=-1) + 2), "limit": 4.0})
-    return (
-        limit_lines(item, pd.DataFrame(rows), "on our set of three classes; theirs is not given")
-        if rows
-        else (limit_lines(item, pd.DataFrame()))
-    )
+        rows.append(about | {"ours": settled(steps.sort_values("seen")[["h"]].to_numpy(float)), "limit": 4.0})
+    return limit_lines(item, pd.DataFrame(rows), "on our set of three classes; theirs is not given")
+
+
+def settled(h: np.ndarray) -> float:
+    """Return the outer steps until bandwidths (steps, columns) stay within a tenth of their last; NaN without any."""
+    if not len(h):
+        return float("nan")
+    away = np.abs(np.log(h / h[-1])).max(axis=1) >= np.log(1.1)
+    return float(np.flatnonzero(away).max(initial=-1) + 2)

@@ -29,4 +29,6 @@ def test_a_bandwidth_has_settled_where_it_stays_within_a_tenth():
     rows = [{"method": "h of x", "seen": k, "h": h} for k, h in enumerate((4.0, 2.0, 1.05, 1.0), 1)]
     line = toy.settled_lines("dlr-f5", pd.DataFrame(rows)).iloc[0]
     assert (line["ours"], line["verdict"]) == ("3", "agrees")
+    assert np.isnan(toy.settled(np.zeros((0, 2))))
+    assert toy.settled(np.array([[1.0, 2.0], [1.0, 1.0]])) == 2.0, "the slowest column's"
     assert {row["method"] for row in toy.bandwidths()} == {"h of x1", "h of x2"}
