@@ -96,11 +96,12 @@ def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
     goals = to_goals(figures)
     if not len(goals):
         return pd.DataFrame(columns=list(COLUMNS))
-    gains = {order: _ratio(goals, f"alr{order}", f"lr{order}", order) for order in (1, 2, 3)}
+    gains, counts = {}, {}
+    for order in (1, 2, 3):
+        gains[order], counts[order] = _ratio(goals, f"alr{order}", f"lr{order}", order)
     rows = []
     if item == "c4":
-        tables = int((goals["method"] == "lr1").sum())
-        from_anje = _ratio(goals, "alr1 from anje", "lr1", 1)
+        from_anje, tables = _ratio(goals, "alr1 from anje", "lr1", 1)
         rows += [
             _limit(f"{tables} tables, n=1", "alr from zero over lr", gains[1], 1 / 3),
             _limit(f"{tables} tables, n=1", "alr from AnJE over lr", from_anje, 1 / 3),
@@ -109,7 +110,8 @@ def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
     else:
         for low, high in ((1, 2), (2, 3)):
             words = f"alr over lr at n={high}, over the same at n={low}"
-            rows.append(_limit("tables of Zipf columns", words, gains[high] / gains[low], 1.0))
+            name = f"{counts[low]} tables, n={low}; {counts[high]}, n={high}"
+            rows.append(_limit(name, words, gains[high] / gains[low], 1.0))
     return limit_lines(item, pd.DataFrame(rows), "see the reached column of the study's CSV: who never came near")
 
 
@@ -118,12 +120,14 @@ def _limit(name: str, method: str, ours: float, limit: float) -> dict[str, objec
     return about | {"ours": ours, "limit": limit, "above": False}
 
 
-def _ratio(goals: pd.DataFrame, a: str, b: str, order: int) -> float:
+def _ratio(goals: pd.DataFrame, a: str, b: str, order: int) -> tuple[float, int]:
+    """The geometric mean of a's iterations over b's, NaN without a table of that order, and over how many tables."""
     own = goals[goals["set"].str.contains(f"n={order},", regex=False)]
     values = own.pivot_table(index="set", columns="method", values="to_goal")
     if a not in values or b not in values:
-        return float("nan")
-    return float(np.exp(np.log(values[a] / values[b]).mean()))
+        return float("nan"), 0
+    logs = np.log(values[a] / values[b]).dropna()
+    return float(np.exp(logs.mean())), len(logs)
 
 
 def growth_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:

@@ -34,7 +34,7 @@ def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
                 "ours": f"{row['ours']:.3g}" if known else np.nan,
                 "sd": np.nan,
                 "splits": 1,
-                "sets": 1,
+                "sets": int(known),
                 "verdict": ("agrees" if keeps else "differs") if known else "no data",
                 "reason": "" if keeps else why,
             }

@@ -99,7 +99,7 @@ def _most_sets(table: pd.DataFrame) -> str:
     if not len(table):
         return ""
     counts = pd.to_numeric(table["sets"], errors="coerce")
-    return str(int(max(counts.max(), table["set"].nunique() if (counts <= 1).all() else 0)))
+    return str(int(max(counts.max(), table["set"][counts > 0].nunique() if (counts <= 1).all() else 0)))
 
 
 def _number(value: object) -> str:

@@ -64,4 +64,7 @@ def test_claims_of_zipf_columns_take_the_mean_ratio_over_tables():
     assert table["verdict"].tolist() == ["agrees", "agrees", "agrees"]
     assert table["ours"].tolist() == ["0.25", "0.25", "1"]
     assert zipf_lines("c5", figures)["verdict"].tolist() == ["agrees", "agrees"]
+    assert zipf_lines("c5", figures)["set"][0] == "2 tables, n=1; 2, n=2"
+    begun = zipf_lines("c5", figures[~figures["set"].str.contains("n=3")])
+    assert begun["verdict"].tolist() == ["agrees", "no data"]
     assert not len(zipf_lines("c4", pd.DataFrame()))

@@ -24,6 +24,10 @@ def test_every_item_has_a_line_a_section_and_a_picture():
     assert "| beside |" in page
     assert "# Claims on data that anyone can repeat" in page
     assert "quick report" not in page
+    nothing = [{"set": "all sets", "verdict": "no data", "method": "a", "sets": 0}]
+    assert "| RMSE along alpha on satellite | 0 | 0 | 1 | 0 |" in report(
+        [found("wanbia-f7", *nothing)], "x", quick=False
+    )
     assert "quick report" in report([], "images/x", quick=True)
 
 
