@@ -115,7 +115,6 @@ class BiasVarianceView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        self.fade()
         study = self.study
         self.body.visible = self._grid.visible = study is not None
         if study is None:

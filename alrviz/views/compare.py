@@ -105,7 +105,6 @@ class CompareView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        self.fade()
         study = self.study
         self.body.visible = study is not None
         if study is None:

@@ -106,7 +106,6 @@ class LearningCurveView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        self.fade()
         study = self.study
         self.body.visible = study is not None
         if study is None:

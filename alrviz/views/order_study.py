@@ -84,7 +84,6 @@ class OrderStudyView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        self.fade()
         study = self.study
         self.verdict = None
         if study is None:

@@ -143,6 +143,7 @@ class StudyView(NotebookViewer):
         study = self.study
         with pn.io.hold():
             self.bar.show(study, outdated=self.outdated, may_run=self.ready and (study or self._again) is not None)
+            self.fade()  # at once, also while pictures rest
             seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
             begun = time.monotonic()
             resting = begun < self._rest_until and study is not None and study.phase == "running"

@@ -14,6 +14,7 @@ from alrviz.studies import workers
 from alrviz.studies.cells import failure
 from alrviz.views import study_view
 from alrviz.views.bias_variance_words import Filled, filled, grid_html
+from alrviz.views.style import FADED
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]
@@ -68,6 +69,9 @@ def test_a_picture_that_takes_long_rests_and_then_shows_what_came_meanwhile(monk
     for _ in range(10):
         view.pump()
     assert " = <b>" not in view._grid.object
+    view.outdated = True
+    assert {part.styles["opacity"] for part in (view.sentence, view.body, view._grid)} == {FADED}, "that does not rest"
+    view.outdated = False
     view._rest_until = 0.0
     until(view, lambda: view._grid.object.count(" = <b>") == 2)  # nothing new has come: it had been put off
     assert view.study.phase == "running"
