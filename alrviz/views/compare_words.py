@@ -13,6 +13,7 @@ from alrviz.views.style import safe
 from alrviz.views.words import number
 
 CHANCE = 0.05  # p below which a difference is called more than chance
+LEAST = 0.001  # p below which it is not written out
 GRID = """
 .means td, .means th, .pairs td, .pairs th { white-space: nowrap; text-align: right; }
 .means td:first-child, .pairs td:first-child { text-align: left; }
@@ -134,7 +135,7 @@ def _pair(line: Any) -> str:
 
 def p_text(p: float) -> str:
     """A probability as tables have it: ".031", "1", "< .001"."""
-    return "&lt; .001" if p < 0.001 else "1" if p == 1 else f"{p:.3f}".removeprefix("0")
+    return "&lt; .001" if p < LEAST else "1" if p == 1 else f"{p:.3f}".removeprefix("0")
 
 
 def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
@@ -173,9 +174,10 @@ def _best(study: Any, lines: pd.DataFrame, measure: str, table: pd.DataFrame, wh
     wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
     draws = f", {pair.draws} equal" if pair.draws else ""
     sure = "more than chance" if pair.p < CHANCE else "may be chance"
+    sign = "" if pair.p < LEAST else "= "  # "p < .001" has a sign of its own
     return (
         f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
-        f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p = {p_text(pair.p)})."
+        f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."
     )
 
 
