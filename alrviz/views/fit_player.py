@@ -78,9 +78,9 @@ class FitPlayer:
         return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
 
     def film(self) -> bytes:
-        """Return the page that plays the run drawn; nothing where there is none."""
+        """Return the page that plays the run drawn; nothing where there is none, or no step of it yet."""
         shown = self.player.shown
-        return b"" if shown is None else replay(shown.race).encode()
+        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
 
     @_as_one_message
     def show(self, race: Any) -> None:

@@ -298,4 +298,5 @@ class RaceView(NotebookViewer):
         return "" if race is None else to_csv(race.frame(), race_about(race, __version__), race.recipes)
 
     def _replay(self) -> bytes:
-        return b"" if self.player.shown is None else replay(self.player.shown.race).encode()
+        shown = self.player.shown
+        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
