@@ -16,7 +16,7 @@ from alrviz.pictures import path as drawn
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
 from alrviz.studies.export import study_csv
-from alrviz.studies.path_reading import Reading, generative_name, path_names, paths_of, readings, sentence
+from alrviz.studies.path_reading import WORDS, Reading, generative_name, path_names, paths_of, readings, sentence
 from alrviz.views.folded import Folded
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.path_follower import Follower
@@ -90,7 +90,7 @@ class PathView(StudyView):
         """The picture of losses: above it the measure, under it the slider, which keeps to its axis."""
         look: dict[str, Any] = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
         self._measures = pmui.RadioButtonGroup(
-            label="Measure", options={"log loss": "log_loss", "RMSE": "rmse", "0-1 loss": "error"},
+            label="Measure", options={words: name for name, words in WORDS.items()},
             value=self.measure, width=290, margin=(0, 16, 0, 0), **look,
         )  # fmt: skip
         self._measures.link(self, value="measure", bidirectional=True)
@@ -134,7 +134,6 @@ class PathView(StudyView):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        self.fade()
         study = self.study
         self.readings, self._lines = [], None
         self.body.visible = study is not None

@@ -5,12 +5,10 @@ from typing import Any
 import pandas as pd
 
 from alrviz.pictures.amounts import seconds_text
-from alrviz.studies.path_reading import alpha_text, generative_name, path_names, paths_of
+from alrviz.studies.path_reading import WORDS, alpha_text, generative_name, path_names, paths_of
 from alrviz.views.path_follower import Follower
 from alrviz.views.style import safe
 from alrviz.views.words import number
-
-_MEASURES = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
 
 
 def sentence_html(study: Any, said: str) -> str:
@@ -42,7 +40,7 @@ def fitted_html(row: dict[str, Any] | None, follower: Follower, path: int, alpha
         if not follower.busy and not follower.quick(path):
             return f"{title}<p class='quiet'>Fitting this table takes a while: press Fit here.</p>"
     cells = ""
-    for name, words in _MEASURES.items():
+    for name, words in WORDS.items():
         values = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
         cells += f"<tr><td>{words}</td>" + "".join(f"<td>{value}</td>" for value in values) + "</tr>"
     return f"{title}<table><tr><th>a row</th><th>training</th><th>held-out</th></tr>{cells}</table>"
