@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import panel_material_ui as pmui
-
 from alrviz.explorer import bias_choice, bias_curve_choice
 from alrviz.explorer.bias_choice import FOLDS, SIZES, Grid, pulled
 from alrviz.explorer.bias_curve_choice import REPEATS, THETAS, WINDOWS
 from alrviz.explorer.boundaries_controls import data_menu, show_data
 from alrviz.explorer.glossary import explain
+from alrviz.explorer.order_controls import select
 from alrviz.explorer.questions import ALPHAS, OWN
 from alrviz.explorer.session import Session
 
@@ -38,7 +37,7 @@ class Menus:
         self._setting = False
         self._asked: Any = None
         self.data = data_menu(session)
-        self.grid = _menu("Recipes", {}, 216)
+        self.grid = select("Recipes", {}, 216)
         self.parts = [self.data, self.grid]
         self.grid.param.watch(lambda event: self._choose_grid(event.new), "value")
 
@@ -74,9 +73,9 @@ class GridMenus(Menus):
 
     def __init__(self, session: Session, changed: Callable[[bias_choice.Asked], None]):
         super().__init__(session, changed, bias_choice.GRIDS)
-        self.alpha = _menu("alpha", {}, 148, description=explain("alpha"))
-        self.folds = _menu("Rounds x folds", _FOLDS, 124, description=_ROUNDS)
-        self.sizes = _menu("Training rows", {}, 156, description="Shares of the training rows that are learned from")
+        self.alpha = select("alpha", {}, 148, description=explain("alpha"))
+        self.folds = select("Rounds x folds", _FOLDS, 124, description=_ROUNDS)
+        self.sizes = select("Training rows", {}, 156, description="Shares of the training rows that are learned from")
         self.parts += [self.alpha, self.folds, self.sizes]
         self.alpha.param.watch(lambda event: self._choose_alpha(event.new), "value")
         self.folds.param.watch(lambda event: self.choose(folds=event.new), "value")
@@ -105,11 +104,11 @@ class CurveMenus(Menus):
 
     def __init__(self, session: Session, changed: Callable[[bias_curve_choice.Asked], None]):
         super().__init__(session, changed, bias_curve_choice.GRIDS)
-        self.repeats = _menu(
+        self.repeats = select(
             "Orders of the rows", {}, 160, description="Shuffles; every learner meets the rows in each"
         )
-        self.window = _menu("Window (rows)", {}, 136, description="Over how many of the last rows a point is the mean")
-        self.theta = _menu("log theta from", _THETAS, 152, description=explain("theta"))
+        self.window = select("Window (rows)", {}, 136, description="Over how many of the last rows a point is the mean")
+        self.theta = select("log theta from", _THETAS, 152, description=explain("theta"))
         self.parts += [self.repeats, self.window, self.theta]
         self.repeats.param.watch(lambda event: self.choose(repeats=event.new), "value")
         self.window.param.watch(lambda event: self.choose(window=event.new), "value")
@@ -121,10 +120,6 @@ class CurveMenus(Menus):
         self.repeats.param.update(options={str(number): number for number in repeats}, value=asked.repeats)
         self.window.param.update(options={f"{number:,}": number for number in windows}, value=asked.window)
         self.theta.param.update(value=asked.theta, visible=asked.has_theta)
-
-
-def _menu(label: str, options: Any, width: int, **params: Any) -> Any:
-    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
 
 
 def _sizes_text(slug: str) -> str:

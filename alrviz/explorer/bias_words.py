@@ -46,17 +46,13 @@ def grid_script(session: "Session", asked: Asked, known: Costs, version: str) ->
     """The script of the grid: its numbers are the screen's, but for seconds."""
     rounds, folds = asked.splits
     how = f"rounds={rounds}, folds={folds}, train_shares={asked.shares}, seed={session.seed},"
-    return _script(session, "bias_variance", _runnable(known), how, version)
+    return _script(session, "bias_variance", known.runnable, how, version)
 
 
 def curve_script(session: "Session", asked: CurveAsked, known: Costs, version: str) -> str:
     """The script of the learning curves."""
     how = f"repeats={asked.repeats}, window={asked.window}, theta={asked.theta!r}, seed={session.seed},"
-    return _script(session, "learning_curve", _runnable(known), how, version)
-
-
-def _runnable(known: Costs) -> list[Recipe]:
-    return [one.recipe for one in known.priced if not one.refused]
+    return _script(session, "learning_curve", known.runnable, how, version)
 
 
 def _script(session: "Session", kind: str, recipes: Sequence[Recipe], how: str, version: str) -> str:

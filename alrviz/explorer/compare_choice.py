@@ -44,7 +44,7 @@ class Known:
         priced: of each table the price of every recipe.
         recipes: those that some table can take.
         study: of these recipes on these tables, with the cells that are kept; None where there is nothing to fit.
-        seconds: about how long all fits take one after the other, as far as that is known.
+        seconds: about how long all fits take one after the other.
         n_jobs: processes; 1 is this one.
     """
 
@@ -58,14 +58,10 @@ class Known:
     n_jobs: int
 
     @property
-    def offers(self) -> list[Priced]:
-        """Every price of a fit that will be tried."""
-        return [one for line in self.priced for one in line if not one.refused and one.price is not None]
-
-    @property
     def bytes(self) -> int:
         """What all workers take together."""
-        return self.n_jobs * max((one.price.bytes for one in self.offers if one.price), default=0)
+        tried = (one for line in self.priced for one in line if not one.refused)
+        return self.n_jobs * max((one.price.bytes for one in tried if one.price), default=0)
 
 
 def learn(
@@ -90,7 +86,7 @@ def learn(
         tell(f"pricing {table.dataset.name}")
         priced.append(price_recipes(table.dataset, asked.recipes, 1 / folds, stop))
     recipes = tuple(recipe for k, recipe in enumerate(asked.recipes) if any(not line[k].refused for line in priced))
-    seconds = sum(one.seconds or 0.0 for line in priced for one in line if not one.refused) * repeats * folds
+    seconds = sum(one.seconds for line in priced for one in line if not one.refused) * repeats * folds
     n_jobs = processes(seconds, most_jobs)
     study = None
     if recipes:

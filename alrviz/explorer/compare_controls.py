@@ -7,7 +7,7 @@ import panel_material_ui as pmui
 
 from alrviz.explorer.compare_sets import OwnTables, Sets
 from alrviz.explorer.order_choice import FOLDS
-from alrviz.explorer.order_controls import FOLD_NAMES
+from alrviz.explorer.order_controls import FOLD_NAMES, select
 from alrviz.explorer.state import MOST_SETS, FileLink
 
 
@@ -27,10 +27,7 @@ class CompareControls:
             sizing_mode="stretch_width", solid=False,
             description="Data sets: demo sets, and tables that you have dropped",
         )  # fmt: skip
-        self.folds = pmui.Select(
-            label="Judged on", options={FOLD_NAMES[slug]: slug for slug in FOLDS}, width=144, size="small",
-            margin=(0, 8, 0, 0),
-        )  # fmt: skip
+        self.folds = select("Judged on", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
         for menu in (self.sets, self.folds):
             menu.param.watch(lambda _: self._chosen(), "value")
 

@@ -7,7 +7,8 @@ from alrviz.explorer.compare_choice import Known
 from alrviz.explorer.compare_sets import Table
 from alrviz.explorer.convergence_words import dataset_code, recipe_code
 from alrviz.explorer.glossary import term_html
-from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
+from alrviz.explorer.study_costs import line_html
+from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.studies.names import short_names
 from alrviz.views.style import safe
 
@@ -35,18 +36,8 @@ NOTHING = "<span class='quiet'>Choose at least one data set.</span>"
 
 def told_html(known: Known) -> str:
     """About how long all of it takes, in how much memory and where; what is left out."""
-    words = ""
-    if known.study is not None:
-        unknown = any(one.seconds is None for one in known.offers)
-        about = left_text(known.seconds / known.n_jobs)
-        words = f"{'more than' if unknown else 'about'} {about}, {bytes_text(known.bytes)}"
-        words += f", {known.n_jobs} processes" if known.n_jobs > 1 else ""
-        words = f"<span class='quiet'>{words}</span>"
     lost = [f"{name}: {why}" for name, why in known.absent]
-    lost += [f"{one.name}: {one.refused}" for one in _left_out(known)]
-    if lost:
-        words += f" <abbr class='bad' title='{safe('; '.join(lost), 900)}'>{len(lost)} left out</abbr>"
-    return words
+    return line_html(known, [*lost, *(f"{one.name}: {one.refused}" for one in _left_out(known))])
 
 
 def _left_out(known: Known) -> list[Any]:
@@ -79,8 +70,7 @@ def _price(one: Any) -> str:
     if one.refused or one.price is None:
         return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
     count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
-    seconds = "?" if one.seconds is None else seconds_text(one.seconds)
-    return f"{count} · {bytes_text(one.price.bytes)} · {seconds}"
+    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
 
 
 @dataclass(frozen=True)

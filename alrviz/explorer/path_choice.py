@@ -69,7 +69,7 @@ def learn(
     priced = price_recipes(dataset, [recipe.replace(seed=seed) for recipe in recipes], HOLDOUT, stop)
     there = [one for one in priced if not one.refused]
     free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
-    seconds = sum(one.seconds or 0.0 for one in there) * len(ALPHAS) + 2 * _FREE * free
+    seconds = sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free
     left = [recipe for recipe, one in zip(recipes, priced, strict=True) if not one.refused]
     if not left:
         return Costs(priced, None, seconds, 1)

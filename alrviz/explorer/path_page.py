@@ -118,8 +118,7 @@ class PathPage(StudyPart):
     def script(self, known: Costs) -> str:
         """Return the script of "copy as Python"."""
         view = self.study_view
-        left = [one.recipe for one in known.priced if not one.refused]
-        plain = [recipe.replace(seed=0) for recipe in left]
+        plain = [recipe.replace(seed=0) for recipe in known.runnable]
         found = [] if view.outdated else view.readings
         return script(self.session, plain, found, view.measure, __version__)
 

@@ -55,6 +55,11 @@ class Costs:
     n_jobs: int
 
     @property
+    def runnable(self) -> list[Recipe]:
+        """The recipes that are not refused."""
+        return [one.recipe for one in self.priced if not one.refused]
+
+    @property
     def bytes(self) -> int:
         """What all workers take together."""
         return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
@@ -153,15 +158,16 @@ def costs_html(costs: Costs) -> str:
 
 def costs_line(costs: Costs) -> str:
     """About how long all of it takes, in how much memory and where; how many recipes are left out."""
-    refused = [one for one in costs.priced if one.refused]
-    words = []
-    if costs.study is not None:
-        about = left_text(costs.seconds / costs.n_jobs)
-        words.append(f"about {about}, {bytes_text(costs.bytes)}")
-        if costs.n_jobs > 1:
-            words[0] += f", {costs.n_jobs} processes"
-    line = f"<span class='quiet'>{words[0]}</span>" if words else ""
-    if refused:
-        why = safe("; ".join(f"{one.name}: {one.refused}" for one in refused), 600)
-        line += f" <abbr class='bad' title='{why}'>{len(refused)} left out</abbr>"
+    return line_html(costs, [f"{one.name}: {one.refused}" for one in costs.priced if one.refused])
+
+
+def line_html(known: Any, left_out: Sequence[str]) -> str:
+    """What `costs_line` says of what is known (study, seconds, bytes, n_jobs); left_out: each with its reason."""
+    line = ""
+    if known.study is not None:
+        several = f", {known.n_jobs} processes" if known.n_jobs > 1 else ""
+        about = left_text(known.seconds / known.n_jobs)
+        line = f"<span class='quiet'>about {about}, {bytes_text(known.bytes)}{several}</span>"
+    if left_out:
+        line += f" <abbr class='bad' title='{safe('; '.join(left_out), 900)}'>{len(left_out)} left out</abbr>"
     return line
