@@ -219,7 +219,7 @@ def test_settings_of_the_curve_are_in_the_link(opened):
     assert opened(link).tab.asked == page.tab.asked
 
 
-def test_whatever_a_link_asks_for_is_made_a_learner(monkeypatch):
+def test_whatever_a_link_asks_for_is_made_a_learner():
     asked = bias_curve_choice.checked(
         (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd")),
         "999999999-0", "x",
