@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -100,7 +101,7 @@ def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
     with tempfile.TemporaryFile() as room:
         first = next(pieces)
         with pq.ParquetWriter(room, first.schema, compression="zstd") as writer:
-            for piece in _chain(first, pieces):
+            for piece in chain((first,), pieces):
                 writer.write_table(piece)
                 rows += piece.num_rows
         room.seek(0)
@@ -108,11 +109,6 @@ def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
         with zipped.open(info, "w", force_zip64=True) as out:
             shutil.copyfileobj(room, out)
     return rows
-
-
-def _chain(first: pa.Table, rest: Pieces) -> Iterator[pa.Table]:
-    yield first
-    yield from rest
 
 
 def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:

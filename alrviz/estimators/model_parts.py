@@ -22,7 +22,15 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import conditional, generative, linear, networks
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.make import of_class
-from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, network_pieces, tuple_pieces
+from alrviz.estimators.model_tables import (
+    ModelTable,
+    Pieces,
+    cell_pieces,
+    cells_of,
+    class_columns,
+    network_pieces,
+    tuple_pieces,
+)
 from alrviz.estimators.networks import NetworkReading
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, versions
 from alrviz.estimators.score_script import FORMAT
@@ -95,17 +103,15 @@ def parts_of(model: Any) -> Parts:
         about["weights"] = model.weights_[-1].tolist()
     rmse = getattr(model, "rmse_", None)
     about["rmse"] = None if rmse is None else rmse.tolist()
-    names = {"count": "count", "w": "w"}
-    quantities = {names[name]: values for name, values in model._quantities().items()}
-    return Parts(about, network_pieces(model._network, encoder, quantities))
+    return Parts(about, network_pieces(model._network, encoder, model._quantities()))
 
 
 def _linear_tables(model: CellClassifier, tables: Tables) -> dict[str, Pieces]:
     encoder, space, unseen = model.encoder_, tables.space, model._model.unseen
     members = space.tuples.tolist()
-    by_tuple = {"card": tables.cards, **_columns("count", tables.tuple_counts)}
+    by_tuple = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
     if unseen is not None:
-        by_tuple |= _columns("unseen", unseen.phi)
+        by_tuple |= class_columns("unseen", unseen.phi)
     quantities = {"count": tables.counts, "log_theta": tables.log_theta}
     if model.weights_ is not None:
         owner = owners(tables, model._share)
@@ -116,10 +122,6 @@ def _linear_tables(model: CellClassifier, tables: Tables) -> dict[str, Pieces]:
         "tuples.parquet": tuple_pieces(names, members, by_tuple),
         "cells.parquet": cell_pieces(space, members, tables.seen, encoder, quantities),
     }
-
-
-def _columns(name: str, values: Floats) -> dict[str, Floats]:
-    return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
 
 
 # ---- and back -------------------------------------------------------------------------------------------------------

@@ -107,10 +107,6 @@ class ModelTable:
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
-    def has(self, name: str) -> bool:
-        """Whether there is a column of this name for the first class."""
-        return f"{name}_0" in self._table.column_names
-
     def whole(self, name: str) -> NDArray[np.int64]:
         """Return a column of whole numbers, not negative."""
         values = self._column(name, np.int64)
