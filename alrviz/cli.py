@@ -137,7 +137,10 @@ def _score(options: argparse.Namespace) -> int:
     if options.out is None:
         sys.stdout.write(text)
         return 0
-    options.out.write_text(text, encoding="utf-8", newline="")
+    try:
+        options.out.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise _Refused(f"{str(options.out)!r} cannot be written: {error.strerror or error}") from error
     strange = int((found["unseen"] != "").sum())
     print(f"{len(found):,} rows scored, {strange:,} with values that training never saw: {options.out}")
     return 0

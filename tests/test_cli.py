@@ -222,6 +222,8 @@ def test_score_writes_a_class_for_every_row(tmp_path, capsys):
     assert re.search(r"^7 rows scored, \d with values that training never saw: .*out.csv$", capsys.readouterr().out)
     assert cli.main(files) == 0
     assert capsys.readouterr().out == (tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert cli.main([*files, "-o", str(tmp_path / "nowhere" / "out.csv")]) == 2
+    assert "out.csv' cannot be written: No such file or directory" in capsys.readouterr().err
 
 
 def test_score_says_what_it_cannot_use(tmp_path, capsys):
