@@ -95,17 +95,18 @@ def test_the_units_of_the_weights_make_no_difference():
         np.testing.assert_allclose(path, paths[0], rtol=1e-8)
 
 
+@pytest.mark.parametrize("penalty", ["phi", "w"])
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 50.0])
-def test_the_metric_is_milder_than_the_diagonal_where_rows_and_penalty_meet(alpha):
-    """One metric of phi, M = D / sqrt(1 + 2 alpha D / MILD), whatever w is measured in."""
+def test_the_metric_is_milder_than_the_diagonal_where_rows_and_penalty_meet(alpha, penalty):
+    """One metric of what is pulled, M = D / sqrt(1 + 2 alpha D / MILD): of phi whatever w is measured in, or of w."""
     for family, params in METRICS:
-        objective, w0 = make(family, params, penalty="phi", alpha=alpha)
+        objective, w0 = make(family, params, penalty=penalty, alpha=alpha)
         diagonal = objective.hessian_diagonal(objective.value_grad(w0))
-        scale = objective.parameterisation.scale
-        of_phi = np.divide(diagonal, scale**2, out=np.zeros_like(diagonal), where=scale != 0)
-        expected = scale**2 * of_phi / np.sqrt(1 + 2 * alpha * of_phi / MILD)
+        unit = objective.parameterisation.scale if penalty == "phi" else np.ones_like(diagonal)
+        pulled = np.divide(diagonal, unit**2, out=np.zeros_like(diagonal), where=unit != 0)
+        expected = unit**2 * pulled / np.sqrt(1 + 2 * alpha * pulled / MILD)
         np.testing.assert_allclose(_milder(diagonal.copy(), objective), expected, rtol=1e-12)
-        assert (expected[scale != 0] < diagonal[scale != 0]).all() == (alpha > 0)
+        assert (expected[unit != 0] < diagonal[unit != 0]).all() == (alpha > 0)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])

@@ -5,7 +5,8 @@
            such a step is one pass
     then   min  g.d + d.H d / 2  within  ||d||_M <= radius  by conjugate gradients, preconditioned by P, the two loops
            of L-BFGS over pairs (d, H d) of the inner loop before, from M^-1 on
-           M = D / sqrt(1 + 2 alpha D' / MILD),  D the Hessian's diagonal there, D' the same in units of phi
+           M = D / sqrt(1 + 2 alpha D' / MILD),  D the Hessian's diagonal there, D' the same in units of what the
+           penalty is on, phi or w
 
     Tuples overlap: the same scores come of many phi, and which of them is the penalty's choice alone. In its own units
     no direction of conjugate gradients leads among those; in units of D every one does, the more the larger D is. So M
@@ -130,7 +131,7 @@ def _newton(objective: LinearObjective, state: State, kept: int) -> State:
 def _milder(diagonal: Floats, objective: LinearObjective) -> Floats:
     """Make the Hessian's diagonal to M."""
     if objective.alpha:
-        pull, twice = objective.pull, 2.0 * objective.alpha  # a cell's squared scale is pull / twice
+        pull, twice = objective.pull, 2.0 * objective.alpha  # pull / twice is q: D' = D / q
         share = np.divide(diagonal, pull, out=np.zeros_like(diagonal), where=pull != 0.0)
         share *= twice * twice / MILD
         share += 1.0
