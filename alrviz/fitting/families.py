@@ -96,10 +96,9 @@ ENCODING = {
 }
 
 
-# What is a family under another name: a label, an acronym, the name of a class.
+# What is a family under another name, as a label or an acronym; compared by letters alone.
 _CALLED = {
-    **dict.fromkeys(("nb", "naive bayes", "naivebayes"), 'Recipe("anje", order=1)'),
-    "wanbia-c": 'Recipe("alr", order=1)',
+    **dict.fromkeys(("nb", "naivebayes"), 'Recipe("anje", order=1)'),
     "wanbiac": 'Recipe("alr", order=1)',
     "diagonal": 'Recipe("lr", scale="diagonal")',
     "adaptive": 'Recipe("lr", scale="diagonal-adaptive")',
@@ -111,7 +110,7 @@ def family_params(family: str) -> Mapping[str, Param]:
     """Return the parameters of `family` by name; raises `RecipeError` naming the families there are."""
     if not isinstance(family, str) or family not in FAMILIES:
         listed = ", ".join(map(repr, FAMILIES))
-        meant = _CALLED.get(str(family).lower().replace("_", " "))
+        meant = _CALLED.get("".join(filter(str.isalpha, str(family).lower())))
         hint = f"; did you mean {meant}?" if meant else nearest(family, FAMILIES)
         raise RecipeError(f"family {family!r} is not known; expected one of {listed}{hint}")
     return FAMILIES[family]

@@ -179,6 +179,8 @@ BAD = [
     ),
     ({"family": "nb"}, r"family 'nb' is not known; .* did you mean Recipe\(\"anje\", order=1\)\?$"),
     ({"family": "Naive_Bayes"}, r"did you mean Recipe\(\"anje\", order=1\)\?$"),
+    ({"family": "naive-bayes"}, r"did you mean Recipe\(\"anje\", order=1\)\?$"),
+    ({"family": "WANBIA-C"}, r"did you mean Recipe\(\"alr\", order=1\)\?$"),
     ({"family": "alrj"}, r"did you mean Recipe\(\"alr\", scale=\"theta-gamma\"\)\?$"),
     ({"alhpa": 1}, "lr has no parameter 'alhpa'; it has alpha, bounds, center.* did you mean 'alpha'?"),
     ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12; the nearest is 1"),
