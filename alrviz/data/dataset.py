@@ -16,7 +16,7 @@ from alrviz.data.digest import combine, digest_series
 from alrviz.data.interpret import Values, text_of
 from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
-from alrviz.data.numbers import force_numbers, listed
+from alrviz.data.numbers import detect_convention, force_numbers, listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.shown import Column, column_notes
 from alrviz.data.target import check_labels, class_labels
@@ -259,8 +259,8 @@ def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Col
             f"column {column.name!r} holds dates and cannot be {said}; its year, month and weekday are columns"
         )
     if said == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
-        options = table.options
-        series = force_numbers(text_of(series), options.decimal or ".", options.thousands or "")
+        text = text_of(series)
+        series = force_numbers(text, *detect_convention([text], table.options))  # the table's marks, or its own
     return Column(column.name, said, False, "as you said", n_levels, missing), series
 
 

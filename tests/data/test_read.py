@@ -123,6 +123,13 @@ def test_a_column_with_the_other_decimal_mark_is_read_with_its_own_and_the_notes
     assert "numbers in 'b' have a decimal point" in " ".join(turned.notes)
 
 
+def test_codes_said_to_be_numbers_have_a_decimal_mark_of_their_own_where_columns_differ():
+    rows = "".join(f"{k}.5;{k % 3},25;0{k},5;0{k}.5;{'xy'[k % 2]}\n" for k in range(9))
+    dataset = read_table(b"a;b;c;d;class\n" + rows.encode(), c="numeric", d="numeric")
+    assert dataset.options.decimal is None
+    assert dataset.X["c"].tolist() == dataset.X["d"].tolist() == [k + 0.5 for k in range(9)]
+
+
 def test_one_mark_for_all_columns_keeps_what_does_not_fit_as_text_and_tells_why():
     dataset = read_table(POINTS_AND_COMMAS.encode(), options=ReadOptions(decimal="."))
     assert dataset.kinds == {"a": "numeric", "b": "categorical", "c": "numeric"}
