@@ -9,10 +9,12 @@ levels of as many rows each. PNGs go to docs/images.
 
 import argparse
 import contextlib
+import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,19 +86,21 @@ def main() -> int:
 
 @contextlib.contextmanager
 def served() -> Iterator[str]:
-    """Serve the explorer while the pictures are taken; yield its address."""
+    """Serve the explorer while the pictures are taken; yield its address. What it keeps is not the user's."""
     command = [sys.executable, "-m", "alrviz.cli", "explore", "--no-show"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert server.stdout is not None
-        for line in server.stdout:
-            found = re.search(r"http://[\w.:]+/\S*", line)
-            if found:
-                yield found[0]
-                break
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        own = os.environ | {"ALRVIZ_HOME": home}
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=own)
+        try:
+            assert server.stdout is not None
+            for line in server.stdout:
+                found = re.search(r"http://[\w.:]+/\S*", line)
+                if found:
+                    yield found[0]
+                    break
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait()
 
 
 def photograph(browser: Any, address: str, name: str) -> None:
