@@ -170,21 +170,25 @@ class ComparePage(StudyPart):
         else:
             super().ask()
 
-    def sought(self, dataset: "Dataset") -> Hashable:
+    def without_table(self) -> None:
+        """Compare all the same: demo sets need no table of the session's."""
+        self.seek(self.sought(None), self.work(None))
+
+    def sought(self, dataset: "Dataset | None") -> Hashable:
         """Return what a study here is about: not the session's table, unless it is among those chosen."""
         chosen = any(self.session.file == link for link, _ in self.asked.sets.own)
-        return self.asked, self.session.seed, dataset.hash if chosen else ""
+        return self.asked, self.session.seed, dataset.hash if chosen and dataset is not None else ""
 
     def settings(self) -> Hashable:
         """Return what is set."""
         return self.asked
 
-    def work(self, dataset: "Dataset") -> Callable[[StopToken], Known]:
+    def work(self, dataset: "Dataset | None") -> Callable[[StopToken], Known]:
         """Return what opens and prices the tables, to be called on a thread."""
         session, asked = self.session, self.asked
-        most = session.registry.limits.threads or 10**6
-        tables = partial(open_all, asked.sets, session.seed, opener(session), tell=self.tell)
-        return lambda stop: learn(asked, session.seed, session.owner, most, tables, stop, self.tell)
+        seed, owner, most = session.seed, session.owner, session.registry.limits.threads or 10**6
+        tables = partial(open_all, asked.sets, seed, opener(session), tell=self.tell)
+        return lambda stop: learn(asked, seed, owner, most, tables, stop, self.tell)
 
     def ground_changed(self) -> None:
         """Show it on another ground."""

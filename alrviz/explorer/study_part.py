@@ -123,16 +123,23 @@ class StudyPart:
         if not self.front or session.loading is not None:
             return
         if dataset is None:
-            say(self.prices, WAITING)
-            return
-        sought = self.sought(dataset)
+            self.without_table()
+        else:
+            self.seek(self.sought(dataset), self.work(dataset))
+
+    def without_table(self) -> None:
+        """What is done while the session has no table."""
+        say(self.prices, WAITING)
+
+    def seek(self, sought: Hashable, work: Callable[[StopToken], Known]) -> None:
+        """Learn on a thread what is known of what is sought, unless that is known or on its way."""
         if sought == self._sought:
             return
         self._sought, self.known = sought, None
         self.study_view.param.update(ready=False, outdated=self.study_view.study is not None)
         self.learned()
         self.jobs.start(
-            "study", self.work(dataset), self._learned, self._failed,
+            "study", work, self._learned, self._failed,
             lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
         )  # fmt: skip
 

@@ -230,6 +230,15 @@ def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     page.close()
 
 
+def test_it_goes_without_the_sessions_table():
+    page = open_page(f"?page=compare&sets=monks-1&of=anje_o1&folds=5&file=gone.csv~60~3~{'0' * 16}")
+    assert page.session.dataset is None, "the link is about a file that is not held"
+    known(page)
+    run(page)
+    assert page.study_view.study.progress.done == 5
+    page.close()
+
+
 def test_what_no_table_can_take_is_left_out_and_told():
     page = open_page("?page=compare&sets=four-gaussians&of=anje_o1~ande_n2")
     assert known(page).recipes == (Recipe("anje", order=1),)
