@@ -112,7 +112,7 @@ def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
             words = f"alr over lr at n={high}, over the same at n={low}"
             name = f"{counts[low]} tables, n={low}; {counts[high]}, n={high}"
             rows.append(_limit(name, words, gains[high] / gains[low], 1.0))
-    return limit_lines(item, pd.DataFrame(rows), "see the reached column of the study's CSV: who never came near")
+    return limit_lines(item, pd.DataFrame(rows), "whoever never came near counts with all that it spent")
 
 
 def _limit(name: str, method: str, ours: float, limit: float) -> dict[str, object]:

@@ -56,13 +56,13 @@ def limit_points(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def limit_seen(table: pd.DataFrame) -> str:
-    """Return how many keep to the limit and the figure that is nearest to it or furthest beyond, by quantity."""
+    """Return how many keep to each limit of a quantity, and the figure that is nearest to it or furthest beyond."""
     parts = []
-    for quantity, own in table[table["ours"].notna()].groupby("quantity", sort=False):
+    for (quantity, limit), own in table[table["ours"].notna()].groupby(["quantity", "paper"], sort=False):
         values = own["ours"].astype(float)
-        above = str(own["paper"].iloc[0]).startswith(">")
+        above = str(limit).startswith(">")
         worst = values.min() if above else values.max()
         kept = int((own["verdict"] == "agrees").sum())
-        parts.append(f"{quantity}: {kept} of {len(own)} within {own['paper'].iloc[0]}, mean {values.mean():.3g}, "
+        parts.append(f"{quantity}: {kept} of {len(own)} within {limit}, mean {values.mean():.3g}, "
                      f"worst {worst:.3g}")  # fmt: skip
     return "; ".join(parts) or "no figures"

@@ -19,6 +19,8 @@ def test_a_line_agrees_on_its_side_of_the_limit():
     assert table["reason"].tolist() == ["", "why not", "", "why not"]
     assert limits.limit_seen(table[:2]) == "q: 1 of 2 within <= 2, mean 2, worst 3"
     assert limits.limit_seen(table[:0]) == "no figures"
+    two = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(3, 4)]))
+    assert limits.limit_seen(two) == "q: 1 of 1 within <= 2, mean 1, worst 1; q: 1 of 1 within <= 4, mean 3, worst 3"
     shown = limits.limit_points(table)
     assert shown["paper"].tolist() == [2.0] * 4
     assert not shown["log"].any()
