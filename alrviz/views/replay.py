@@ -20,7 +20,6 @@ from alrviz.pictures.convergence import Curve
 from alrviz.pictures.measures import AXES, MEASURES, axis_label, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
 from alrviz.pictures.replay import Axis, Film, Line, Panel, View, kept_steps, replay_html
-from alrviz.stop import NEVER, StopToken
 from alrviz.studies.export import race_about
 from alrviz.studies.mapped import model_at
 from alrviz.studies.scenes import BandwidthPath, Scene
@@ -57,7 +56,7 @@ def save_replay(race: Any, path: Any) -> None:
     Path(os.fspath(path)).write_text(text, encoding="utf-8", newline="")
 
 
-def replay(race: Any, stop: StopToken = NEVER) -> str:
+def replay(race: Any) -> str:
     """Return the page that `save_replay` writes."""
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
@@ -68,7 +67,7 @@ def replay(race: Any, stop: StopToken = NEVER) -> str:
     watched.move(watched.last)
     run = race.runs[0]
     is_film = len(race.runs) == 1 and race.recipes[0].family == "dlr" and isinstance(run.model, DensityModel)
-    return replay_html(_bandwidth_film(race, watched, stop) if is_film else race_film(watched))
+    return replay_html(_bandwidth_film(race, watched) if is_film else race_film(watched))
 
 
 def race_film(watched: Watched) -> Film:
@@ -146,7 +145,7 @@ def _about(race: Any) -> list[str]:
 # ---- bandwidths -----------------------------------------------------------------------------------------------------
 
 
-def _bandwidth_film(race: Any, watched: Watched, stop: StopToken) -> Film:
+def _bandwidth_film(race: Any, watched: Watched) -> Film:
     """The film of a dlr fit: bandwidths and losses as lines, what columns add as panels."""
     from alrviz.studies.density_film import bandwidth_path, scene_of
 
@@ -156,7 +155,6 @@ def _bandwidth_film(race: Any, watched: Watched, stop: StopToken) -> Film:
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[Scene] = []
     for step in path.iterations[places].tolist():
-        stop.check()
         found: Any = model_at(run, step)
         previous = scenes[-1] if scenes else None
         scenes.append(scene_of(found.model, run.encoded, labels, iteration=step, previous=previous))
