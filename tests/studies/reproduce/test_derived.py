@@ -37,6 +37,15 @@ def test_learners_give_curves_that_fall(tmp_path):
     assert [rows[0]["missing"] for _, rows in share_rows(ABSENT, {}, (1.0,), settings)] == [ABSENT.advice(tmp_path)]
 
 
+def test_a_curve_is_told_when_all_orders_of_the_rows_are_there(tmp_path):
+    settings, learners = Settings(tmp_path, keep=tmp_path / "home"), stepwise(("lr",), (1,))
+    ((_, whole),) = curve_rows((Curves(demo("led", 400), learners, repeats=1),), settings)
+    only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
+    ((_, begun),) = curve_rows((Curves(demo("led", 400), learners, repeats=2),), only)
+    assert len(whole) > 10
+    assert begun == []
+
+
 def test_pulls_have_a_best_and_two_ends():
     rows = [{"set": "s", "method": "anje1 paper", "rmse": 0.5}, {"set": "s", "method": "alr1 paper", "rmse": 0.4}]
     for name in PULLED:
