@@ -64,7 +64,8 @@ def _points(study: Study, one: Curves) -> Iterator[Row]:
     for racer, name in enumerate(one.learners):
         # A curve that has not met all orders of the rows is a mean over others than its neighbours'.
         own = lines[(lines["racer"] == racer) & (lines["orders"] == one.repeats)] if len(lines) else lines
-        for row in own.iloc[:: max(1, len(own) // MOST_POINTS)].to_dict("records"):
+        taken = sorted({*range(0, len(own), max(1, len(own) // MOST_POINTS)), *range(len(own))[-1:]})
+        for row in own.iloc[taken].to_dict("records"):
             point = {key: row[key] for key in ("seen", "rmse2", "error", "orders")}
             yield {"set": one.table.name, "theta": one.theta, "method": name} | point
 

@@ -43,6 +43,7 @@ def test_a_curve_is_told_when_all_orders_of_the_rows_are_there(tmp_path):
     only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
     ((_, begun),) = curve_rows((Curves(demo("led", 400), learners, repeats=2),), only)
     assert len(whole) > 10
+    assert whole[-1]["seen"] == 400, "thinned, a curve keeps its last point"
     assert begun == []
 
 
