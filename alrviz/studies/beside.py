@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from alrviz.fitting.prepare import split
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.judged import LEAST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,9 @@ def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:
 
 
 def _judged(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, float]:
-    """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0."""
+    """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0, which
+    counts as 2^-52 as in all studies.
+    """
     if not len(y):
         return float("nan"), float("nan")
     error = float((model.predict(X).astype(str) != y.astype(str)).mean())
@@ -112,4 +115,4 @@ def _judged(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, floa
     known = {str(label): k for k, label in enumerate(model.classes_)}
     codes = np.array([known.get(str(label), -1) for label in y])
     p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
-    return error, float(-np.log(np.maximum(p, np.finfo(float).tiny)).mean())
+    return error, float(-np.log(np.where(p > 0.0, p, np.exp(LEAST))).mean())

@@ -110,4 +110,7 @@ def race(
     require_datasets([dataset])
     if not recipes:
         raise RecipeError("a race needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]")
+    for recipe in recipes:
+        if not isinstance(recipe, Recipe):
+            raise RecipeError(f"{recipe!r} is no recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]")
     return Race(dataset, recipes, n_jobs=n_jobs, max_memory=max_memory)

@@ -146,6 +146,8 @@ def test_before_two_folds_there_is_no_verdict():
 def test_what_has_no_order():
     with pytest.raises(RecipeError, match="tan has no order"):
         choose_order(load_demo("xor", 100), Recipe("tan"))
+    with pytest.raises(RecipeError, match=r"orders=\[1, 'x'\]"):
+        choose_order(load_demo("xor", 100), orders=(1, "x"))
     with pytest.raises(RecipeError, match=r"orders=\[-1\]"):
         choose_order(load_demo("xor", 100), orders=[-1])
     assert [r.params["order"] for r in choose_order(load_demo("xor", 100), orders=(0, 1, 9)).recipes] == [1]
