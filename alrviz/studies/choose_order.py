@@ -7,7 +7,6 @@ is the class shares. alpha is chosen and columns are cut inside the training row
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -107,7 +106,7 @@ def choose_order(
     recipe = Recipe("lr", alpha="cv") if recipe is None else recipe
     if "order" not in recipe.params:
         raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")
-    if not orders or not all(isinstance(order, Integral) and order >= 0 for order in orders):
+    if not orders or not all(isinstance(order, int | np.integer) and order >= 0 for order in orders):
         raise RecipeError(f"orders={list(orders)} does not fit; expected some of 0, 1, 2, 3 ...")
     highest = dataset.X.shape[1]
     chosen = sorted({order for order in orders if order <= highest})
