@@ -130,8 +130,8 @@ class Drawing:
         if sketch is None:
             return
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
-        warm = None if tab.moment is None else tab.moment.density
-        tab.ask(lambda stop: moments.of_points(X, y, recipe, warm, stop))
+        before = tab.moment
+        tab.ask(lambda stop: moments.of_points(X, y, recipe, before, stop))
         if name != TRUTH:
             self._peers.ask(lambda stop: moments.peer_of_points(name, X, y, stop))
         tab.hurry()

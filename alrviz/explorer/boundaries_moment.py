@@ -87,9 +87,13 @@ def of_hand(
     yield Moment(_model(live, step), settled, path, live, run)
 
 
-def of_points(X: Any, y: Any, recipe: Recipe, warm: Any, stop: StopToken) -> Iterator[Moment]:
-    """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step."""
-    for live in follow(X, y, recipe, warm, stop):
+def of_points(X: Any, y: Any, recipe: Recipe, before: Moment | None, stop: StopToken) -> Iterator[Moment]:
+    """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step.
+
+    before: the moment to go on from. Of dragged bandwidths it is the step they were dragged at: far out NLL is flat,
+    and a search that starts there stays there.
+    """
+    for live in follow(X, y, recipe, _fitted(before), stop):
         scene = scene_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
         stop.check()
         yield Moment(_model(live, 0), scene, None, live, None, X, y)
@@ -105,6 +109,14 @@ def gram_of(moment: Moment, classes: Any) -> Any:
     """Return the kernel's Gram matrix of training rows at a moment."""
     encoded = (moment.live or moment.run).encoded
     return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
+
+
+def _fitted(moment: Moment | None) -> DensityModel | None:
+    """The model of a moment, as a fit and no hand left it."""
+    if moment is None or not moment.by_hand:
+        return None if moment is None else moment.density
+    found = model_at(moment.run, moment.model.step)
+    return cast("DensityModel", found.model) if isinstance(found, StepModel) else None
 
 
 def _labels(encoder: Any) -> list[Any]:

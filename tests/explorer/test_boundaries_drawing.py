@@ -42,6 +42,23 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     again.close()
 
 
+def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
+    tab = page.tab
+    tab.drawing.begin()
+    until(page, lambda: settled(page) and tab.moment.run is None)
+    log_h, nll = tab.moment.density.log_h, tab.moment.live.nll
+    tab.drawing.leave()
+    until(page, lambda: settled(page) and tab.moment.run is not None)
+    limit = tab.moment.run.objective.features.bounds[1][0]
+    tab.hand.drag("x1", float(np.exp(limit)))
+    until(page, lambda: tab.moment.by_hand and settled(page))
+    assert tab.moment.density.log_h[0] > log_h[0] + 2
+    tab.drawing.begin()
+    until(page, lambda: settled(page) and tab.moment.run is None)
+    assert np.array_equal(tab.moment.density.log_h, log_h)
+    assert tab.moment.live.nll == nll
+
+
 def test_a_drawn_class_may_have_any_name():
     page = open_page()
     rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{('NA', '?', '-')[k % 3]}\n" for k in range(60))
