@@ -14,7 +14,7 @@ from alrviz.views.player_words import recorded, waits, word_of
 from alrviz.views.watched import Watched
 
 # Seconds after a race has begun by itself in which a press of its button still means Run, as the button said when the
-# reader reached for it.
+# reader reached for it. Before its first point, which may take a compilation, it means so however late it comes.
 MEANT = 1.0
 
 
@@ -60,7 +60,7 @@ class Player:
     def take_up(self, race: Any, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = Watched(race, self._film)
-        self.coming, self._stepping, self.outdated = None, -1, False
+        self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
         self.halted = self._settling = self.resting = False
         if fresh and self.shown is not None:
             self.coming = watched
@@ -81,7 +81,7 @@ class Player:
 
     def run(self) -> None:
         """Run or pause; where there is no race to go on with, a fresh one is started."""
-        met, self._unasked = time.monotonic() - self._unasked < MEANT, -math.inf
+        met, self._unasked = self._just_begun, -math.inf
         if met and self.playing and not self.outdated:
             return
         self.halted = self.resting = False
@@ -96,6 +96,12 @@ class Player:
             self.playing = True
             if not race.ended:
                 race.start() if race.phase == "waiting" else race.resume()
+
+    @property
+    def _just_begun(self) -> bool:
+        """Whether the race began by itself, and a reader may not have seen yet that it runs."""
+        unseen = self.watched is not None and self.watched.last < 0
+        return self._unasked > -math.inf and (unseen or time.monotonic() - self._unasked < MEANT)
 
     def step(self) -> None:
         """Show one iteration more; if it does not exist yet, have it computed."""

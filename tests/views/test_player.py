@@ -55,12 +55,43 @@ def test_a_press_of_run_as_a_race_begins_by_itself_does_not_pause_it(clock):
     assert race.calls == ["start", "pause"]
 
 
+def test_before_the_first_point_no_press_comes_too_late_to_be_met(clock):
+    old, race = ByHand(), ByHand()
+    old.take(3)
+    old.end()
+    player = Player(lambda: race)
+    player.take_up(old)
+    player.outdated = True
+    player.begin()
+    clock[0] += 30 * MEANT  # it compiles
+    player.run()
+    assert player.playing
+    assert race.calls == ["start"]
+    player.run()
+    assert race.calls == ["start", "pause"]
+
+
 def test_later_a_press_pauses_what_has_begun_by_itself(clock):
     race = ByHand()
     player = Player()
     player.take_up(race)
     player.begin()
+    race.take(1)
+    player.advance()
     clock[0] += 1.1 * MEANT
+    player.run()
+    assert not player.playing
+    assert race.calls == ["start", "pause"]
+
+
+def test_what_another_race_began_as_is_forgotten(clock):
+    player = Player()
+    player.take_up(ByHand())
+    player.begin()
+    race = ByHand()
+    race.start()
+    player.take_up(race)
+    assert player.playing
     player.run()
     assert not player.playing
 
