@@ -43,6 +43,7 @@ def test_density_prints_a_row_a_table_and_a_row_a_spacing(capsys):
 SMALL = ["--repeats", "1"]
 
 
+@pytest.mark.slow(reason="half a minute of races")
 def test_race_prints_a_row_a_racer_and_alpha(capsys):
     assert bench.main(["race", *SMALL, "--set", "led", "--max-iter", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -22,6 +22,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow(reason="nine pages in a real browser, half a minute; what a link holds is tested without one")
 def test_no_query_breaks_a_page(explorer: Explorer):
     for query in HOSTILE:
         explorer.open(query)
