@@ -17,7 +17,7 @@ from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, FONT_NAME, frame
-from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place
+from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place, with_room
 from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, is_log, points
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.thin import min_max
@@ -27,6 +27,7 @@ DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out rows", DASHES))  # words and dashes
+_LEVELS = max(len(measure.grey) for measure in MEASURES.values())
 FEW = 60  # points; with more the line shows them well enough
 
 
@@ -162,6 +163,12 @@ def marks(
     )
 
 
+def named(what: Contents) -> tuple[Data, Data]:
+    """Heads and words as their sources take them, never fewer or more in one figure."""
+    racers = len(what.train)
+    return with_room(what.heads, racers), with_room(what.words, racers + _LEVELS)
+
+
 def _marks(
     curves: Sequence[Curve],
     train: Sequence[Data],
@@ -213,7 +220,7 @@ def convergence(
         dots.append(dot)
         hovered += [full, dashed]
         items.append(LegendItem(label=curve.name, renderers=hovered[-2:]))
-    heads, words = ColumnDataSource(what.heads), ColumnDataSource(what.words)
+    heads, words = (ColumnDataSource(data) for data in named(what))
     _head_marks(fig, heads, words)
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)

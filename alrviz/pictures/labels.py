@@ -6,14 +6,21 @@ costs a little air): each label is moved up, or down, by whole lines of text unt
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from alrviz.pictures.palette import GREY
 
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
+_NOTHING: Mapping[str, Any] = {
+    "x": math.nan, "y": math.nan, "words": "", "colour": GREY, "align": "left", "dx": 0, "dy": 0.0, "style": "normal",
+    "marker": "circle",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,15 @@ def spread(view: Box, y: Sequence[float]) -> list[float]:
     found = np.empty(len(at))
     found[order] = wanted[order] - at
     return found.tolist()
+
+
+def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:
+    """Columns of words or marks, filled up to `rows` with what is not drawn.
+
+    BokehJS takes new positions at once and new colours a moment later; if there are more than before, a picture painted
+    between the two asks for colours that are not there. So the marks of a live picture are always as many.
+    """
+    return {key: [*column, *[_NOTHING[key]] * (rows - len(column))] for key, column in marks.items()}
 
 
 def _covers(taken: Sequence[tuple[float, float, float]], left: float, right: float, y: float) -> bool:

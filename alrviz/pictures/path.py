@@ -15,7 +15,7 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, frame
-from alrviz.pictures.labels import Box, place
+from alrviz.pictures.labels import Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.studies.measures import loss_text
 
@@ -111,7 +111,7 @@ def contents(
     levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
     y = _range([*train, *heldout], [value for _, value in levels])
     level, words = _labelled(levels, paths, heldout, y, dark)
-    return Contents(train, heldout, marks, level, words, y)
+    return Contents(train, heldout, marks, level, with_room(words, len(paths) + len(beside)), y)
 
 
 def _part(lines: pd.DataFrame, racer: int) -> pd.DataFrame:

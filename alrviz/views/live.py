@@ -14,7 +14,7 @@ from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.models import ColumnDataSource
 from bokeh.models import Model as BokehModel
 
-from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle
+from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle, named
 from alrviz.pictures.labels import Box
 from alrviz.pictures.measures import is_log
 from alrviz.views.watched import Watched
@@ -69,7 +69,8 @@ class LivePicture:
                 feed(source, line)
         for dot, line in zip(picture.dots, what.train, strict=True):
             dot.visible = len(line["x"]) <= FEW
-        for source, marks in ((picture.heads, what.heads), (picture.words, what.words), (picture.grey, what.grey)):
+        sources = (picture.heads, picture.words, picture.grey)
+        for source, marks in zip(sources, (*named(what), what.grey), strict=True):
             if dict(source.data) != marks:
                 source.data = marks
         self._fit(picture, what.box, anew)

@@ -12,17 +12,12 @@ from alrviz.studies.measures import loss_text
 from tests.browser.steps import Explorer, say
 from tests.browser.test_keyboard import check
 from tests.browser.test_looks import Look
+from tests.browser.test_order import DONE, priced
 from tests.conftest import Served
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
 SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~anje_o2~tan&folds=5"
-DONE = "(\\d+) of \\1 fits · done"
-
-
-def priced(explorer: Explorer) -> None:
-    explorer.wait_says("^Press Run")
-    explorer.wait(explorer.run.is_enabled, "Run can be pressed")
 
 
 def run(explorer: Explorer) -> None:

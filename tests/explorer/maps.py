@@ -1,32 +1,18 @@
 """The Boundaries page without a browser: it is opened, and waited for until all that was asked for is drawn."""
 
-import time
+from functools import partial
 
 from alrviz.explorer.boundaries import BoundariesPage
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import read_link
+from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import until as until_said
 
 SMALL = "?page=boundaries&data=four-gaussians&rows=200"
 
 
-def open_page(link=SMALL, owner="a" * 32, registry=None):
-    session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    page = BoundariesPage(session)
-    page.view()
+def open_page(link=SMALL, owner=OWNER, registry=None):
+    page = opened(BoundariesPage, link, owner, registry)
     page.drawer()
     return page
-
-
-def until(page, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (page.session.problem, said(page))
-        page.session.pump()
-        page.pump()
-        time.sleep(0.005)
 
 
 def settled(page):
@@ -45,3 +31,6 @@ def said(page):
     """The sentence above the maps."""
     tab = page.tab
     return (tab.words if page.session.tab == "any" else tab.card.words).object
+
+
+until = partial(until_said, said=said)

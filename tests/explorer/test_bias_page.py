@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-import time
+from functools import partial
 
 import pytest
 
@@ -11,19 +11,17 @@ from alrviz.explorer.bias_choice import pulled
 from alrviz.explorer.bias_page import BiasPage
 from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
 from alrviz.explorer.convergence_words import rich
-from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.questions import OWN
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies import workers
 from alrviz.studies.learning_curve import learning_curve
+from tests.explorer.pages import OWNER
+from tests.explorer.pages import opened as opened_at
+from tests.explorer.pages import until as until_said
 from tests.views.studied import slowed
 
 SMALL = "?page=bias&data=monks-1&of=anje_o1~anje_o2&folds=3x2"
 CURVE = "?page=bias&data=monks-1&tab=learning-curve&of=anje_o1~lr_o1_a0_vsgd&folds=3-100"
-OWNER = "a" * 32
 
 
 @pytest.fixture(autouse=True)
@@ -31,22 +29,13 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
 
 
+until = partial(until_said, said=lambda page: page.tab.study_view.sentence.object)
+
+
 def open_page(link=SMALL, registry=None):
-    session = Session(owner=OWNER, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    page = BiasPage(session)
-    page.view()
+    page = opened_at(BiasPage, link, registry=registry)
     until(page, lambda: page.tab.known is not None)
     return page
-
-
-def until(page, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (page.session.problem, page.tab.study_view.sentence.object)
-        page.session.pump()
-        page.pump()
-        time.sleep(0.005)
 
 
 @pytest.fixture

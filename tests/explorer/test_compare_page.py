@@ -3,7 +3,6 @@
 import contextlib
 import io
 import threading
-import time
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,9 +20,10 @@ from alrviz.explorer.state import MOST_SETS, FileLink, read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.compare import table
 from tests.explorer.fakes import Clock
+from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import until_study as until
 
 SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
-OWNER = "a" * 32
 ROWS = "\n".join(f"{k % 3},{k % 5},{'yes' if k % 3 else 'no'}" for k in range(60))
 CSV = f"a,b<i>,class\n{ROWS}\n".encode()
 
@@ -34,20 +34,7 @@ def home(tmp_path, monkeypatch):
 
 
 def open_page(link=SMALL, registry=None):
-    session = Session(owner=OWNER, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    page = ComparePage(session)
-    page.view()
-    return page
-
-
-def until(page, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (page.session.problem, page.study_view.sentence.object)
-        page.session.pump()
-        page.pump()
-        time.sleep(0.005)
+    return opened(ComparePage, link, registry=registry)
 
 
 def known(page):

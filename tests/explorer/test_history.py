@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 
 import pandas as pd
 import pytest
@@ -11,14 +10,12 @@ from alrviz.explorer import history, loading
 from alrviz.explorer.compare_page import HISTORY, ComparePage
 from alrviz.explorer.convergence import ConvergencePage
 from alrviz.explorer.history_part import MOST, SURE
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
 from alrviz.explorer.studies import kept_where
 from alrviz.fitting.recipe import Recipe
+from tests.explorer.pages import OWNER, session_of, until
 
-OWNER, STRANGER = "a" * 32, "b" * 32
+STRANGER = "b" * 32
 RACE = "?data=monks-1&racers=lr_o1_a1_i8~alr_o1_a1_i8"
 STUDY = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
 
@@ -26,21 +23,6 @@ STUDY = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
-
-
-def session_of(link, owner=OWNER):
-    session = Session(owner=owner, registry=Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    return session
-
-
-def until(page, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, page.session.problem
-        page.session.pump()
-        page.pump()
-        time.sleep(0.005)
 
 
 def raced(link=RACE):

@@ -20,9 +20,10 @@ from alrviz.explorer.state import read_link
 from alrviz.explorer.studies import GovernedStudy, Underway
 from alrviz.studies import workers
 from tests.explorer.fakes import Clock
+from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import until_study as until
 
 SMALL = "?page=order&data=monks-1&of=lr_a0.1&folds=5"
-OWNER = "a" * 32
 
 
 @pytest.fixture(autouse=True)
@@ -42,20 +43,7 @@ def slow(monkeypatch):
 
 
 def open_page(link=SMALL, owner=OWNER, registry=None):
-    session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    page = OrderPage(session)
-    page.view()
-    return page
-
-
-def until(page, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (page.session.problem, page.study_view.sentence.object)
-        page.session.pump()
-        page.pump()
-        time.sleep(0.005)
+    return opened(OrderPage, link, owner, registry)
 
 
 @pytest.fixture

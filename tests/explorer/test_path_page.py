@@ -6,19 +6,16 @@ import io
 import pytest
 
 from alrviz.explorer.convergence_words import rich
-from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.path_choice import FIRST, Grid, given_paths, grid_of, racers_of
 from alrviz.explorer.path_page import PathPage
 from alrviz.explorer.path_words import ABOUT
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies import live_path
 from alrviz.studies.path_reading import Reading
+from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import until_study as until
 
 SMALL = "?page=path&data=monks-1&of=alr_o1_a1_canje"
-OWNER = "a" * 32
 
 
 @pytest.fixture(autouse=True)
@@ -27,22 +24,7 @@ def home(tmp_path, monkeypatch):
 
 
 def open_page(link=SMALL, registry=None):
-    session = Session(owner=OWNER, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    page = PathPage(session)
-    page.view()
-    return page
-
-
-def until(page, condition, seconds=60):
-    import time
-
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, (page.session.problem, page.study_view.sentence.object)
-        page.session.pump()
-        page.pump()
-        time.sleep(0.005)
+    return opened(PathPage, link, registry=registry)
 
 
 @pytest.fixture

@@ -206,3 +206,19 @@ def test_ranges_follow_a_browser_that_sends_back_an_old_one_and_leave_a_zoom_alo
     pump(view, 60)
     assert figure.x_range.end == 7.25
     assert figure.x_range.reset_end > followed
+
+
+def test_words_and_heads_are_as_many_before_anything_is_drawn_as_after():
+    """BokehJS would ask for colours of rows that have none yet, if there were more rows than before."""
+    race = ByHand()
+    view = view_of(race)
+    sources = view.picture._picture.heads, view.picture._picture.words
+    before = [{key: len(column) for key, column in source.data.items()} for source in sources]
+    race.take(2)
+    view.press_run()
+    pump(view, 2)
+    assert (view.picture._picture.heads, view.picture._picture.words) == sources
+    assert [{key: len(column) for key, column in source.data.items()} for source in sources] == before
+    assert np.isfinite(sources[0].data["x"]).all()
+    names = [racer.name for racer in view.player.watched.racers]
+    assert [word for word in sources[1].data["words"] if word][-len(names) :] == names

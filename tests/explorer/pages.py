@@ -1,0 +1,39 @@
+"""Pages without a browser: opened as a link opens them, and waited for."""
+
+import time
+
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import read_link
+
+OWNER = "a" * 32
+
+
+def session_of(link, owner=OWNER, registry=None):
+    """A visitor's session as a link gives it."""
+    session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
+    session.apply(read_link(link))
+    return session
+
+
+def opened(page_class, link, owner=OWNER, registry=None):
+    """A page with its view made."""
+    page = page_class(session_of(link, owner, registry))
+    page.view()
+    return page
+
+
+def until(page, condition, seconds=60, said=lambda page: ""):
+    """Pump session and page until a condition holds; `said` is what the page says, told where it never does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, (page.session.problem, said(page))
+        page.session.pump()
+        page.pump()
+        time.sleep(0.005)
+
+
+def until_study(page, condition, seconds=60):
+    """`until`, on a page that shows one study."""
+    until(page, condition, seconds, lambda page: page.study_view.sentence.object)
