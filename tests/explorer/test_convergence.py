@@ -1,7 +1,7 @@
 """The Convergence page without a browser: questions, prices, outdated marks, links, the script."""
 
 import io
-import time
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -21,24 +21,17 @@ from alrviz.fitting.price import Price
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
 from alrviz.studies.recorded import read_recorded
+from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import until as until_said
 
 
-def open_page(link="", owner="a" * 32, registry=None):
-    session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
-    page = ConvergencePage(session)
-    page.view()
+def open_page(link="", owner=OWNER, registry=None):
+    page = opened(ConvergencePage, link, owner, registry)
     page.drawer()
     return page
 
 
-def until(page, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, page.session.problem or page.race_view.status.object
-        page.session.pump()
-        page.pump()
-        time.sleep(0.01)
+until = partial(until_said, said=lambda page: page.race_view.status.object)
 
 
 def ended(page):

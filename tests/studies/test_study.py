@@ -3,8 +3,6 @@
 import gc
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -18,7 +16,6 @@ from joblib.externals.loky import ProcessPoolExecutor
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.store import Store
 from alrviz.stop import StopToken
 from alrviz.studies import study as study_module
 from alrviz.studies import tasks, workers
@@ -28,20 +25,6 @@ from alrviz.studies.study import Study
 from tests.studies.sweeps import RECIPES, numbers, small
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """The keys of the cells that were computed in this process, in order."""
-    seen = []
-    original = tasks.compute
-
-    def compute(cell, table, stop):
-        seen.append(cell.key)
-        return original(cell, table, stop)
-
-    monkeypatch.setattr(workers, "compute", compute)
-    return seen
 
 
 def test_any_number_of_workers_gives_the_same_frame_bit_for_bit():
@@ -207,99 +190,6 @@ def test_an_error_of_the_study_itself_reaches_the_reader(monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         study.run()
     assert study.phase == "failed"
-
-
-# -- the store --------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_kept_is_not_computed_again(tmp_path, calls):
-    first = small(keep=tmp_path).run()
-    assert len(calls) == 12
-    again = small(keep=tmp_path).run()
-    assert len(calls) == 12
-    assert again.id == first.id
-    pd.testing.assert_frame_equal(again.frame(), first.frame(), check_exact=True)  # seconds too
-    more = small(rounds=3, keep=tmp_path).run()
-    assert len(calls) == 12 + 6, "a study of more rounds takes what it shares"
-    assert more.id != first.id
-    small(keep=tmp_path, owner="another").run()
-    assert len(calls) == 18 + 12, "what is yours is yours"
-    store = Store(tmp_path)
-    assert [run.state for run in store.runs("local")] == ["done", "done"]
-    store.close()
-
-
-def test_kept_means_in_the_folder_of_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
-    study = small(RECIPES[:1], keep=True).run()
-    store = Store(tmp_path / "home")
-    assert [(run.id, run.state) for run in store.runs("local")] == [(study.id, "done")]
-    assert small(RECIPES[:1], keep=True).recall() == 4, "taken, and nothing computed"
-    store.close()
-
-
-def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(workers, "compute", lambda cell, *rest: failure("lost"))
-        assert small(keep=tmp_path).run().progress.failed == 12
-    study = small(keep=tmp_path).run()
-    assert study.progress.failed == 12
-    assert study.redo() == 12
-    assert study.join(60)
-    assert study.progress.failed == 0
-
-
-def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
-    study, original = small(), workers.compute
-    last = study.cells[-1].key
-    with monkeypatch.context() as patch:
-        patch.setattr(workers, "compute", lambda c, *rest: failure("lost") if c.key == last else original(c, *rest))
-        study.run()
-    assert study.frame().outcome.tolist().count("failed") == 1
-    whose = study.frame()
-    whose["outcome"] = "another's"
-    assert study.redo() == 1
-    assert study.join(60)
-    assert set(study.frame().outcome) == {"converged"}
-
-
-KILLED = """
-import sys, time
-from tests.studies.sweeps import small
-from alrviz.studies import tasks, workers
-original = tasks.compute
-def compute(*args):
-    time.sleep(0.05)
-    return original(*args)
-workers.compute = compute
-small(rounds=10, keep=sys.argv[1]).run()
-"""
-
-
-@pytest.mark.parametrize("after", [1, 7])
-def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_twice(tmp_path, calls, after):
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
-    store = Store(tmp_path)
-    deadline = time.monotonic() + 120
-    while len(kept(store)) < after:
-        assert process.poll() is None, process.stderr.read().decode()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.kill()
-    process.communicate()
-    saved = kept(store)
-    assert after <= len(saved) < 60
-    study = small(rounds=10, keep=tmp_path).run()
-    assert not set(calls) & saved, "finished, and computed again"
-    assert len(calls) == len(set(calls)) == 60 - len(saved)
-    assert {cell.key for cell in study.cells} == kept(store), "nothing is lost"
-    assert len(store.runs("local")) == 1
-    store.close()
-    pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=10).run()), check_exact=True)
-
-
-def kept(store):
-    return {key for (key,) in store.database.read("SELECT key FROM cells")}
 
 
 # -- what it says -----------------------------------------------------------------------------------------------------

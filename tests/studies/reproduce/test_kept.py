@@ -2,6 +2,9 @@
 
 import pytest
 
+from alrviz import Recipe, load_demo
+from alrviz.fitting.run import Run
+from alrviz.studies.reproduce import elr_trace, limit_studies, races
 from alrviz.studies.reproduce.kept import Step, kept_rows
 from alrviz.studies.reproduce.settings import Settings
 
@@ -50,3 +53,31 @@ def test_nothing_is_kept_unless_asked(tmp_path):
     for _ in range(2):
         list(kept_rows("squares", steps(calls), Settings(tmp_path)))
     assert len(calls) == 8
+
+
+def test_a_pool_is_begun_only_for_what_is_left(tmp_path):
+    settings, calls = Settings(tmp_path, keep=tmp_path / "home"), []
+    list(kept_rows("squares", steps(calls), settings))
+    two = Settings(tmp_path, keep=tmp_path / "home", jobs=2)
+    assert len(list(kept_rows("squares", steps(calls), two))) == 4  # a pool in vain warns
+
+
+@pytest.mark.parametrize(
+    ("module", "compute"),
+    [
+        (races, lambda data: races.raced({}, data, Recipe("lr", order=1, holdout=0.0, max_iter=1))),
+        (elr_trace, lambda data: elr_trace.traced("one", data, 1)),
+        (limit_studies, lambda data: limit_studies.poker(300)),
+        (limit_studies, limit_studies.elr_optimum),
+    ],
+)
+def test_a_step_takes_one_thread_however_many_there_are(monkeypatch, module, compute):
+    asked = []
+
+    def run(*arguments, **options):
+        asked.append(options.get("n_jobs"))
+        return Run(*arguments, **options)
+
+    monkeypatch.setattr(module, "Run", run)
+    compute(load_demo("monks-1"))
+    assert set(asked) == {1}
