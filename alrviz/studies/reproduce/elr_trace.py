@@ -33,11 +33,11 @@ def elr_rows(sets: "tuple[BenchmarkSet, ...]", settings: Settings, most: int = 1
 
 def traced(name: str, dataset: "Dataset", most: int) -> list[Row]:
     """Return the points of one fit to the end, naive Bayes' structure, 70 % of the rows to learn from."""
-    tuned = Run(dataset, Recipe("elr", structure="nb", cross_tuning=True, max_iter=most))
+    tuned = Run(dataset, Recipe("elr", structure="nb", cross_tuning=True, max_iter=most), n_jobs=1)
     for _ in tuned.steps():
         pass
     stop = next((step.extra["tuned_stop"] for step in tuned.trace.since(0) if "tuned_stop" in step.extra), None)
-    run = Run(dataset, Recipe("elr", structure="nb", cross_tuning=False, max_iter=most, tol=0.0))
+    run = Run(dataset, Recipe("elr", structure="nb", cross_tuning=False, max_iter=most, tol=0.0), n_jobs=1)
     for _ in run.steps():
         pass
     rows: list[Row] = []

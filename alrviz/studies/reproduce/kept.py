@@ -40,7 +40,8 @@ def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress
     found = dict(keeping.taken(cells, ()))
     left = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in found]
     tasks = (delayed(step.compute)(*step.arguments) for step in left)
-    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(tasks))
+    # A pool that nobody takes a result from warns when it is dropped.
+    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(tasks) if left else ())
     ended = "stopped"
     try:
         for place, step in enumerate(steps):

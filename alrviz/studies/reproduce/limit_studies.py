@@ -26,7 +26,8 @@ def poker(rows: int) -> list[Row]:
     dataset = load_demo("poker-hand", rows)
     found = {}
     for order in (2, 3):
-        run = Run(dataset, Recipe("lr", order=order, alpha=1.0, solver="lbfgs", max_iter=100, holdout=1 / 6))
+        recipe = Recipe("lr", order=order, alpha=1.0, solver="lbfgs", max_iter=100, holdout=1 / 6)
+        run = Run(dataset, recipe, n_jobs=1)
         for _ in run.steps():
             pass
         last = run.trace.frame().iloc[-1]
@@ -94,10 +95,10 @@ def settles(mode: str, seed: int) -> list[Row]:
 
 def elr_optimum(dataset: Dataset) -> list[Row]:
     """Return how far ELR's lowest F on naive Bayes' structure is above that of lr of order 1, relative."""
-    elr = Run(dataset, Recipe("elr", structure="nb", cross_tuning=False, max_iter=300, tol=0.0, holdout=0.0))
-    lr = Run(dataset, Recipe("lr", order=1, alpha=0.0, solver="lbfgs", max_iter=2000, tol=0.0, holdout=0.0))
+    elr = Recipe("elr", structure="nb", cross_tuning=False, max_iter=300, tol=0.0, holdout=0.0)
+    lr = Recipe("lr", order=1, alpha=0.0, solver="lbfgs", max_iter=2000, tol=0.0, holdout=0.0)
     values = []
-    for run in (elr, lr):
+    for run in (Run(dataset, elr, n_jobs=1), Run(dataset, lr, n_jobs=1)):
         for _ in run.steps():
             pass
         values.append(float(run.trace.frame()["nll"].min()))

@@ -71,7 +71,7 @@ def race_rows(races: Sequence[Races], settings: Settings) -> Progress:
 
 def raced(about: Mapping[str, str], dataset: "Dataset", recipe: Recipe) -> list[Row]:
     """Return the points of one fit."""
-    run = Run(dataset, recipe)
+    run = Run(dataset, recipe, n_jobs=1)
     for _ in run.steps():
         pass
     trace = run.trace.frame()
