@@ -39,6 +39,11 @@ GROUNDS = {False: "#ffffff", True: "#1b1c22"}
 MOST_NAMED = 12  # classes in the legend
 CUT = 22  # letters of a class's name
 _SAMPLE = 38  # px of a legend's entry beside its words
+_LEGEND: Any = {
+    "orientation": "horizontal", "margin": 0, "padding": 4, "location": "left", "label_text_font_size": "15px",
+    "title_text_font_size": "15px", "title_text_font": FONT_NAME, "title_text_font_style": "normal",
+    "border_line_color": None, "background_fill_alpha": 0.0,
+}  # fmt: skip
 Data = dict[str, Any]
 
 
@@ -53,13 +58,19 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure, the sources that feed it, and the renderer of its points."""
+    """A figure, the sources that feed it, the renderer of its points, and what names its classes.
+
+    samples: what the legend shows of each class, and of a boundary last.
+    """
 
     figure: figure
     ground: ColumnDataSource
     boundary: ColumnDataSource
     points: ColumnDataSource
     dots: Any
+    hover: HoverTool
+    legend: Legend
+    samples: list[Any]
 
 
 def certainty(surface: Surface) -> NDArray[np.float64]:
@@ -140,16 +151,29 @@ def decision_map_picture(
         "x", "y", source=points, size=7, marker="marker", fill_color="fill", line_color="outline", line_width=2
     )
     dots.nonselection_glyph = dots.selection_glyph = None  # a press selects nothing
-    fig.add_tools(_hover_ground(surface, image), _hover_points(dots))
-    _legend(fig, surface, fig.line([np.nan], [np.nan], **edges), width)  # a map may have no boundary to take it from
-    return Picture(fig, ground, lines, points, dots)
+    hover, legend = HoverTool(renderers=[image]), Legend(**_LEGEND)
+    fig.add_tools(hover, _hover_points(dots))
+    fig.add_layout(legend, "above")
+    edge = fig.line([np.nan], [np.nan], **edges)  # a map may have no boundary to take it from
+    picture = Picture(fig, ground, lines, points, dots, hover, legend, [edge])
+    name_classes(picture, surface, width)
+    return picture
+
+
+def name_classes(picture: Picture, surface: Surface, width: int = WIDTH) -> None:
+    """Name a surface's classes in the legend and under the pointer, of a figure that is on a screen too.
+
+    A figure in its place would be ready a second later, and would miss what a hand presses until then.
+    """
+    _hover_ground(picture.hover, surface)
+    _say_legend(picture, surface, width)
 
 
 def value_words(surface: Surface) -> str:
     """What the colours mean: probability of which class; a score is said to be none."""
     two = len(surface.classes) == 2
     if surface.probability:
-        of = short(surface.classes[1], CUT) if two else "the class that wins"
+        of = short(surface.classes[1], CUT) if two else "the winner"
         return f"probability of {of}"
     if surface.single:
         return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
@@ -164,7 +188,7 @@ def _dress(axis: Any, shown: Axis, *, tilts: bool) -> None:
         level_axis(axis, shown.levels, tilts=tilts)
 
 
-def _hover_ground(surface: Surface, image: Any) -> HoverTool:
+def _hover_ground(hover: HoverTool, surface: Surface) -> None:
     classes = CustomJSHover(args={"names": list(surface.classes)}, code="return names[value] ?? 'nothing'")
     formatters: dict[str, Any] = {"@winner": classes}
     places = []
@@ -177,7 +201,7 @@ def _hover_ground(surface: Surface, image: Any) -> HoverTool:
             places.append((str(axis.name), special + "{custom}"))
     value = ("p" if surface.probability else "score") + (f"({surface.classes[1]})" if len(surface.classes) == 2 else "")
     tips = [*places, ("wins", "@winner{custom}"), (value, "@value{0.[0000]}")]
-    return HoverTool(renderers=[image], tooltips=tips, formatters=formatters)
+    hover.update(formatters=formatters, tooltips=tips)
 
 
 def _hover_points(dots: Any) -> HoverTool:
@@ -185,33 +209,22 @@ def _hover_points(dots: Any) -> HoverTool:
     return HoverTool(renderers=[dots], tooltips=tips)
 
 
-def _legend(fig: figure, surface: Surface, edge: Any, width: int) -> None:
+def _say_legend(picture: Picture, surface: Surface, width: int) -> None:
     """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
-    colours = class_colours(len(surface.classes))
-    items = []
-    for k, label in enumerate(surface.classes[:MOST_NAMED]):
-        sample: Any = fig.scatter([np.nan], [np.nan], size=13, marker=MARKERS[k % len(MARKERS)], color=colours[k])
-        items.append(LegendItem(label={"value": short(label, CUT)}, renderers=[sample]))
+    fig, samples, named = picture.figure, picture.samples, surface.classes[:MOST_NAMED]
+    for k in range(len(samples) - 1, len(named)):  # a class has its colour however many there are
+        mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(len(named))[k]}
+        samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
+    items = [LegendItem(label={"value": short(label, CUT)}, renderers=[samples[k]]) for k, label in enumerate(named)]
     if len(surface.classes) > MOST_NAMED:
         more: Any = fig.scatter([np.nan], [np.nan], size=0)
         items.append(LegendItem(label={"value": f"and {len(surface.classes) - MOST_NAMED} more"}, renderers=[more]))
-    items.append(LegendItem(label="boundary", renderers=[edge]))
-    legend = Legend(
+    items.append(LegendItem(label="boundary", renderers=samples[-1:]))
+    picture.legend.update(
         items=items,
         title=_wrapped(f"Ground: {value_words(surface)}", width),
-        orientation="horizontal",
         ncols=_columns([str(item.label.value) for item in items], width),
-        margin=0,
-        padding=4,
-        location="left",
-        label_text_font_size="15px",
-        title_text_font_size="15px",
-        title_text_font=FONT_NAME,
-        title_text_font_style="normal",
-        border_line_color=None,
-        background_fill_alpha=0.0,
     )
-    fig.add_layout(legend, "above")
 
 
 def _wrapped(words: str, width: int) -> str:

@@ -1,7 +1,7 @@
 """The decision map while it lives: one pane, one figure, sources that are fed; and what a press on it means.
 
-A new figure is made only where Bokeh cannot change the old one: other axes, other classes, scores after probabilities,
-another ground. Points are sent only when they changed.
+A new figure is made only where Bokeh cannot change the old one: other axes, scores after probabilities, another ground.
+Points are sent only when they changed.
 
 Every press counts. Bokeh calls the second of two within 300 ms a double tap, one that is held longer (or that a busy
 page hears of later) a press, and one that slips by more than 5 px a pan.
@@ -15,7 +15,7 @@ import panel as pn
 from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
 from bokeh.models import ColumnDataSource, PointDrawTool
 
-from alrviz.pictures.decision_map import Picture, contents, decision_map_picture
+from alrviz.pictures.decision_map import Picture, contents, decision_map_picture, name_classes
 from alrviz.pictures.labels import WIDTH
 from alrviz.studies.decision_map import Points, Surface
 
@@ -47,6 +47,7 @@ class LiveMap:
         self._pressed, self._moved, self._width = pressed, moved, width
         self._picture: Picture | None = None
         self._made_of: Any = None
+        self._named: tuple[str, ...] = ()
         self._points: Points | None = None
         self._tool: PointDrawTool | None = None
         self._feeding = False
@@ -54,7 +55,7 @@ class LiveMap:
 
     def show(self, surface: Surface, *, dark: bool = False, draggable: bool = False) -> None:
         """Draw a surface."""
-        made_of = (_of_axes(surface), surface.classes, surface.probability, surface.single, dark)
+        made_of = (_of_axes(surface), surface.probability, surface.single, dark)
         if self._picture is None or made_of != self._made_of:
             picture = self._make(surface, dark)
             self._made_of = made_of
@@ -62,6 +63,9 @@ class LiveMap:
             self.pane.object = picture.figure
             return
         self.drag(draggable)
+        if surface.classes != self._named:
+            name_classes(self._picture, surface, self._width)
+            self._named = surface.classes
         self._feeding = True
         try:
             what = contents(surface)
@@ -109,6 +113,7 @@ class LiveMap:
             self._tool = PointDrawTool(renderers=[picture.dots], add=False)
             picture.points.on_change("data", lambda attr, old, new: self._dragged())
         self._picture, self._points, self._begun = picture, surface.points, None
+        self._named = surface.classes
         return picture
 
     def _press(self, event: Any) -> None:

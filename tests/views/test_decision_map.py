@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
-from bokeh.models import PointDrawTool
+from bokeh.models import HoverTool, PointDrawTool
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -113,6 +113,31 @@ def test_points_that_move_leave_the_axes_alone(table, model):
     view.show(model, more, [*y, y[0]])
     settle(view)
     assert "121 rows shown" in view.words
+
+
+def test_a_class_more_is_named_in_the_same_figure(table):
+    """A hand that draws a point of a new class goes on pressing: a figure in its place would not hear it."""
+    X, y = table[0][["u", "v"]], table[1].astype(object)
+    view = settle(view_of(LogisticRegression().fit(X, y), X, y))
+    figure = view.picture.pane.object
+    for last in ("zebra", "yes"):  # it comes, and goes again
+        y[:3] = last
+        view.show(LogisticRegression().fit(X, y), X.copy(), y)
+        settle(view)
+        classes = sorted(set(y))
+        assert view.picture.pane.object is figure
+        assert [item.label.value for item in figure.above[0].items] == [*classes, "boundary"]
+        marks = [item.renderers[0].glyph for item in figure.above[0].items[:-1]]
+        points = view.picture._picture.points.data
+        assert {m.line_color for m in marks} == set(points["outline"])
+        assert {m.marker for m in marks} == set(points["marker"])
+        ground = next(tool for tool in figure.tools if isinstance(tool, HoverTool) and len(tool.tooltips) == 4)
+        assert ground.formatters["@winner"].args == {"names": classes}
+        assert (ground.tooltips[-1][0], figure.above[0].title) == (
+            ("p", "Ground: probability of the winner")
+            if last == "zebra"
+            else ("p(yes)", "Ground: probability of yes")
+        )  # fmt: skip
 
 
 def test_another_kind_of_axis_is_another_figure(table, model):
