@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
@@ -93,12 +94,15 @@ class DLRClassifier(RunClassifier):
         model, encoded = run.model, run.encoded
         if not isinstance(model, DensityModel) or encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")
-        self._model = model
-        self._columns = feature_columns(encoded, model.features)
+        self._read(model, feature_columns(encoded, model.features))
+
+    def _read(self, model: DensityModel, columns: NDArray[np.int64]) -> None:
+        """Keep a model whose features (D,) are of these columns of the table."""
+        self._model, self._columns = model, columns
         self.bandwidths_ = np.full(self.n_features_in_, np.nan)
-        self.bandwidths_[self._columns[: len(model.log_h)]] = model.bandwidths
+        self.bandwidths_[columns[: len(model.log_h)]] = model.bandwidths
         self.weights_ = np.zeros((self.n_features_in_, model.w.shape[1]))
-        self.weights_[self._columns] = model.w[:-1]
+        self.weights_[columns] = model.w[:-1]
         self.intercept_ = model.w[-1].copy()
 
     def _scores(self, X: Any) -> Floats:

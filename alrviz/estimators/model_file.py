@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from alrviz.errors import AlrvizError, MemoryLimitError, ModelFileError
-from alrviz.estimators.model_parts import Parts, parts_of, restore
+from alrviz.estimators.model_form import Saved
+from alrviz.estimators.model_parts import FORMS, parts_of, restore
 from alrviz.estimators.model_tables import ModelTable, Pieces
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.estimators.score_script import FORMAT
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 SCRIPT, ABOUT = "score.py", "model.json"
-TABLES = {
-    "linear": ("tuples.parquet", "cells.parquet"),
-    "network": ("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
-}
 # Of the JSON: what it takes as Python's objects is about ten times as much.
 _MOST_TEXT = 2**27
 # Words for people, and what is computed again from counts: not read back.
@@ -49,7 +46,8 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
 
     Parameters
     ----------
-    model : a fitted lr, alr (wanbia-c), anje (naive Bayes), tan, kdb or elr classifier of this package
+    model : a fitted lr, alr (wanbia-c), anje (naive Bayes), tan, kdb, elr, ande or dlr classifier of this package
+        That of dlr holds the training rows' numbers, each column by itself: they are what its prediction sums over.
     path : path of the zip, or a file opened for writing in binary mode
     dataset : Dataset, optional
         What it was fitted on: its name and hash are written beside the model.
@@ -57,7 +55,7 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     Raises
     ------
     ModelFileError
-        A ValueError: a model without cells to write down (dlr, ande, rf, svm), for which joblib is the way.
+        A ValueError: no model of ours (rf, svm, scikit-learn's own), for which joblib is the way.
     NotFittedError
         From scikit-learn: it was not fitted yet.
 
@@ -84,7 +82,7 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
         part.unlink(missing_ok=True)
 
 
-def _write(parts: Parts, file: BinaryIO) -> None:
+def _write(parts: Saved, file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
         rows = {name: _write_table(zipped, name, pieces) for name, pieces in parts.tables.items()}
         try:
@@ -92,7 +90,13 @@ def _write(parts: Parts, file: BinaryIO) -> None:
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"the model cannot be written as JSON: {error}; joblib.dump keeps it") from error
         zipped.writestr(ABOUT, text)
-        zipped.writestr(SCRIPT, (files("alrviz.estimators") / "score_script.py").read_text(encoding="utf-8"))
+        zipped.writestr(SCRIPT, _script())
+
+
+def _script() -> str:
+    """The script as one file: the module of forms stands where it is imported."""
+    script, forms = ((files("alrviz.estimators") / f"score_{n}.py").read_text("utf-8") for n in ("script", "forms"))
+    return script.replace("from alrviz.estimators.score_forms import FORMS\n", forms)
 
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:
@@ -134,11 +138,12 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
         sizes = _checked_names(zipped)
         _require(sum(sizes.values()) + 9 * sizes[ABOUT], allowed)
         about = _read_about(zipped, sizes[ABOUT])
-        missing = [name for name in TABLES[about["form"]] if name not in sizes]
+        wanted = FORMS[about["form"]].files
+        missing = [name for name in wanted if name not in sizes]
         if missing:
             raise ModelFileError(f"the file has no {missing[0]}, which a {about['form']} model needs")
         n_classes = len(about["bias"])
-        tables = {name: _read_table(zipped, name, n_classes, allowed) for name in TABLES[about["form"]]}
+        tables = {name: _read_table(zipped, name, n_classes, allowed) for name in wanted}
         return restore(about, tables)
 
 
@@ -170,7 +175,7 @@ def _require(needed: int, allowed: int) -> None:
 
 def _checked_names(zipped: zipfile.ZipFile) -> dict[str, int]:
     """Return what is in the zip and how large it says it is; reading stops at that size."""
-    known = {SCRIPT, ABOUT, *TABLES["network"]}
+    known = {SCRIPT, ABOUT, *(name for form in FORMS.values() for name in (*form.files, *form.script_only))}
     sizes: dict[str, int] = {}
     for info in zipped.infolist():
         if info.filename not in known:
@@ -200,8 +205,8 @@ def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
             f"the model has format {about['format']!r}{by}; this version of alrviz reads format {FORMAT}: use a "
             "version that knows it, or fit again"
         )
-    if about.get("form") not in TABLES:
-        raise ModelFileError(f"form {about.get('form')!r} is none of {', '.join(TABLES)}")
+    if about.get("form") not in FORMS:
+        raise ModelFileError(f"form {about.get('form')!r} is none of {', '.join(FORMS)}")
     if not isinstance(about.get("bias"), list) or not 2 <= len(about["bias"]) <= 2**20:
         raise ModelFileError("'bias' must be a list of numbers, one a class, two at least")
     return dict(about)

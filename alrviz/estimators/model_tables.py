@@ -4,8 +4,12 @@
                       count_k (the rows of class k that have a cell in it) and, where there is one, unseen_k
     cells.parquet     a seen cell a line, ascending: tuple, cell (its number within the tuple, the last column fastest),
                       columns, levels, then count_k, log_theta_k, w_k, phi_k of each class k as far as there are any
-    parents.parquet   of networks: tuple, cell (of the parents alone), columns, levels, rest_k
-    levels.parquet    of networks: column, level, name, alone_k
+    parents.parquet   tuple, cell (of the parents alone), columns, levels; of networks rest_k, of ande count_k
+    levels.parquet    column, level, name; of networks and ande alone_k, of dlr count_k
+    features.parquet  of dlr, a feature a line: column, name, numeric, log_h, w_k, missing_k, origin and per_unit of its
+                      grid (0: it has none)
+    votes.parquet     of dlr, by feature, class and value: feature, class, value, weight
+    nodes.parquet     of dlr, for the script: feature, node, sum_k
 
 Lines are written a piece at a time: the words of a million cells are never in memory together.
 """
@@ -19,7 +23,6 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import ModelFileError
-from alrviz.models.networks import NetworkModel
 from alrviz.models.space import Space
 from alrviz.passes.rows import Floats
 
@@ -70,32 +73,17 @@ def cell_pieces(
         yield pa.table(columns)
 
 
-def level_pieces(encoder: Encoder, alone: Floats) -> Pieces:
-    """Yield what each level of each column adds by itself, (sum of levels, C)."""
+def level_pieces(encoder: Encoder, quantities: Mapping[str, Floats]) -> Pieces:
+    """Yield the levels of all columns, with quantities (sum of levels, C) by name."""
     sizes = encoder.levels_
     column = np.repeat(np.arange(len(sizes)), sizes)
     level = np.arange(len(column)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     names = [label for own in encoder.columns_ for label in own.labels]
-    yield pa.table(
-        {
-            "column": column.astype(np.int32), "level": level.astype(np.int32), "name": pa.array(names, pa.string()),
-            **class_columns("alone", alone),
-        }
-    )  # fmt: skip
-
-
-def network_pieces(model: NetworkModel, encoder: Encoder, quantities: Mapping[str, Floats]) -> dict[str, Pieces]:
-    """Return the tables of a network by their file's name."""
-    names = [column.name for column in encoder.columns_]
-    parents = model.structure.parents
-    members = [[*parents[j], j] for j in model.structure.order]
-    above = [own[:-1] for own in members]
-    return {
-        "tuples.parquet": tuple_pieces(names, members, {}),
-        "cells.parquet": cell_pieces(model.space, members, model.seen, encoder, {**quantities, "phi": model.phi}),
-        "parents.parquet": cell_pieces(model.parents, above, model.above, encoder, {"rest": model.rest}),
-        "levels.parquet": level_pieces(encoder, model.alone),
-    }
+    columns: dict[str, Any] = {"column": column.astype(np.int32), "level": level.astype(np.int32)}
+    columns["name"] = pa.array(names, pa.string())
+    for quantity, values in quantities.items():
+        columns |= class_columns(quantity, values)
+    yield pa.table(columns)
 
 
 class ModelTable:
@@ -114,10 +102,10 @@ class ModelTable:
             raise ModelFileError(f"{self.file}: {name!r} has numbers below 0")
         return values
 
-    def by_class(self, name: str, gaps: bool = False) -> Floats:
-        """Return what there is of each class, (L, C), finite, or NaN where `gaps` are allowed."""
-        out = np.empty((len(self), self._classes))
-        for k in range(self._classes):
+    def by_class(self, name: str, gaps: bool = False, n_values: int | None = None) -> Floats:
+        """Return what there is of each class, (L, C), finite, or NaN where `gaps` are allowed; or `n_values` of it."""
+        out = np.empty((len(self), self._classes if n_values is None else n_values))
+        for k in range(out.shape[1]):
             out[:, k] = self._column(f"{name}_{k}", np.float64)
         if np.isinf(out).any() or (not gaps and np.isnan(out).any()):
             raise ModelFileError(f"{self.file}: {name!r} has values that are no finite numbers")

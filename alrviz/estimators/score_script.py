@@ -4,11 +4,9 @@
     python score.py rows.csv -o predictions.csv --model model.zip
     >>> Model("model.zip").predict_proba({"colour": ["red", None], "size": [1.5, 2]})          # doctest: +SKIP
 
-    score_k(x) = b_k + sum over tuples t of  phi[cell_t(x), k]        p(k | x) = softmax(score)(k)
-
-A tuple is a set of columns, a cell a level of each of them. What a cell that training never saw adds: nothing, or its
-tuple's `unseen`; in a network what is known of the child's level under its parents, else by itself. A value becomes a
-level by its text, else as a number; an empty cell, and a sign of a missing value that is no level, is missing.
+A value becomes a level by its text, else as a number; an empty cell, and a sign of a missing value that is no level, is
+missing. How scores come of levels and numbers, p(k | x) = softmax(score)(k), is said by the class of each form: Linear,
+Network, Average, Density. `model.json` names the model's.
 """
 
 import argparse
@@ -18,8 +16,7 @@ import json
 import sys
 import zipfile
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+
+from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
 ROWS = 50_000  # scored at a time
@@ -91,9 +90,17 @@ class Column:
 
     def codes(self, values: "pa.Array") -> "np.ndarray":
         """Return the codes (N,) of an arrow array: each distinct value is looked at once."""
-        distinct = values.dictionary_encode()
-        lookup = np.array([self.code(value) for value in distinct.dictionary.to_pylist()] + [self.missing], np.int64)
-        return lookup[distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return _each(values, self.code, self.missing)
+
+    def numbers(self, values: "pa.Array") -> "np.ndarray":
+        """Return the numbers (N,) of an arrow array, NaN where they are missing."""
+        return _each(values, lambda value: np.nan if self.is_missing(value) else self.number(value), np.nan)
+
+
+def _each(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "np.ndarray":
+    distinct = values.dictionary_encode()
+    lookup = np.array([function(value) for value in distinct.dictionary.to_pylist()] + [missing])
+    return lookup[distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
 
 def _number(value: Any) -> float | None:
@@ -111,28 +118,10 @@ class Model:
             about = json.loads(read("model.json"))
             if about["format"] != FORMAT:
                 raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
-            self.about, self.network = about, about["form"] == "network"
             tables = {name: _table(read(name)) for name in about["rows"]}
+        self.about, self.classes = about, about["encoder"]["classes"]["labels"]
         self.columns = [Column(state, about["missing_tokens"]) for state in about["encoder"]["columns"]]
-        self.classes = about["encoder"]["classes"]["labels"]
-        self._bias = np.array(about["bias"])
-        self._members = tables["tuples.parquet"].column("members").to_pylist()
-        self._cells = self._split(tables["cells.parquet"], "phi")
-        if self.network:
-            self._rest = self._split(tables["parents.parquet"], "rest")
-            self._alone = self._matrix(tables["levels.parquet"], "alone")
-            self._first = np.cumsum([0] + [column.levels for column in self.columns])
-        else:
-            self._unseen = self._matrix(tables["tuples.parquet"], "unseen") if about["unseen"] else None
-
-    def _matrix(self, table: "pa.Table", name: str) -> "np.ndarray":
-        return np.column_stack([table.column(f"{name}_{k}").to_numpy() for k in range(len(self._bias))])
-
-    def _split(self, table: "pa.Table", name: str) -> list[tuple["np.ndarray", "np.ndarray"]]:
-        """The cells of each tuple, ascending, and their values."""
-        cells, values = table.column("cell").to_numpy(), self._matrix(table, name)
-        ends = np.searchsorted(table.column("tuple").to_numpy(), np.arange(len(self._members) + 1))
-        return [(cells[a:b], values[a:b]) for a, b in pairwise(ends.tolist())]
+        self._form = FORMS[about["form"]](about, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
         """Return the codes (a, N) of a table: an arrow table, or a mapping from each column's name to its values."""
@@ -142,42 +131,20 @@ class Model:
             raise ValueError(f"no column {lost[0]!r} in the table ({len(lost)} not found)")
         return np.array([column.codes(_array(table[column.name])) for column in self.columns])
 
-    def scores(self, codes: "np.ndarray") -> "np.ndarray":
-        """Return the class scores (N, C)."""
-        z = np.tile(self._bias, (codes.shape[1], 1))
-        for t, members in enumerate(self._members):
-            local, known = self._number(codes, members)
-            found, value = _look_up(self._cells[t], local, known)
-            if self.network:
-                value = np.where(found[:, None], value, self._below(codes, t))
-            elif self._unseen is not None:
-                added = (known | (not self.about["known_only"]))[:, None] * self._unseen[t]
-                value = np.where(found[:, None], value, added)
-            z += value
+    def scores(self, table: Mapping[str, Any]) -> "np.ndarray":
+        """Return the class scores (N, C) of a table."""
+        return self._scores(table, self.codes(table))
+
+    def _scores(self, table: Mapping[str, Any], codes: "np.ndarray") -> "np.ndarray":
+        def numbers(j: int) -> "np.ndarray":
+            return self.columns[j].numbers(_array(table[self.columns[j].name]))
+
+        z: np.ndarray = self._form.scores(codes, numbers)
         return z
-
-    def _number(self, codes: "np.ndarray", members: Sequence[int]) -> tuple["np.ndarray", "np.ndarray"]:
-        """The cell of each row, the last column fastest, and whether it has a level of every column."""
-        local, known = np.zeros(codes.shape[1], np.int64), np.ones(codes.shape[1], bool)
-        for j in members:
-            local = local * self.columns[j].levels + codes[j]
-            known &= codes[j] < self.columns[j].levels
-        return local, known
-
-    def _below(self, codes: "np.ndarray", t: int) -> "np.ndarray":
-        """What a level adds that was never seen under its parents: their rest, else what it adds by itself."""
-        *parents, child = self._members[t]
-        local, known = self._number(codes, parents)
-        found, rest = _look_up(self._rest[t], local, known & bool(parents))
-        level = codes[child]
-        there = level < self.columns[child].levels
-        alone = self._alone[self._first[child] + np.where(there, level, 0)]
-        value = np.where(found[:, None] & ~np.isnan(rest), rest, alone)
-        return np.where(there[:, None], value, 0.0)
 
     def predict_proba(self, table: Mapping[str, Any]) -> "np.ndarray":
         """Return p(class | row), (N, C), columns as in `classes`."""
-        return _softmax(self.scores(self.codes(table)))
+        return _softmax(self.scores(table))
 
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
         """Yield a line of names, then a line for each row: its number, class, numbers by class, unseen values."""
@@ -186,7 +153,7 @@ class Model:
         for begin in range(0, table.num_rows, ROWS):
             part = table.slice(begin, ROWS)
             codes = self.codes(part)
-            z = self.scores(codes)
+            z = self._scores(part, codes)
             numbers = _softmax(z) if what == "p" else z
             strange = [
                 (column, codes[j] == column.levels, part[column.name].to_pylist())
@@ -200,16 +167,6 @@ class Model:
 
 def _mark(column: Column, value: Any) -> str:
     return "" if column.is_missing(value) else f"{column.name}={value}"
-
-
-def _look_up(cells: Any, local: "np.ndarray", known: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
-    """Whether each row's cell was seen, and its values, 0 where it was not."""
-    numbers, values = cells
-    if not len(numbers):
-        return np.zeros(len(local), bool), np.zeros((len(local), values.shape[1]))
-    place = np.minimum(np.searchsorted(numbers, local), len(numbers) - 1)
-    found = known & (numbers[place] == local)
-    return found, np.where(found[:, None], values[place], 0.0)
 
 
 def _softmax(z: "np.ndarray") -> "np.ndarray":

@@ -11,6 +11,7 @@ from alrviz.fitting.density import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.prepare import split
 from alrviz.fitting.solvers.hierarchical import Hierarchical
 from alrviz.models.density import DensityFeatures
+from alrviz.models.density_votes import DensityVotes
 from alrviz.models.density_model import others_of, parts_of
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
@@ -66,6 +67,6 @@ def rows_beside(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None
     return DensityRows(class_weighted(rows, class_weight, encoded.classes), *parts_of(encoded))
 
 
-def feature_columns(encoded: "Encoded", features: DensityFeatures) -> np.ndarray:
+def feature_columns(encoded: "Encoded", features: DensityVotes) -> np.ndarray:
     """Return the column of the table that each feature (D,) is of."""
     return np.concatenate([encoded.numeric[features.numeric], others_of(encoded)[features.categorical]])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.density import DensityFeatures, Features
+from alrviz.models.density_votes import DensityVotes, Features
 from alrviz.passes.room import Floats
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class DensityModel:
         log_h: (D_num,) natural log of the bandwidths.
     """
 
-    features: DensityFeatures
+    features: DensityVotes
     w: Floats
     log_h: Floats
 

@@ -1,0 +1,107 @@
+"""The linear form of a model file: phi of the seen cells of all tuples of order n, and what unseen cells add."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import ModelFileError
+from alrviz.estimators import generative, linear
+from alrviz.estimators.model_form import Form, Saved, finite
+from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
+from alrviz.models.index import Unseen
+from alrviz.models.linear import LinearModel
+from alrviz.models.parameterisation import owners
+from alrviz.models.space import CellSpace, count_cells
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Floats
+
+
+def _saved(model: Any) -> Saved:
+    of, tables, unseen = model._model, model.tables_, model._model.unseen
+    about = {
+        "bias": model.intercept_.tolist(),
+        "unseen": unseen is not None,
+        "known_only": unseen is not None and unseen.known_only,
+        "class_counts": tables.class_counts.tolist(),
+        "weights": None,
+    }
+    if model.weights_ is not None:
+        own = model.weights_[-1 if model._share == "cell-class" else slice(-of.n_classes, None)]
+        about["weights"] = own.ravel().tolist()
+    return Saved(about, _tables(model, tables))
+
+
+def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
+    encoder, space, unseen = model.encoder_, tables.space, model._model.unseen
+    members = space.tuples.tolist()
+    by_tuple = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
+    if unseen is not None:
+        by_tuple |= class_columns("unseen", unseen.phi)
+    quantities = {"count": tables.counts, "log_theta": tables.log_theta}
+    if model.weights_ is not None:
+        owner = owners(tables, model._share)
+        quantities["w"] = model.weights_[:-1] if owner is None else model.weights_[:, 0][owner[:-1]]
+    quantities["phi"] = model.phi_
+    names = [column.name for column in encoder.columns_]
+    return {
+        "tuples.parquet": tuple_pieces(names, members, by_tuple),
+        "cells.parquet": cell_pieces(space, members, tables.seen, encoder, quantities),
+    }
+
+
+def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+    by_tuple, by_cell = tables["tuples.parquet"], tables["cells.parquet"]
+    recipe, levels = model._recipe, model.encoder_.levels_
+    order = recipe.params["order"]
+    if (
+        order > len(levels)
+        or len(by_tuple) != math.comb(len(levels), order)
+        or len(by_cell) > count_cells(levels, order)
+    ):
+        raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
+    space = CellSpace(levels, order)
+    if by_tuple.lists("members", len(levels)) != [tuple(own) for own in space.tuples.tolist()]:
+        raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
+    bias, class_counts = finite(about["bias"]), finite(about["class_counts"])
+    found = Tables(
+        space=space,
+        seen=cells_of(by_cell, space),
+        counts=by_cell.by_class("count"),
+        class_counts=class_counts,
+        tuple_counts=by_tuple.by_class("count"),
+        cards=by_tuple.numbers("card"),
+        smoothing=recipe.params["smoothing"],
+    )
+    if class_counts.shape != bias.shape or (found.cards < 1).any() or (found.counts < 0).any():
+        raise ModelFileError("counts and cards do not belong to a model: below 0, or of another number of classes")
+    unseen = Unseen(by_tuple.by_class("unseen"), bool(about["known_only"])) if about["unseen"] else None
+    model.tables_, model.cells_ = found, space
+    model._share = recipe.params.get("share", "cell-class")
+    model._model = LinearModel(space, found.seen, by_cell.by_class("phi"), bias, unseen)
+    model.phi_, model.intercept_ = model._model.phi, bias
+    model.weights_ = _weights(model, about, by_cell) if model._has_weights else None
+
+
+def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Floats:
+    """The free weights, of those that every cell has: shared ones once."""
+    w = np.concatenate([by_cell.by_class("w"), finite(about["weights"])[None, :]])
+    owner = owners(model.tables_, model._share)
+    if owner is None:
+        return w
+    free = np.zeros((int(owner[-1, -1]) + 1, 1))
+    free[owner.ravel(), 0] = w.ravel()
+    return free
+
+
+LINEAR = Form(
+    name="linear",
+    classes=(
+        linear.LRClassifier, linear.ALRClassifier, linear.WANBIACClassifier, generative.AnJEClassifier,
+        generative.NaiveBayesClassifier,
+    ),
+    files=("tuples.parquet", "cells.parquet"),
+    save=_saved,
+    restore=_restore,
+)  # fmt: skip

@@ -1,0 +1,79 @@
+"""The network form of a model file: each column with its parents, and what stands in for a cell that was never seen.
+
+What a level adds that was never seen under its parents is the rest under them, else what it adds by itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import ModelFileError
+from alrviz.estimators import conditional, networks
+from alrviz.estimators.model_form import Form, Saved, finite
+from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, level_pieces, tuple_pieces
+from alrviz.models.networks import NetworkModel
+from alrviz.models.space import TupleSpace
+from alrviz.models.structures import Structure
+
+
+def _saved(model: Any) -> Saved:
+    rmse = getattr(model, "rmse_", None)
+    about = {
+        "bias": model.intercept_.tolist(),
+        "cards": model._network.cards.tolist(),
+        "weights": model.weights_[-1].tolist() if isinstance(model, conditional.ELRClassifier) else None,
+        "rmse": None if rmse is None else rmse.tolist(),
+    }
+    return Saved(about, _tables(model))
+
+
+def _tables(model: Any) -> dict[str, Pieces]:
+    of, encoder = model._network, model.encoder_
+    names = [column.name for column in encoder.columns_]
+    members = [[*of.structure.parents[j], j] for j in of.structure.order]
+    above = [own[:-1] for own in members]
+    return {
+        "tuples.parquet": tuple_pieces(names, members, {}),
+        "cells.parquet": cell_pieces(of.space, members, of.seen, encoder, {**model._quantities(), "phi": of.phi}),
+        "parents.parquet": cell_pieces(of.parents, above, of.above, encoder, {"rest": of.rest}),
+        "levels.parquet": level_pieces(encoder, {"alone": of.alone}),
+    }
+
+
+def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
+    levels, bias = model.encoder_.levels_, finite(about["bias"])
+    chosen = tables["tuples.parquet"].lists("members", len(levels))
+    children = [own[-1] for own in chosen]
+    if len(set(children)) < len(children):
+        raise ModelFileError("tuples.parquet gives a column two sets of parents")
+    parents: list[tuple[int, ...]] = [()] * len(levels)
+    for own in chosen:
+        parents[own[-1]] = own[:-1]
+    space, above = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
+    by_cell, by_parents, by_level = (tables[f"{name}.parquet"] for name in ("cells", "parents", "levels"))
+    if len(by_level) != int(levels.sum()):
+        raise ModelFileError(f"levels.parquet has {len(by_level)} lines, and there are {int(levels.sum())} levels")
+    cards = finite(about["cards"])
+    if cards.shape != levels.shape:
+        raise ModelFileError(f"{len(levels)} columns, and 'cards' has {len(cards)} numbers")
+    found = NetworkModel(
+        Structure(tuple(parents), tuple(children)), space, above, cells_of(by_cell, space), by_cell.by_class("phi"),
+        cells_of(by_parents, above), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"), cards, bias,
+    )  # fmt: skip
+    model._read(found, tuple(column.name for column in model.encoder_.columns_))
+    if isinstance(model, conditional.ELRClassifier):
+        model.weights_ = np.concatenate([by_cell.by_class("w"), finite(about["weights"])[None, :]])
+        return
+    model._model, model.counts_ = found, by_cell.by_class("count")
+    if isinstance(model, networks.KDBClassifier):
+        model.rmse_ = None if about["rmse"] is None else np.array(about["rmse"], np.float64)
+
+
+NETWORK = Form(
+    name="network",
+    classes=(networks.TANClassifier, networks.KDBClassifier, conditional.ELRClassifier),
+    files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),
+    save=_saved,
+    restore=_restore,
+)
