@@ -1,26 +1,40 @@
 """Whether a slider's value is the reader's, or only what the browser was given and sends back.
 
-When values come fast the browser repeats older ones: each is remembered for some seconds after it was set.
+When values come fast the browser repeats older ones, and one that is busy repeats them late: of a film of some seconds
+the first may come back when the last has been set. So all values that follow each other are remembered for some seconds
+after the last of them, or until the reader moves the slider: what a browser was given before that, it has had.
 """
 
 import time
 from collections.abc import Hashable
 
-ECHO = 3.0  # seconds in which a value that was set here and comes back is not the reader's
+ECHO = 3.0  # seconds after the last value was set here in which those that come back are not the reader's
 
 
 class Echo:
     """The values that a slider was given of late."""
 
     def __init__(self) -> None:
-        self._placed: dict[Hashable, float] = {}
+        self._placed: set[Hashable] = set()
+        self._last = float("-inf")
 
     def place(self, value: Hashable) -> None:
         """Remember a value that is set now."""
-        self._placed[value] = time.monotonic()
+        if not self._still():
+            self._placed.clear()
+        self._placed.add(value)
+        self._last = time.monotonic()
 
     def repeats(self, value: Hashable) -> bool:
-        """Whether this value was set a moment ago."""
-        now = time.monotonic()
-        self._placed = {v: at for v, at in self._placed.items() if now - at < ECHO}
-        return value in self._placed
+        """Whether this value is one that was set; if it is not, the reader has moved the slider."""
+        if self._still() and value in self._placed:
+            return True
+        self.moved()
+        return False
+
+    def moved(self) -> None:
+        """The reader has moved the slider."""
+        self._placed.clear()
+
+    def _still(self) -> bool:
+        return time.monotonic() - self._last < ECHO

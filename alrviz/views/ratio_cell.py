@@ -130,6 +130,7 @@ class RatioCell:
         own = any(event.name == "value_throttled" for event in events)
         if not own and self._echo.repeats(value):
             return
+        self._echo.moved()
         self._touched = time.monotonic()
         self._slid(self.column, float(value) * self.ratio.silverman)
 

@@ -64,6 +64,7 @@ class Transport:
     def _moved(self, event: Any) -> None:
         if self._moving or (event.name == "value" and self._echo.repeats(int(event.new))):
             return
+        self._echo.moved()
         self._scrub(int(event.new))
 
     def show(
