@@ -14,12 +14,10 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.prepare import split
+from alrviz.studies.reproduce.sets import KINDS
 
-# Columns that say where a row came from, or how much it counts.
-_IGNORED: dict[str, dict[str, Any]] = {
-    "vowel": {"Train_or_Test": "ignore"},
-    "census-income": {"instance_weight": "ignore"},
-}
+# A column that says where a row came from.
+_IGNORED: dict[str, dict[str, Any]] = {"vowel": {"Train_or_Test": "ignore"}}
 # The sample of Covertype is cut into 20 quantiles wherever speed is measured: MDL cuts it into fewer cells and is
 # faster. All other sets are cut by MDL.
 COVERTYPE = "covtype-sample"
@@ -31,7 +29,7 @@ def load_set(folder: Path | None, name: str) -> Dataset:
     path = data_file(folder, name)
     if path is None:
         raise AlrvizError(f"{name} is read from a folder; expected --data DIR")
-    return read_table(path, target="class", name=name, **_IGNORED.get(name, {}))
+    return read_table(path, target="class", name=name, **KINDS.get(name, {}), **_IGNORED.get(name, {}))
 
 
 def encode_all(dataset: Dataset, discretize: str | None = "mdl") -> Encoded:

@@ -20,7 +20,7 @@ from alrviz.studies.reproduce.methods import METHODS
 from alrviz.studies.reproduce.over_sets import set_rows
 from alrviz.studies.reproduce.pair_items import PAIR_CLAIMS
 from alrviz.studies.reproduce.parted import PARTED_ITEM
-from alrviz.studies.reproduce.racers import BIG, MAIN, TABLES_FITTED, VALIDATED, VARIANTS
+from alrviz.studies.reproduce.racers import BIG, BIG_OF_ORDER_3, MAIN, TABLES_FITTED, VALIDATED, VARIANTS
 from alrviz.studies.reproduce.racers import PULLS as PULLED_RACERS
 from alrviz.studies.reproduce.races import Races, race_rows
 from alrviz.studies.reproduce.sets import BIG_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS, BenchmarkSet
@@ -45,7 +45,11 @@ def _sets(settings: Settings) -> Progress:
     """Every racer on little sets; on big ones, 2-fold once, our defaults and what they are compared with."""
     if settings.quick:
         return set_rows(lists.QUICK_SETS, MAIN, settings, QUICK_ROUNDS)
-    return chain(set_rows(LITTLE_SETS, MAIN, settings, ROUNDS), set_rows(BIG_SETS, BIG, settings, 1, most_work=1e10))
+    return chain(
+        set_rows(LITTLE_SETS, MAIN, settings, ROUNDS),
+        set_rows(BIG_SETS, BIG, settings, 1, most_work=1e10),
+        set_rows(BIG_SETS, BIG_OF_ORDER_3, settings, 1),
+    )
 
 
 def _over(sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Settings, rounds: int = 2) -> Progress:

@@ -136,7 +136,9 @@ _FIGURES = (
     _figure(12, "RMSE of alr and lr, little sets", _ALIKE, _both("rmse", _ALR, _LR, "like")),
     _figure(13, "RMSE of alr and lr, big sets", _ALIKE, _both("rmse", "alr{}", "lr{}", "like", "big")),
     _figure(14, "iterations of alr and lr, little sets", "alr needs far fewer", _both("n_iter", _ALR, _LR, "less")),
-    _figure(15, "iterations of alr and lr, big sets", "alr needs far fewer", _both("n_iter", _ALR, _LR, "less", "big")),
+    _figure(
+        15, "iterations of alr and lr, big sets", "alr needs far fewer", _both("n_iter", "alr{}", "lr{}", "less", "big")
+    ),
     _figure(
         16, "training time of alr and lr, little sets", "alr is much faster", _both("train_seconds", _ALR, _LR, "less")
     ),
@@ -144,7 +146,7 @@ _FIGURES = (
         17,
         "training time of alr and lr, big sets",
         "alr is much faster",
-        _both("train_seconds", _ALR, _LR, "less", "big"),
+        _both("train_seconds", "alr{}", "lr{}", "less", "big"),
     ),
     _figure(
         21,

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.studies.reproduce.compare import COLUMNS
+from alrviz.studies.reproduce.sets import BIG_SETS
 from alrviz.studies.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
@@ -129,7 +130,7 @@ def pair_lines(
         said = verdict(pair, what)
         why = (reason or likely)(pair, what) if said == "differs" else ""
         if said == "no data":
-            why = f"a sign test needs {ENOUGH} sets" if what.sets else "not computed yet: no set has every fit of both"
+            why = _lacking(pair, what, figures)
         lines.append(
             {
                 "item": item,
@@ -147,6 +148,20 @@ def pair_lines(
             }
         )
     return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:
+    """What a pair without a verdict waits for."""
+    own = figures[figures["group"] == pair.group] if pair.group and "group" in figures else figures
+    left = own[own["left_out"].notna() & own["method"].isin((pair.a, pair.b))] if "left_out" in own else own.iloc[:0]
+    parts = [f"a sign test needs {ENOUGH} sets"] if what.sets else []
+    if pair.group == "big":
+        parts.append(f"there are {len(BIG_SETS)} big ones")
+    if len(left):
+        parts.append(f"too much work on {left['set'].nunique()}")
+    elif not what.sets:
+        parts.append("not computed yet: no set has every fit of both")
+    return ", ".join(parts)
 
 
 def _told(pair: Pair) -> str:

@@ -83,7 +83,7 @@ MIXED_SETS = (
 )
 
 # Numbers that are names, and words that are numbers; what is not told here is as `read_table` guesses.
-_KINDS: Mapping[str, Mapping[str, str]] = {
+KINDS: Mapping[str, Mapping[str, str]] = {
     "tae": dict.fromkeys(("course_instructor", "course"), "categorical"),
     "horse-colic": dict.fromkeys(("mucous_memb", "pain", "abdomen"), "categorical"),
     "cylinder-bands": dict.fromkeys(("timestamp", "press", "caliper", "current_density"), "categorical"),
@@ -109,7 +109,7 @@ _ALL_OF_UCI = "https://archive.ics.uci.edu/datasets"
 
 
 def _of_uci(names: str, group: str) -> tuple[BenchmarkSet, ...]:
-    return tuple(BenchmarkSet(name, name, (name,), _ALL_OF_UCI, _KINDS.get(name, {}), group) for name in names.split())
+    return tuple(BenchmarkSet(name, name, (name,), _ALL_OF_UCI, KINDS.get(name, {}), group) for name in names.split())
 
 
 LITTLE_SETS = _of_uci(_LITTLE, "little")

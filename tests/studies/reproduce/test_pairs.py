@@ -101,3 +101,16 @@ def test_points_of_a_scatter_are_the_second_across_and_the_first_up():
     shown = points([Pair("error", "a", "b"), Pair("rmse", "a", "b")], figures([0.1], [0.2]))
     (point,) = shown.to_dict("records")
     assert (point["x"], point["y"], point["x_name"], point["y_name"]) == (0.2, 0.1, "b", "a")
+
+
+def test_without_a_verdict_a_pair_of_big_sets_tells_how_many_there_are_and_what_was_too_much_work():
+    table = figures(*FEW).assign(group="big")
+    left = pd.DataFrame([{"set": "huge", "group": "big", "method": m, "left_out": "too much work"} for m in "ac"])
+    pairs = [Pair("error", "a", b, printed=(8, 0, 0), group="big") for b in "bc"]
+    told = pair_lines("mine", pairs, pd.concat([table, left], ignore_index=True))
+    assert told["reason"].tolist() == [
+        "a sign test needs 6 sets, there are 5 big ones, too much work on 1",
+        "there are 5 big ones, too much work on 1",
+    ]
+    (why,) = pair_lines("mine", pairs[1:], table)["reason"]
+    assert why == "there are 5 big ones, not computed yet: no set has every fit of both"
