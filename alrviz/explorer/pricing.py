@@ -152,16 +152,18 @@ def priced(
     tell: Callable[[str], None] = lambda doing: None,
 ) -> "list[tuple[str, Price]]":
     """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
+    from alrviz.fitting.beside import Beside
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
     from alrviz.fitting.warm import warm_conditional, warm_covers, warm_density, warm_fit
 
-    found = []
+    found, beside = [], None
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         tell("preparing: encoding")
         prepared = prepare(dataset, recipe, stop=stop)
         tell("preparing: compiling")
         if recipe.family != "dlr":
+            beside = beside or Beside(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
         tell("preparing: planning, pricing")
         price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
@@ -170,6 +172,8 @@ def priced(
         if not price.refused:
             tell("preparing: compiling")
             classes = prepared.encoded.n_classes
+            if beside:
+                beside.wait(stop)
             if recipe.family == "dlr":
                 warm_density(classes)
             elif recipe.family == "elr":
