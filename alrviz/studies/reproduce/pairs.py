@@ -23,6 +23,7 @@ from alrviz.studies.reproduce.sets import BIG_SETS
 from alrviz.studies.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
+DRAW = 0.5 * 10.0**-DIGITS
 LIKE = 1.05
 PRINTED = ("bias", "variance", "error", "rmse")  # measures of the printed counts, in the papers' order
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
@@ -58,7 +59,7 @@ class Pair:
 class Found:
     """What came of a pair: the sets that both have, their values, W-D-L, the geometric mean of first over second.
 
-    larger: in words, W-D-L on the sets of at least LARGE rows, where there are smaller ones too.
+    sizes: in words, what the sets' sizes tell (`_sizes`).
     """
 
     sets: list[str]
@@ -66,7 +67,7 @@ class Found:
     b: np.ndarray
     wins: WinDrawLoss
     ratio: float
-    larger: str = ""
+    sizes: str = ""
 
 
 def found(pair: Pair, figures: pd.DataFrame) -> Found:
@@ -81,17 +82,28 @@ def found(pair: Pair, figures: pd.DataFrame) -> Found:
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
     digits = None if pair.measure in _COUNTED else DIGITS
     wins, ratio = win_draw_loss(a, b, digits), geometric_mean_ratio(a, b)
-    return Found(list(values.index), a, b, wins, ratio, _larger(values, own, digits))
+    return Found(list(values.index), a, b, wins, ratio, _sizes(values, own, digits))
 
 
-def _larger(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> str:
+def _sizes(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> str:
+    """W-D-L on the sets of at least LARGE rows, where there are smaller ones too; how the ratio goes with the rows.
+
+    Rank correlation of rows and first over second (each with half a draw's width more, for the zeros): below 0 the
+    first stands the better the larger the set.
+    """
     if "rows" not in figures or not len(values):
         return ""
     rows = figures.groupby("set")["rows"].max().reindex(values.index)
+    parts = []
     large = values[rows >= LARGE].to_numpy(float)
-    if len(large) in (0, len(values)):
-        return ""
-    return f"{win_draw_loss(large[:, 0], large[:, 1], digits)} on the {len(large)} of them with {LARGE} rows or more"
+    if len(large) not in (0, len(values)):
+        wins = win_draw_loss(large[:, 0], large[:, 1], digits)
+        parts.append(f"{wins} on the {len(large)} of them with {LARGE} rows or more")
+    ratio = (values.iloc[:, 0] + DRAW) / (values.iloc[:, 1] + DRAW)
+    if len(values) >= ENOUGH and rows.nunique() > 1 and ratio.nunique() > 1:
+        told = f"half have under {rows.median():,.0f} rows"
+        parts.append(f"{told}, rank correlation of rows and ratio {ratio.corr(rows, method='spearman'):.2f}")
+    return "; ".join(parts)
 
 
 def verdict(pair: Pair, what: Found) -> str:
@@ -196,7 +208,7 @@ def likely(pair: Pair, what: Found) -> str:
             parts.append(
                 f"the same side, but not beyond chance on {len(what.sets)} sets ({wins + draws + losses} there)"
             )
-    return "; ".join(part for part in (*parts, what.larger) if part)
+    return "; ".join(part for part in (*parts, what.sizes) if part)
 
 
 def seen(table: pd.DataFrame) -> str:

@@ -97,6 +97,16 @@ def test_a_pair_that_differs_tells_how_it_stands_on_larger_sets():
     assert why == ""
 
 
+def test_a_pair_that_differs_tells_how_its_ratio_goes_with_the_rows():
+    table = figures([0.3, 0.3, 0.29, 0.25, 0.21, 0.0], [0.2, 0.2, 0.2, 0.2, 0.2, 0.0])
+    table["rows"] = [100, 200, 300, 400, 500, 600] * 2
+    (why,) = pair_lines("mine", [Pair("error", "a", "b")], table)["reason"]
+    assert why == (
+        "0/1/2 on the 3 of them with 400 rows or more; half have under 350 rows, rank correlation of rows and ratio "
+        "-0.99"
+    )
+
+
 def test_points_of_a_scatter_are_the_second_across_and_the_first_up():
     shown = points([Pair("error", "a", "b"), Pair("rmse", "a", "b")], figures([0.1], [0.2]))
     (point,) = shown.to_dict("records")
