@@ -11,8 +11,8 @@ from alrviz.fitting.density import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.prepare import split
 from alrviz.fitting.solvers.hierarchical import Hierarchical
 from alrviz.models.density import DensityFeatures
-from alrviz.models.density_votes import DensityVotes
 from alrviz.models.density_model import others_of, parts_of
+from alrviz.models.density_votes import DensityVotes
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 

@@ -142,6 +142,7 @@ def decision_map(
     row: int = 0,
     classes: Sequence[Any] | None = None,
     seed: int = 0,
+    sides: Sequence[int] | None = None,
     stop: StopToken = NEVER,
 ) -> Iterator[Surface]:
     """Yield maps of a fitted classifier, coarse first.
@@ -153,6 +154,7 @@ def decision_map(
         across, up: two columns (or axes made of them); without both of them the first two, scales first.
         others: what stands in the other columns, a key of `OTHERS`. row: the row for "row".
         classes: the order of classes; None for the model's. seed: draws rows where not all are used.
+        sides: places along a scale of each map, None for SIDES.
         stop: asked between chunks.
 
     Raises:
@@ -172,20 +174,20 @@ def decision_map(
     across, up = (axis if isinstance(axis, Axis) else axis_of(frame, axis) for axis in (across, up))
     held = others_of(frame, across, up, how=others, row=row, seed=seed)
     points = None if y is None else points_of(ask, frame, y, across, up, seed=seed)
-    sides = _sides((across, up), held.per_place)
+    sides = _sides((across, up), held.per_place, SIDES if sides is None else sides)
     for side in sides:
         values = _values(ask, across, up, held, side, stop)
         yield Surface(across, up, ask.classes, values, ask.probability, points, fine=side == sides[-1])
 
 
-def _sides(axes: Sequence[Axis], per_place: int) -> list[int]:
+def _sides(axes: Sequence[Axis], per_place: int, wished: Sequence[int]) -> list[int]:
     """How finely scales are cut, from coarse to fine."""
     scales = sum(axis.numeric for axis in axes)
     if not scales:
         return [1]
     levels = int(np.prod([len(axis.levels) for axis in axes if not axis.numeric]))
     most = max(8, int((MOST_ASKED / (per_place * levels)) ** (1 / scales)))
-    return sorted({min(side, most) for side in SIDES})
+    return sorted({min(side, most) for side in wished})
 
 
 def _values(ask: Asked, across: Axis, up: Axis, held: Others, side: int, stop: StopToken) -> NDArray[np.float32]:

@@ -2,7 +2,7 @@
 
 | code | when (the first that holds) |
 |---|---|
-| "waiting", "racing" | nothing has been drawn yet; some racer has not ended |
+| "waiting", "racing" | nothing has been drawn yet; some racer has not ended (racing.py: who leads) |
 | "diverged" | some racer's objective stopped being a number, or its fit failed |
 | "stopped" | some racer was stopped, by whom is the caller's to say |
 | "different" | the racers minimise different functions: only a held-out loss compares them |
@@ -20,7 +20,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, objective_noun, paired
+from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, paired
+from alrviz.studies.racing import level_words, racing_words
 
 NO_DIFFERENCE = 1.25
 NOTHING_TO_FIT = ("anje", "nb")
@@ -82,7 +83,7 @@ def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
         broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
         return _ended_early(broken, by) if broken else Verdict("waiting", "Press Run to start the race.")
     if any(lane.outcome is None for lane in lanes):
-        return Verdict("racing", "Racing: nothing is decided yet.")
+        return Verdict("racing", racing_words(lanes))
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
         return _broken(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
@@ -118,23 +119,18 @@ def _broken(lanes: Sequence[Lane]) -> Verdict:
     return Verdict("diverged", " ".join(parts))
 
 
-def _level(lanes: Sequence[Lane], lane: Lane) -> str:
-    """The last objective of a lane with its name and unit; it is NLL where no lane has a penalty."""
-    return f"{objective_noun(lanes)} {lane.last:.4f} nats per row"
-
-
 def _so_far(lanes: Sequence[Lane]) -> str:
     """Who is lower so far, as the end of a sentence; empty where it cannot be said."""
     if len(lanes) < 2:
-        return f"; {_level(lanes, lanes[0])} so far"
+        return f"; {level_words(lanes, lanes[0])} so far"
     if len(by_objective(lanes)) > 1:
         return "; the objectives differ, so compare held out"
     order = sorted(lanes, key=lambda lane: lane.last)
     low, high = order[0], order[-1]
     if high.last - low.last < 1e-3 * abs(high.last):
-        return f"; nothing between them so far ({_level(lanes, low)})"
+        return f"; nothing between them so far ({level_words(lanes, low)})"
     others = _list(f"{lane.last:.4f} ({lane.name})" for lane in order[1:])
-    return f"; {low.name} is lower so far ({_level(lanes, low)} against {others})"
+    return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 
 
 def _perfect(lanes: Sequence[Lane]) -> Verdict:
@@ -157,7 +153,7 @@ def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
         return Verdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
     if len(lanes) == 1:
         lane = lanes[0]
-        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {_level(lanes, lane)}.")
+        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
         return Verdict("none", f"No difference: {_counts(lanes, marks, 0)}; {_counts(lanes, marks, 1, short=True)}.")

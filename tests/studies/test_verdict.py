@@ -261,3 +261,31 @@ def test_paired_difference_against_a_hand_calculation():
     assert np.isnan(paired(a[:1], b[:1]).error)
     assert paired(a, a).tie
     assert not paired(a + 1, a).tie
+
+
+def test_while_it_goes_on_it_says_who_leads_and_by_how_much():
+    lr, alr = lane("lr", [0.9, 0.7, 0.6], None), lane("alr", [0.9, 0.5, 0.45], None)
+    assert verdict([lr, alr]).sentence == (
+        "Racing, iteration 2: alr leads, NLL 0.4500 nats per row, 0.1500 below lr."
+    )  # fmt: skip
+    ended = lane("diagonal", [0.9, 0.5], "converged")
+    assert verdict([lr, alr, ended]).sentence.endswith(
+        "alr leads, NLL 0.4500 nats per row, 0.0500 below diagonal, the next."
+    )
+    level = [lane(name, [0.9], None) for name in ("lr", "alr")]
+    assert verdict(level).sentence == "Racing, iteration 0: nothing between them so far (NLL 0.9000 nats per row)."
+    assert verdict([alr]).sentence == "Racing, iteration 2: NLL 0.4500 nats per row."
+    gone = lane("gd", [0.9, np.nan], "diverged")
+    assert verdict([gone, lr, alr]).sentence == verdict([lr, alr]).sentence
+
+
+def test_while_it_goes_on_different_objectives_are_compared_held_out():
+    lanes = [lane("lr", [0.9, 0.7], None, objective=1), lane("alr", [0.9, 0.5], None, objective=2)]
+    assert verdict(lanes).sentence.endswith("the objectives differ, and no rows are held out to compare them on.")
+    lanes = [
+        lane("lr", [0.9, 0.7], None, objective=1, heldout_loss=[0.9, 0.6]),
+        lane("alr", [0.9, 0.5], None, objective=2, heldout_loss=[0.9, 0.8]),
+    ]
+    assert verdict(lanes).sentence == (
+        "Racing, iteration 1: different objectives; held-out log loss 0.6000 (lr) and 0.8000 (alr) nats per row."
+    )

@@ -1,0 +1,70 @@
+"""The decision map of a film: at every step the ground of two columns, a byte a place, and some rows on it.
+
+    byte = winner * L + round(certainty * (L - 1)),   L = 256 // C
+
+so that the player has class and certainty (decision_map.py) of every place, and draws the boundary between them.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.pictures.columns import class_colours
+from alrviz.pictures.decision_map import FULL, PALE, certainty
+from alrviz.studies.decision_map import Surface
+
+# Beyond it a byte tells fewer than four shades.
+MOST_CLASSES = 64
+POINTS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A map that changes with the step.
+
+    surfaces: one a step, on the same axes; the last one's points are shown, at most `POINTS`. note: said below.
+    """
+
+    surfaces: Sequence[Surface]
+    note: str = ""
+
+
+def ground_content(ground: Ground) -> dict[str, Any]:
+    """Return what the player is told of a map."""
+    last = ground.surfaces[-1]
+    frames = np.array([_bytes(surface) for surface in ground.surfaces])
+    return {
+        "across": _axis(last.across),
+        "up": _axis(last.up),
+        "rows": frames.shape[1],
+        "columns": frames.shape[2],
+        "shades": 256 // len(last.classes),
+        "classes": list(last.classes),
+        "colours": class_colours(len(last.classes)),
+        "opacity": [PALE, FULL],
+        "points": _points(last),
+        "note": ground.note,
+        "frames": b64encode(frames.tobytes()).decode(),
+    }
+
+
+def _bytes(surface: Surface) -> NDArray[np.uint8]:
+    shades = 256 // len(surface.classes)
+    found = np.maximum(surface.winner, 0) * shades + np.rint(certainty(surface) * (shades - 1)).astype(np.intp)
+    return found.astype(np.uint8)
+
+
+def _axis(axis: Any) -> dict[str, Any]:
+    return {"name": str(axis.name), "low": axis.low, "high": axis.high, "levels": list(axis.levels) or None}
+
+
+def _points(surface: Surface) -> list[tuple[float, float, int]]:
+    points = surface.points
+    if points is None:
+        return []
+    drawn = np.linspace(0, len(points.x) - 1, min(POINTS, len(points.x))).astype(np.intp)
+    return [(float(f"{points.x[i]:.5g}"), float(f"{points.y[i]:.5g}"), int(points.truth[i])) for i in drawn]

@@ -1,0 +1,47 @@
+"""The sentence of a race that goes on: who leads at its last iteration, and by how much."""
+
+from collections.abc import Sequence
+from math import isfinite
+
+from alrviz.studies.milestones import Lane, by_objective, objective_noun
+
+UNDECIDED = "Racing: nothing is decided yet."
+LEVEL = 1e-3  # leaders whose objectives are closer, relative to the second's, are level
+
+
+def racing_words(lanes: Sequence[Lane]) -> str:
+    """Who leads at the last iteration of a race that goes on, and by how much.
+
+    >>> racing_words([])
+    'Racing: nothing is decided yet.'
+    """
+    lanes = [lane for lane in lanes if not lane.empty and isfinite(lane.last)]
+    if not lanes:
+        return UNDECIDED
+    at = f"Racing, iteration {max(lane.iterations for lane in lanes)}:"
+    if len(lanes) == 1:
+        return f"{at} {level_words(lanes, lanes[0])}."
+    if len(by_objective(lanes)) > 1:
+        return f"{at} {_heldout(lanes)}"
+    first, second, *others = sorted(lanes, key=lambda lane: lane.last)
+    if second.last - first.last < LEVEL * abs(second.last):
+        who = "them" if not others else f"{first.name} and {second.name}, which lead,"
+        return f"{at} nothing between {who} so far ({level_words(lanes, first)})."
+    rest = ", the next" if others else ""
+    gap = f"{second.last - first.last:.4f} below {second.name}{rest}"
+    return f"{at} {first.name} leads, {level_words(lanes, first)}, {gap}."
+
+
+def level_words(lanes: Sequence[Lane], lane: Lane) -> str:
+    """The last objective of a lane with its name and unit; it is NLL where no lane has a penalty."""
+    return f"{objective_noun(lanes)} {lane.last:.4f} nats per row"
+
+
+def _heldout(lanes: Sequence[Lane]) -> str:
+    hinged = any(lane.loss == "hinge" for lane in lanes)
+    what, unit = ("0-1 loss", "") if hinged else ("log loss", " nats per row")
+    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane.name) for lane in lanes]
+    if any(loss != loss for loss, _ in losses):
+        return "the objectives differ, and no rows are held out to compare them on."
+    (low, first), (high, second), *_ = sorted(losses)
+    return f"different objectives; held-out {what} {low:.4f} ({first}) and {high:.4f} ({second}){unit}."
