@@ -19,6 +19,7 @@ from alrviz.fitting.recipe import Recipe
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+OWNER = "0" * 32  # whose the race is that is shared
 BEAT = 0.005  # seconds between two looks at the event loop
 READY = 180.0  # seconds until the server answers
 
@@ -200,8 +201,8 @@ class _Desk:
 
         return Used(time.perf_counter(), time.process_time(), psutil.Process().memory_info().rss)
 
-    def shared(self, pace: float) -> str:
-        """Make a long race of two racers, a step of both every `pace` seconds; return its read-only link's secret."""
+    def shared(self, pace: float) -> tuple[str, str]:
+        """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""
         from alrviz.data.demos import load_demo
         from alrviz.explorer.registry import process_registry
         from alrviz.studies.race import race
@@ -209,10 +210,10 @@ class _Desk:
         plain = Recipe("lr", order=2, alpha=0, tol=0.0, max_iter=100_000)
         self._pace = pace / 2
         registry = process_registry()
-        entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), "0" * 32)
+        entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), OWNER)
         entry.keep = True
         self._begin = lambda: registry.start(entry)
-        return entry.token
+        return entry.id, registry.share(entry)
 
     def begin(self) -> None:
         """Start the race that is shared."""

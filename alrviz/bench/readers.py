@@ -1,13 +1,15 @@
-"""Readers of one race by its secret link: what 200 of them cost the server, and how late a point reaches them.
+"""Readers of one race by its secret link: what 200 of them cost the server, and how late a step reaches them.
 
-A race takes a step every --pace seconds in a server of its own; each reader opens the read-only link as a browser does
-(the page, then a websocket whose messages are read, nothing is drawn). Reported are the processor time that the server
-needs a second, what a reader's page costs to open and to keep, and the time from a step to the message that brings it.
+A race takes a step every --pace seconds in a server of its own. Each reader opens the link as a browser does (the page,
+then the answer that brings the steps; nothing is drawn), and the race's owner has the explorer's page open beside them.
+Reported are the time until all are there, the processor time and the memory that a reader costs, and the time from a
+step to the message that brings it, to readers and to the owner, whose delay without readers (0) is to be compared.
 Readers share the machine with the server: their own reading is in the delays.
 """
 
 import argparse
 import asyncio
+import gzip
 import json
 import re
 import time
@@ -18,9 +20,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from alrviz.bench._server import Server, serving
+from alrviz.bench._server import OWNER, Server, serving
 from alrviz.bench._tools import Row, show
 from alrviz.errors import AlrvizError
+from alrviz.explorer.owners import COOKIE
 
 _TOKEN = re.compile(r'"token":"([^"]+)"')
 _STEPS = re.compile(rb'"step",\[([-\d,. ]+)\]|"step":\[([-\d,. ]+)\]')
@@ -30,68 +33,119 @@ _READY = {
     "msg_type": "bokeh_event",
     "msg_data": {"type": "event", "name": "document_ready", "values": {"type": "map", "entries": []}},
 }
-AT_ONCE = 8  # readers that open the page at the same time
+ALL = 2**62
+AT_ONCE = 32  # readers that open the page at the same time
+PATIENCE = 300.0  # seconds
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the crowd."""
-    parser.add_argument("--readers", type=int, nargs="+", default=[1, 50, 200], help="how many (default: 1 50 200)")
+    parser.add_argument("--readers", type=int, nargs="+", default=[0, 50, 200], help="how many (default: 0 50 200)")
     parser.add_argument("--seconds", type=float, default=15.0, help="for which they are fed (default: 15)")
     parser.add_argument("--pace", type=float, default=0.5, help="seconds between two steps (default: 0.5)")
 
 
 @dataclass
 class Reader:
-    """One reader: when the last step of each message came, and how many bytes; `greeted` by the first message."""
+    """One reader: when the last step of each message came, and their bytes; `greeted` by the first message."""
 
     came: list[tuple[int, float]] = field(default_factory=list)
-    bytes: int = 0
-    socket: Any = None
+    size: int = 0
     greeted: asyncio.Event = field(default_factory=asyncio.Event)
+    leave: Any = None
 
-    def read(self, message: Any) -> None:
+    def read(self, data: bytes) -> None:
+        """Take a message of a reader's page: a line of JSON, or nothing but a sign of life."""
+        self.greeted.set()
+        self.size += len(data)
+        steps = json.loads(data).get("steps", []) if data.strip() else []
+        if steps:
+            self.came.append((int(max(steps)), time.time()))
+
+
+class Owner(Reader):
+    """The same of the explorer's own page."""
+
+    def read(self, data: bytes | str | None) -> None:
         """Take a message off the websocket."""
-        if message is None:
+        if data is None:
             return
         self.greeted.set()
-        data = message.encode() if isinstance(message, str) else message
-        self.bytes += len(data)
-        steps = [int(float(v)) for found in _STEPS.findall(data) for v in b"".join(found).decode().split(",") if v]
+        found = _STEPS.findall(data.encode() if isinstance(data, str) else data)
+        steps = [int(float(v)) for parts in found for v in b"".join(parts).decode().split(",") if v]
         if steps:
             self.came.append((max(steps), time.time()))
+        elif b'"step"' in (data.encode() if isinstance(data, str) else data):  # a line anew, all it has
+            self.came.append((ALL, time.time()))
 
 
-async def crowd(url: str, token: str, count: int) -> list[Reader]:
+async def crowd(url: str, secret: str, count: int) -> list[Reader]:
     """Open the link `count` times, some at a time; every reader listens from then on."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one() -> Reader:
         async with gate:
-            return await _opened(url, token)
+            return await _opened(urlsplit(url).netloc, f"/explorer/race/{secret}")
 
     return list(await asyncio.gather(*(one() for _ in range(count))))
 
 
-async def _opened(url: str, token: str) -> Reader:
+async def _opened(host: str, path: str) -> Reader:
+    name, port = host.split(":")
+    stream, out = await asyncio.open_connection(name, int(port), limit=2**24)
+    page = await _get(stream, out, host, path)
+    if b"<canvas" not in gzip.decompress(await stream.readexactly(int(page["content-length"]))):
+        raise AlrvizError("the link leads to no page for readers")
+    await _get(stream, out, host, path + "/steps")
+    reader = Reader()
+    task = asyncio.ensure_future(_listen(stream, reader))
+
+    def leave() -> None:
+        task.cancel()
+        out.close()
+
+    reader.leave = leave
+    await asyncio.wait_for(reader.greeted.wait(), PATIENCE)
+    return reader
+
+
+async def _get(stream: asyncio.StreamReader, out: asyncio.StreamWriter, host: str, path: str) -> dict[str, str]:
+    """Ask for `path`; return the headers of the answer."""
+    out.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+    first, *lines = (await stream.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
+    if " 200 " not in first:
+        raise AlrvizError(f"{path} was answered with {first!r}")
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+async def _listen(stream: asyncio.StreamReader, reader: Reader) -> None:
+    """Read chunks; the server sends each message as one."""
+    while size := int((await stream.readline()) or b"0", 16):
+        reader.read((await stream.readexactly(size + 2))[:-2])
+
+
+async def _owner(url: str, run: str) -> Owner:
+    """Open the page of the race's owner."""
     from tornado.httpclient import AsyncHTTPClient, HTTPRequest
     from tornado.websocket import websocket_connect
 
-    page = await AsyncHTTPClient().fetch(f"{url}explorer?watch={token}", request_timeout=300.0)
+    cookie = {"Cookie": f"{COOKIE}={OWNER}"}
+    page = await AsyncHTTPClient().fetch(f"{url}explorer?run={run}", headers=cookie, request_timeout=PATIENCE)
     found = _TOKEN.search(page.body.decode())
     if found is None:
         raise AlrvizError("the server's page holds no session")
-    reader = Reader()
-    request = HTTPRequest(
-        f"ws://{urlsplit(url).netloc}/explorer/ws", headers={"Origin": url.rstrip("/")}, request_timeout=300.0
-    )
-    reader.socket = await websocket_connect(
-        request, subprotocols=["bokeh", found[1]], on_message_callback=reader.read, max_message_size=2**28
-    )
-    await asyncio.wait_for(reader.greeted.wait(), 300.0)
+    owner = Owner()
+    headers = cookie | {"Origin": url.rstrip("/")}
+    socket = await websocket_connect(
+        HTTPRequest(f"ws://{urlsplit(url).netloc}/explorer/ws", headers=headers, request_timeout=PATIENCE),
+        subprotocols=["bokeh", found[1]], on_message_callback=owner.read, max_message_size=2**28,
+    )  # fmt: skip
+    owner.leave = socket.close
+    await asyncio.wait_for(owner.greeted.wait(), PATIENCE)
     for kind, content in (("PULL-DOC-REQ", {}), ("PATCH-DOC", {"events": [_READY]})):  # as BokehJS begins
         for part in ({"msgid": kind, "msgtype": kind}, {}, content):
-            await reader.socket.write_message(json.dumps(part))
-    return reader
+            await socket.write_message(json.dumps(part))
+    return owner
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
@@ -100,63 +154,74 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     print()
     show(
         (
-            (r["readers"], f"{100 * r['load']:.0f} %", f"{1e3 * r['median']:.0f} ms", f"{1e3 * r['p95']:.0f} ms",
-             f"{1e3 * r['most']:.0f} ms", f"{1e3 * r['open']:.0f} ms", f"{r['page']:.1f} MiB", f"{r['kept']:.0f} MiB",
-             f"{r['bytes']:.1f} kB/s")
+            (r["readers"], f"{r['opened']:.1f} s", f"{1e3 * r['open']:.1f} ms", f"{1024 * r['page']:.0f} KiB",
+             f"{100 * r['load']:.0f} %", *(_ms(r[name]) for name in ("median", "p95", "most", "owner", "owner95")),
+             f"{r['bytes']:.1f} kB/s", _ms(r["blocked"]))
             for r in rows
         ),
-        header=("readers", "server's processor", "delay", "95 %", "longest", "to open one", "a page", "server",
-                "each gets"),
+        header=("readers", "all are there", "processor each", "memory each", "server's processor", "delay", "95 %",
+                "longest", "the owner's", "95 %", "each gets", "loop blocked"),
     )  # fmt: skip
     yield from rows
+
+
+def _ms(seconds: float) -> str:
+    return "" if np.isnan(seconds) else f"{1e3 * seconds:.0f} ms"
 
 
 def _measured(count: int, options: argparse.Namespace) -> Row:
     with serving(None) as server:
         server.ask("warm")
-        token = server.ask("shared", options.pace)
-        return asyncio.run(_fed(server, token, count, options.seconds))
+        return asyncio.run(_fed(server, count, options))
 
 
-async def _fed(server: Server, token: str, count: int, seconds: float) -> Row:
-    def ask(name: str) -> Any:
-        return asyncio.get_running_loop().run_in_executor(None, server.ask, name)
+async def _fed(server: Server, count: int, options: argparse.Namespace) -> Row:
+    def ask(name: str, *given: Any) -> Any:
+        return asyncio.get_running_loop().run_in_executor(None, server.ask, name, *given)
 
-    await _left(await crowd(server.url, token, 1))  # the first page imports; it is no part of what one costs
+    run, secret = await ask("shared", options.pace)
+    owner = await _owner(server.url, run)  # the first page imports; it is no part of what a reader costs
+    await asyncio.sleep(2.0)
+    for reader in await crowd(server.url, secret, min(count, 1)):
+        reader.leave()
     before = await ask("used")
     begun = time.perf_counter()
-    readers = await crowd(server.url, token, count)
+    readers = await crowd(server.url, secret, count)
     opened = time.perf_counter() - begun
-    print(f"{count} readers are there after {opened:.1f} s", flush=True)
     here = await ask("used")
+    print(f"{count} readers are there after {opened:.1f} s", flush=True)
     await ask("begin")  # only now: the messages of a long line, whose points are thinned, do not tell its last step
     await asyncio.sleep(3.0)
     await ask("forget")
-    for reader in readers:
-        reader.came.clear()
-        reader.bytes = 0
+    for one in (owner, *readers):
+        one.came.clear()
+        one.size = 0
     first = await ask("used")
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(options.seconds)
     last, notes = await ask("used"), await ask("notes")
-    delays = np.array(delays_of(notes.steps, readers))
-    if not len(delays):
-        raise AlrvizError("no reader saw a step")
-    taken = last.at - first.at
-    await _left(readers)
+    for one in (owner, *readers):
+        one.leave()
+    taken, each = last.at - first.at, max(count, 1)
+    delays, own = (np.array(delays_of(notes.steps, of) or [np.nan]) for of in (readers, [owner]))
+    if np.isnan(own).any() or (count and np.isnan(delays).any()):
+        raise AlrvizError("no step was seen by the readers, or by the race's owner")
     return {
         "readers": count,
+        "opened": opened,
+        "open": (here.processor - before.processor) / each,
+        "page": (here.memory - before.memory) / each / 2**20,
         "load": (last.processor - first.processor) / taken,
         "median": float(np.median(delays)),
         "p95": float(np.percentile(delays, 95)),
         "most": float(delays.max()),
-        "open": (here.processor - before.processor) / count,
-        "page": (here.memory - before.memory) / count / 2**20,
-        "kept": last.memory / 2**20,
-        "bytes": sum(reader.bytes for reader in readers) / count / taken / 1e3,
+        "owner": float(np.median(own)),
+        "owner95": float(np.percentile(own, 95)),
+        "bytes": sum(reader.size for reader in readers) / each / taken / 1e3,
+        "blocked": notes.blocked,
     }
 
 
-def delays_of(steps: list[tuple[str, int, float]], readers: list[Reader]) -> list[float]:
+def delays_of(steps: list[tuple[str, int, float]], readers: list[Any]) -> list[float]:
     """Return the seconds from each step to the first message with it or a later one, of every reader."""
     made: dict[int, float] = {}
     for _, index, at in steps:  # the last racer's: then all of them are there to be shown
@@ -168,9 +233,3 @@ def delays_of(steps: list[tuple[str, int, float]], readers: list[Reader]) -> lis
             if came:
                 found.append(min(came) - at)
     return found
-
-
-async def _left(readers: list[Reader]) -> None:
-    for reader in readers:
-        reader.socket.close()
-    await asyncio.sleep(0.1)

@@ -17,7 +17,7 @@ from alrviz.explorer.convergence_controls import FILE, Controls
 from alrviz.explorer.convergence_dialogs import Dialogs, text_button
 from alrviz.explorer.convergence_model import ModelPart
 from alrviz.explorer.convergence_why import Why
-from alrviz.explorer.convergence_words import ABOUT, VISITOR, rich
+from alrviz.explorer.convergence_words import ABOUT, rich
 from alrviz.explorer.history import reopened
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
@@ -106,11 +106,7 @@ class ConvergencePage:
         card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
         text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         about = Folded("What am I looking at?", text)
-        if self.session.read_only:  # whose race it is has the table, and the controls
-            visitor = pn.pane.HTML(VISITOR, stylesheets=[PANE_CSS], margin=(0, 0, 8, 0))
-            parts = [visitor, card, about]
-        else:
-            parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
+        parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
     def drawer(self) -> Any:
@@ -207,7 +203,7 @@ class ConvergencePage:
     def _ask_price(self) -> None:
         """Price what is set; a press that waits for the price of something else is given up."""
         dataset = self.session.dataset
-        if dataset is not None and not self.session.read_only and self.pricing.ask(dataset, self.recipes):
+        if dataset is not None and self.pricing.ask(dataset, self.recipes):
             self.race_view.give_up()
 
     def _price_arrived(self) -> None:
@@ -219,7 +215,7 @@ class ConvergencePage:
             self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
-        if not self._autorun or not self.pricing.known or self.session.read_only or self.race_view.player.halted:
+        if not self._autorun or not self.pricing.known or self.race_view.player.halted:
             return
         self._autorun = False
         if self.pricing.cheap:
@@ -260,7 +256,7 @@ class ConvergencePage:
         """Take over what threads have finished; returns whether there may be more."""
         waiting = self.jobs.poll()
         moving = self.race_view.pump()
-        coming = not self.session.read_only and self.model.pump(self.race_view.race)
+        coming = self.model.pump(self.race_view.race)
         return moving or waiting or coming
 
     def on_shown(self) -> None:
@@ -271,7 +267,7 @@ class ConvergencePage:
         offered, self.session.offered = self.session.offered, ()
         if offered:
             self._own(offered)
-        if wanted and not self.session.read_only and (self.race_view.race is None or self.race_view.outdated):
+        if wanted and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()
 
     def on_hidden(self) -> None:

@@ -11,12 +11,18 @@ from alrviz.explorer.convergence_words import script
 from alrviz.explorer.later import Later
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import write_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.clipboard import copy_code
 
 _COPY = copy_code("source.data.value")
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
+_SHARE = (
+    "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
+    "on to the race you run next in place of this one. It ends when you take it back, or when this server keeps the "
+    "race no more.</p>"
+)
+_TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
+_NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
 
 
 class ScriptDialog:
@@ -51,9 +57,11 @@ class Dialogs:
         self._keep.param.watch(self._kept, "value")
         self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._copy_link = _copy("Copy the link", self._link, _ABSOLUTE)
+        self._back = pmui.Button(label="Take it back", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
+        self._back.on_click(lambda _: self._take_back())
         share_dialog = pmui.Dialog(
-            self._text, self._link, self._copy_link, self._keep, title="Share this race", close_on_click=True,
-            show_close_button=True, width_option="sm",
+            self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, title="Share this race",
+            close_on_click=True, show_close_button=True, width_option="sm",
         )  # fmt: skip
         self._share = Later(lambda: share_dialog)
         self.panels = (self._script.place, self._share.place)
@@ -65,30 +73,35 @@ class Dialogs:
     def show_share(self) -> None:
         """Show the secret link to the race shown; it exists once a race was started."""
         entry = self.session.entry
-        there = entry is not None
-        self._link.visible = self._copy_link.visible = there
-        self._keep.visible = there and not self.session.read_only
+        self._show_link(entry is not None)
         if entry is None:
-            self._text.object = "<p>Press Run first: a link leads to a race that has been started here.</p>"
+            self._text.object = _NOTHING
         else:
-            self._text.object = (
-                "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data; "
-                "it lives as long as this server keeps the race.</p>"
-            )
-            state = self.session.state.replace(run="", watch=entry.token)
-            self._link.value = absolute(write_link(state))
+            self._text.object = _SHARE
+            self._link.value = reader_link(self.session.registry.share(entry))
             self._keep.value = entry.keep
         self._share.open()
 
+    def _show_link(self, there: bool) -> None:
+        for part in (self._link, self._copy_link, self._back, self._keep):
+            part.visible = there
+
+    def _take_back(self) -> None:
+        if self.session.entry is not None:
+            self.session.registry.take_back(self.session.entry)
+        self._show_link(False)
+        self._link.value, self._text.object = "", _TAKEN
+
     def _kept(self, event: Any) -> None:
-        if self.session.entry is not None and not self.session.read_only:
+        if self.session.entry is not None:
             self.session.entry.keep = bool(event.new)
 
 
-def absolute(link: str) -> str:
-    """The link with the address at which the browser opened this page; unchanged where that is unknown."""
+def reader_link(secret: str) -> str:
+    """The address of the readers' page, below that of this page in the browser; its end where that is unknown."""
     location = pn.state.location
-    return link if location is None else urljoin(location.href, link)
+    path = f"race/{secret}"
+    return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)
 
 
 def _copy(label: str, source: Any, code: str) -> Any:

@@ -6,16 +6,15 @@ from alrviz.explorer.registry import Entry, Registry
 
 
 class Governed:
-    """A race as a session sees it: the race itself, except that going on asks the registry, and readers may not.
+    """A race as a session sees it: the race itself, except that going on asks the registry.
 
     It has the race's whole interface, so that a view cannot tell the two apart. While it queues, `phase` is "waiting"
     and `activity` says which place it has.
     """
 
-    def __init__(self, registry: Registry, entry: Entry, read_only: bool = False):
+    def __init__(self, registry: Registry, entry: Entry):
         self.registry = registry
         self.entry = entry
-        self.read_only = read_only
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -36,28 +35,24 @@ class Governed:
     @property
     def stopped_by(self) -> str:
         """Who stopped it, if it was stopped, as a word for whoever looks on."""
-        return "the server" if self.entry.note else "its owner" if self.read_only else "you"
+        return "the server" if self.entry.note else "you"
 
     def start(self) -> None:
         """Start, or queue."""
-        if not self.read_only:
-            self.registry.start(self.entry)
+        self.registry.start(self.entry)
 
     resume = start
 
     def pause(self) -> None:
         """Pause, and give the place to the next in the queue."""
-        if not self.read_only:
-            self.entry.race.pause()
-            self.registry.release(self.entry)
+        self.entry.race.pause()
+        self.registry.release(self.entry)
 
     def step(self, count: int = 1) -> None:
         """Take single steps; the first of a race waits for a place, as going on does."""
-        if not self.read_only:
-            self.registry.step(self.entry, count)
+        self.registry.step(self.entry, count)
 
     def stop(self) -> None:
         """Stop at once."""
-        if not self.read_only:
-            self.entry.race.stop()
-            self.registry.release(self.entry)
+        self.entry.race.stop()
+        self.registry.release(self.entry)

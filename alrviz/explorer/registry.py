@@ -42,6 +42,7 @@ class Entry:
         wanted: whether it is waiting in the queue.
         steps: the single steps it waits to take; 0 when it waits to go on.
         note: why the server stopped it, or "".
+        shared: whether somebody was shown its link.
         keeper: keeps it in the run store, or nothing does.
     """
 
@@ -56,6 +57,7 @@ class Entry:
     steps: int = 0
     begun: bool = False
     note: str = ""
+    shared: bool = False
     keeper: Any = None
     seen: float = 0.0
 
@@ -126,6 +128,21 @@ class Registry:
     def by_token(self, token: str) -> Entry | None:
         """Return the run whose read-only link holds `token`."""
         return next((e for e in list(self._entries.values()) if secrets.compare_digest(e.token, token)), None)
+
+    def share(self, entry: Entry) -> str:
+        """Return the secret of its link, to be given away."""
+        entry.shared = True
+        return entry.token
+
+    def take_back(self, entry: Entry) -> None:
+        """End its link: whoever has it sees nothing from now on, and the next one has another secret."""
+        entry.token, entry.shared = new_id(), False
+
+    def hand_on(self, before: Entry, after: Entry) -> None:
+        """Let the link that was given away for one run lead to the one that takes its place."""
+        if before.shared:
+            after.token, after.shared = before.token, True
+            self.take_back(before)
 
     def look(self, entry: Entry) -> None:
         """Say that somebody is looking at the run now."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
-from alrviz.errors import AlrvizError
 from alrviz.explorer.governed import Governed
 from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.registry import Entry, Registry
@@ -72,7 +71,6 @@ class Session(Opening):
     ):
         super().__init__(owner, registry, **params)
         self.served = served  # the table the server was started with, if it was
-        self.read_only = False
         self.race_wanted = False  # whether another page asked for a race to begin
         self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
         self.studies: dict[str, Entry] = {}  # by kind, those that pages show
@@ -90,26 +88,16 @@ class Session(Opening):
         self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
         self.source = Source(kinds=dict(state.kinds))
         self.fit, self.kept = self.registry.find(state.fit, self.owner), state.kept
-        if state.watch:
-            self.entry = self.registry.by_token(state.watch)
-            self.read_only = self.entry is not None and self.entry.owner != self.owner
-        elif state.run:
+        if state.run:
             self.entry = self.registry.find(state.run, self.owner)
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self.open_served(served, self.source.kinds)
-        elif self.read_only:
-            pass  # the race is there; its table is its owner's
         elif state.file is not None:
             self._open_file(state.file)
         else:
             self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds))
             self.own_choice = bool(state.data or state.rows or state.kinds)
-        if state.watch and self.entry is None:
-            self.problem = AlrvizError(
-                "the run this link opens is no longer there: it ended with the server, or was deleted by its owner. "
-                "Ask its owner for a new link, or start a race of your own"
-            )
 
     def _open_file(self, link: FileLink) -> None:
         upload = self.tables.find(self.owner, link)
@@ -138,8 +126,7 @@ class Session(Opening):
             **{name: getattr(self, name) for name in (*OF_MAPS, *OF_PAGES)},
             fit=self.fit.id if self.fit is not None else "",
             kept=self.kept,
-            run=self.entry.id if self.entry is not None and not self.read_only else "",
-            watch=self.entry.token if self.entry is not None and self.read_only else "",
+            run=self.entry.id if self.entry is not None else "",
         )
 
     @property
@@ -155,16 +142,18 @@ class Session(Opening):
         The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
         Raises `CapReached`. The race shown before is stopped unless it was to go on.
         """
-        before = None if self.read_only else self.entry
+        before = self.entry
         self.entry = self._exchange(before, race, bytes, threads)
-        self.read_only, self.kept = False, ""
+        if before is not None and not before.keep:
+            self.registry.hand_on(before, self.entry)
+        self.kept = ""
         return Governed(self.registry, self.entry)
 
     def keep_race(self) -> None:
         """Keep the race that was adopted last in the run store while it runs, under the link to its settings."""
         if self.entry is not None:
             race = self.entry.race
-            link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run="", watch=""))
+            link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run=""))
             self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link)
 
     def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
@@ -213,8 +202,8 @@ class Session(Opening):
 
     @property
     def race(self) -> Governed | None:
-        """The run shown, as this visitor may use it: found again after a reload, or opened by a read-only link."""
-        return None if self.entry is None else Governed(self.registry, self.entry, self.read_only)
+        """The run shown, as this visitor may use it; found again after a reload."""
+        return None if self.entry is None else Governed(self.registry, self.entry)
 
     @property
     def fitted(self) -> Governed | None:
@@ -255,16 +244,11 @@ class Session(Opening):
         return self.loading is not None or any(entry.under_way or entry.wanted for entry in self._entries)
 
     def pump(self, watched: bool = True) -> bool:
-        """Take over finished work, say that the run is looked at; returns whether to go on.
-
-        Who only reads goes on while the race may: its owner may resume it, and nothing here would be told.
-        """
+        """Take over finished work, say that the run is looked at; returns whether to go on."""
         if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
             self.loading = None
         if watched:
             self.tables.look(self.owner)
             for entry in self._entries:
                 self.registry.look(entry)
-            if self.read_only and self.entry is not None and not self.entry.race.ended:
-                return True
         return self.busy

@@ -7,7 +7,6 @@ needs it, and `close()`, called when the visitor has gone.
 """
 
 import time
-import weakref
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 import panel as pn
 from tornado.ioloop import IOLoop
 
-from alrviz.explorer import look, owners, process
+from alrviz.explorer import look, owners, process, readers
 from alrviz.explorer.frame import Frame
 from alrviz.explorer.session import OF_MAPS, OF_PAGES, Session
 from alrviz.explorer.state import read_link
@@ -24,10 +23,6 @@ from alrviz.views.ready import connected, page_ready, server_session
 _OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", "kept")
 _LINKED = (*_OWN, *OF_MAPS, *OF_PAGES)  # what of a session its link shows
 TICK = 100  # ms
-# Whoever only looks on at somebody's race is fed at every third tick; of more readers than SHARED each is fed so much
-# less often, so that a full lecture room costs the loop no more than SHARED do (python -m alrviz.bench readers).
-SELDOM, SHARED = 3, 40
-_readers: "weakref.WeakSet[Shell]" = weakref.WeakSet()
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 
 
@@ -73,8 +68,6 @@ class Shell:
         self._there: float | None = None  # when the browser was first seen
         self.frame = Frame(session, self.pages, self._dropped)
         self.root, self.notice = self.frame.root, self.frame.notice
-        if session.read_only:
-            _readers.add(self)
         session.on_wake = self.wake
         session.open_drawer = self.open_drawer
         session.param.watch(lambda *_: self.show_page(), "page")
@@ -117,16 +110,11 @@ class Shell:
 
     # ---- pump and link -----------------------------------------------------------------------------------------
 
-    @property
-    def period(self) -> int:
-        """Milliseconds between two ticks."""
-        return TICK * SELDOM * max(SHARED, len(_readers)) // SHARED if self.session.read_only else TICK
-
     def wake(self) -> None:
         """Start the pump if it rests."""
         self._quiet = 0
         if self._callback is None and pn.state.curdoc is not None and pn.state.curdoc.session_context is not None:
-            self._callback = pn.state.add_periodic_callback(self.pump, period=self.period, start=False)
+            self._callback = pn.state.add_periodic_callback(self.pump, period=TICK, start=False)
         if self._callback is not None and not self._callback.running:
             self._callback.start()
 
@@ -151,8 +139,6 @@ class Shell:
         wants = bool(page.pump()) if page is not None else False
         self._keep_session(self.session.busy)
         self._quiet = 0 if busy or wants else self._quiet + 1
-        if self._callback is not None and self._callback.period != self.period:
-            self._callback.period = self.period
         if self._quiet > 20 and self._callback is not None and self._callback.running:
             self._callback.stop()
 
@@ -166,7 +152,6 @@ class Shell:
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
-        _readers.discard(self)
         self.session.cancel()
         for page in self.pages.values():
             page.close()
@@ -197,6 +182,7 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     session = Session(owner=owner, served=dataset)
     if request is not None:
         process.hush()
+        readers.attach(request)
         session.hold()
     dark = (pn.state.cookies.get(look.THEME_COOKIE) if request is not None else "") == "dark"
     pn.config.theme = "dark" if dark else "default"

@@ -76,7 +76,6 @@ class State:
         fit: id of the run of a map, to be found again by its owner.
         kept: id of a race in the run store, to be opened again by its owner.
         run: id of a run, to be found again by its owner.
-        watch: secret of a run, to be opened read-only by anybody who has it.
     """
 
     page: str = "convergence"
@@ -106,7 +105,6 @@ class State:
     fit: str = ""
     kept: str = ""
     run: str = ""
-    watch: str = ""
 
     def replace(self, **changes: Any) -> "State":
         """Return a state with some properties changed."""
@@ -231,7 +229,6 @@ PROPERTIES = (
     Property("fit", "fit", _id),
     Property("kept", "kept", _id),
     Property("run", "run", _id),
-    Property("watch", "watch", _id),
 )
 _DEFAULT = State()
 

@@ -2,7 +2,8 @@
 
 The file asks no network and needs no Python: replay.html holds the player, a `Film` the numbers. What is drawn at a
 step is everything up to it in full, the rest faintly. Names from data reach the page as text only: in the JSON every
-sign that could end a script is written as an escape.
+sign that could end a script is written as an escape. The same page without a film asks its own server for one that
+still grows (`told.Told` says what it gets).
 """
 
 import json
@@ -18,9 +19,11 @@ from alrviz.passes.room import Floats
 from alrviz.pictures.palette import readable
 
 # Steps of a film: what a screen can show, and 6 racers stay far below 5 MB.
-STEPS = 600
+STEPS = 1000
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _DIGITS = 6
+_EXACT = 15  # digits of what something as large is taken from
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class View:
     """What the lines may show.
 
     label: of the vertical axis. short: heads the column of numbers. log: whether its axis is logarithmic. train,
-    heldout: (S,) for each line, None where it has none. grey: levels drawn across, by their words.
+    heldout: (S,) for each line, None where it has none. less: what the player takes from each line's values, () for
+    nothing: a level that moves with a film that grows. grey: levels drawn across, by their words.
     """
 
     label: str
@@ -62,6 +66,7 @@ class View:
     log: bool
     train: Sequence[Floats | None]
     heldout: Sequence[Floats | None]
+    less: Sequence[float] = ()
     grey: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -91,6 +96,8 @@ class Film:
 
     counted: what a step is called. steps: (S,) their numbers. sentences: (place, words), each from its place on.
     measure: the view that is shown first. about: where it comes from.
+
+    Its places are whole numbers from 0 to S - 1.
     """
 
     title: str
@@ -107,30 +114,50 @@ class Film:
 
 def replay_html(film: Film) -> str:
     """Return the page that plays a film."""
+    return _page(film.title, to_json(content(film)).translate(_ESCAPES), _POLICY)
+
+
+def live_html(title: str) -> str:
+    """Return the page that plays the film which its own server tells it, at the page's address with "/steps" behind."""
+    return _page(title, "null", f"{_POLICY}; connect-src 'self'")
+
+
+def _page(title: str, data: str, policy: str) -> str:
     template = (files("alrviz.pictures") / "replay.html").read_text(encoding="utf-8")
-    text = json.dumps(_content(film), separators=(",", ":"), allow_nan=False, ensure_ascii=True).translate(_ESCAPES)
-    before, rest = template.split("{{title}}")
+    before, rest = template.replace("{{policy}}", policy).split("{{title}}")
     middle, after = rest.split("{{data}}")
-    return f"{before}{escape(film.title)}{middle}{text}{after}"
+    return f"{before}{escape(title)}{middle}{data}{after}"
+
+
+def to_json(value: Any) -> str:
+    """Return what a page is told, in plain ASCII."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
 def kept_steps(last: int, ends: Sequence[int] = (), most: int = STEPS) -> np.ndarray:
-    """Return which of the steps 0..last a film shows: all, or evenly spaced ones and where lines end.
+    """Return which of the steps 0..last a film shows: every 1st, 2nd, 4th, .. such that no more than `most` are left.
+
+    So those of a film that grows stay until half of them go. Where lines end is always shown.
 
     >>> kept_steps(10, [7], most=4)
-    array([ 0,  3,  7, 10])
+    array([ 0,  4,  7,  8, 10])
     """
-    if last < most:
-        return np.arange(last + 1)
-    even = np.linspace(0, last, most).round().astype(int)
-    return np.union1d(even, np.array([end for end in ends if 0 <= end <= last], dtype=int))
+    every = 1
+    while last // every >= most:
+        every *= 2
+    return np.union1d(np.arange(0, last + 1, every), np.array([end for end in (*ends, last) if 0 <= end <= last], int))
 
 
-def _content(film: Film) -> dict[str, Any]:
+def content(film: Film, first: int = 0) -> dict[str, Any]:
+    """Return all of a film that is shown, of its steps those from place `first` on.
+
+    The keys of `COLUMNS` hold the numbers a step, () where a line has none.
+    """
+    steps = slice(first, None)
     return {
         "title": film.title,
         "counted": film.counted,
-        "steps": _numbers(film.steps),
+        "steps": _numbers(film.steps[steps]),
         "sentences": film.sentences,
         "axes": [asdict(axis) for axis in film.axes],
         "measure": film.measure,
@@ -138,20 +165,25 @@ def _content(film: Film) -> dict[str, Any]:
         "lines": [
             {
                 "name": line.name, "light": line.light, "dark": line.dark, "lightText": readable(line.light),
-                "darkText": readable(line.dark, dark=True), "x": [_numbers(x) for x in line.x],
+                "darkText": readable(line.dark, dark=True), "x": [_numbers(x[steps]) for x in line.x],
             }
             for line in film.lines
         ],
         "measures": [
             {
-                "label": view.label, "short": view.short, "log": view.log, "grey": list(view.grey.items()),
-                "lines": [{"y": _numbers(y), "held": _numbers(held)}
+                "label": view.label, "short": view.short, "log": view.log,
+                "grey": [[words, *_numbers([level])] for words, level in view.grey.items()],
+                "less": _numbers(view.less, _EXACT),
+                "lines": [{"y": _numbers(y, _EXACT if view.less else _DIGITS, steps), "held": _numbers(held, at=steps)}
                           for y, held in zip(view.train, view.heldout, strict=True)],
             }
             for view in film.views
         ],
         "panels": [_panel(panel) for panel in film.panels],
     }  # fmt: skip
+
+
+COLUMNS = ("steps", "x", "y", "held")
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
@@ -170,12 +202,12 @@ def _panel(panel: Panel) -> dict[str, Any]:
     }
 
 
-def _numbers(values: Any, digits: int = _DIGITS) -> list[float | int | None]:
+def _numbers(values: Any, digits: int = _DIGITS, at: slice = slice(None)) -> list[float | int | None]:
     """Numbers with the digits a picture needs; what is not finite is null."""
     if values is None:
         return []
     found: list[float | int | None] = []
-    for value in np.asarray(values, float).tolist():
+    for value in np.asarray(values, float)[at].tolist():
         number = float(f"{value:.{digits}g}")
         if number - number != 0:
             found.append(None)

@@ -52,11 +52,6 @@ class Player:
         """The same, as `alrviz.race` made it."""
         return None if self.watched is None else self.watched.race
 
-    @property
-    def read_only(self) -> bool:
-        """Whether another visitor owns it."""
-        return bool(getattr(self.race, "read_only", False))
-
     def take_up(self, race: Any, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = Watched(race, self._film)
@@ -211,7 +206,7 @@ class Player:
         self._follow_others(watched, bool(new) and at_end)
         moved = False
         if self.playing:
-            moved = watched.follow(at_once=self.read_only)  # who looks on is fed seldom, and would fall behind
+            moved = watched.follow()
         elif 0 <= self._stepping <= watched.last:
             watched.move(self._stepping)
             moved, self._stepping = True, -1
@@ -222,10 +217,10 @@ class Player:
         return moved or bool(new)
 
     def _follow_others(self, watched: Watched, goes_on: bool) -> None:
-        """A race that another page of its owner resumed, or that its owner runs, is followed here too."""
+        """A race that another page of its owner resumed is followed here too."""
         if watched.race.phase == "paused":
             self._settling = False
-        if goes_on and not self._settling and (self.read_only or watched.race.phase == "running"):
+        if goes_on and not self._settling and watched.race.phase == "running":
             self.playing = True
 
     @property
@@ -246,13 +241,12 @@ class Player:
         race, watched = self.race, self.watched
         if race is None or watched is None:
             return {"running": False, "head": 0, "last": 0, "may_run": True, "may_step": True, "may_stop": self.waits}
-        fixed = self.read_only
         under_way = not race.ended and (race.phase != "waiting" or waits(race))
         return {
-            "running": self.playing and not fixed and not self.outdated,
+            "running": self.playing and not self.outdated,
             "head": watched.head,
             "last": watched.last if self.playing or race.ended else max(watched.seen, watched.last),
-            "may_run": not fixed,
-            "may_step": not fixed and (not race.ended or watched.head < watched.last or self.outdated),
-            "may_stop": not fixed and (self.playing or under_way or self.waits),
+            "may_run": True,
+            "may_step": not race.ended or watched.head < watched.last or self.outdated,
+            "may_stop": self.playing or under_way or self.waits,
         }

@@ -19,8 +19,6 @@ def word_of(player: "Player") -> str:
         return f"{_old(player)}{_activity(race) or 'getting ready &hellip;'}"
     if player.outdated:
         return f"{'stopped; ' if player.halted else ''}<b class='bad'>outdated: press Run</b>"
-    if player.read_only:
-        return "read-only link"
     if recorded(race):
         place = "" if player.playing else _place(player)
         return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; step {place}' if place else ''}"

@@ -252,8 +252,8 @@ class RaceView(NotebookViewer):
         self._show_status()
 
     def _turn(self, every: int) -> bool:
-        """Whether what is done every so many ticks is due; who looks on has few ticks, each for everything."""
-        return self.player.read_only or self._ticks % every == 0
+        """Whether what is done every so many ticks is due."""
+        return self._ticks % every == 0
 
     def _redraw(self) -> None:
         if self.player.shown is not None:
@@ -272,7 +272,7 @@ class RaceView(NotebookViewer):
         if watched is None:
             return
         ended = watched.shown and (not player.playing or player.coming is not None)
-        lanes = [racer.lane(ended=ended) for racer in watched.racers]
+        lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
         told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"))
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")

@@ -19,7 +19,7 @@ from alrviz.pictures.columns import class_colours
 from alrviz.pictures.convergence import Curve
 from alrviz.pictures.measures import AXES, MEASURES, axis_label, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
-from alrviz.pictures.replay import Axis, Film, Line, Panel, View, kept_steps, replay_html
+from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, replay_html
 from alrviz.studies.export import race_about
 from alrviz.studies.mapped import model_at
 from alrviz.studies.scenes import BandwidthPath, Scene
@@ -70,10 +70,13 @@ def replay(race: Any) -> str:
     return replay_html(_bandwidth_film(race, watched) if is_film else race_film(watched))
 
 
-def race_film(watched: Watched) -> Film:
-    """Return the film of a race: every racer, every measure."""
+def race_film(watched: Watched, *, by: str = "you", most: int = STEPS) -> Film:
+    """Return the film of a race by what was read of it: every racer, every measure.
+
+    by: who stopped it, should it have been stopped. most: steps that are kept of a long one, about.
+    """
     curves = watched.curves()
-    steps = kept_steps(watched.last, [len(racer) - 1 for racer in watched.racers])
+    steps = kept_steps(watched.last, [len(racer) - 1 for racer in watched.racers], most)
     light, dark = (racer_colours([curve.label for curve in curves], ground) for ground in (False, True))
     lines = [
         Line(
@@ -91,7 +94,7 @@ def race_film(watched: Watched) -> Film:
         for k, view in enumerate(views)
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     ]
-    told = verdict([racer.lane(ended=watched.race.ended) for racer in watched.racers])
+    told = verdict([racer.lane(ended=watched.race.ended) for racer in watched.racers], by=by)
     sentences = [(0, "Racing: nothing is decided yet."), (len(steps) - 1, told.sentence)]
     return Film(
         title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
@@ -107,17 +110,18 @@ def race_film(watched: Watched) -> Film:
 
 
 def _view(name: str, curves: list[Curve], steps: Any, watched: Watched) -> View:
-    log = is_log(name, watched.to_zero)
     parts = {
-        part: [
-            _at(_positive(values(curve.columns, name, part, curve.rows, curve.best), log), steps) for curve in curves
-        ]
+        part: [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
         for part in ("train", "heldout")
     }
+    less = [curve.best / curve.rows for curve in curves] if name == "gap" else []
     levels = watched.levels()
     grey = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
     label = axis_label(name, watched.to_zero)
-    return View(label=label, short=SHORT[name], log=log, train=parts["train"], heldout=parts["heldout"], grey=grey)
+    return View(
+        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=parts["train"],
+        heldout=parts["heldout"], less=less, grey=grey,
+    )  # fmt: skip
 
 
 def _at(column: Any, steps: Any) -> Any:
@@ -126,10 +130,6 @@ def _at(column: Any, steps: Any) -> Any:
     there = steps < len(column)
     found[there] = np.asarray(column, float)[steps[there]]
     return found
-
-
-def _positive(found: Any, log: bool) -> Any:
-    return np.where(found > 0, found, np.nan) if log else found
 
 
 def _title(race: Any, what: str) -> str:

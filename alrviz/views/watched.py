@@ -155,14 +155,14 @@ class Watched:
             self.to_zero = falls_to_zero([_lead_only(racer) for racer in self.racers])
         return new
 
-    def follow(self, at_once: bool = False) -> bool:
-        """Move the head toward the end of what was read, or there `at_once`; returns whether it moved."""
+    def follow(self) -> bool:
+        """Move the head toward the end of what was read; returns whether it moved."""
         behind = self.last - self.head
         if behind <= 0:
             return False
         if self.film:
             return self._play(behind)
-        at_once |= self.race.ended and self.last <= SHORT
+        at_once = self.race.ended and self.last <= SHORT
         self.move(self.last if at_once else self.head + max(LEAST, int(behind * SHARE)))
         return True
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from alrviz.bench.readers import Reader, delays_of
+from alrviz.bench.readers import ALL, Owner, Reader, delays_of
 
 
 def streamed(*steps):
@@ -17,11 +17,20 @@ def streamed(*steps):
 def test_a_message_is_known_by_its_last_step():
     reader = Reader()
     begun = time.time()
-    for message in (streamed(3, 4), '{"kind":"TitleChanged"}', None, streamed(7).encode()):
-        reader.read(message)
-    assert [step for step, _ in reader.came] == [4, 7]
-    assert all(begun <= at <= time.time() for _, at in reader.came)
-    assert reader.bytes == len(streamed(3, 4)) + len(streamed(7)) + len('{"kind":"TitleChanged"}')
+    lines = (b'{"from":3,"steps":[3,4]}\n', b"\n", b'{"from":5,"steps":[]}\n', b'{"state":"Live."}\n')
+    for line in lines:
+        reader.read(line)
+    assert [step for step, _ in reader.came] == [4]
+    assert begun <= reader.came[0][1] <= time.time()
+    assert reader.size == sum(map(len, lines))
+
+
+def test_a_message_of_the_owners_page_too():
+    owner = Owner()
+    packed = '{"kind":"ModelChanged","data":{"entries":[["step",{"type":"ndarray"}]]}}'
+    for message in (streamed(3, 4), '{"kind":"TitleChanged"}', None, streamed(7).encode(), packed):
+        owner.read(message)
+    assert [step for step, _ in owner.came] == [4, 7, ALL]
 
 
 def test_a_delay_is_from_the_last_racers_step_to_the_first_message_with_it():

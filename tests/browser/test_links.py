@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 HOSTILE = [
     "?data=../../etc/passwd&page=<script>alert(1)</script>&seed=-1e999&rows=nan",
     "?racers=" + quote("[{'family': __import__('os')}]") + "&q=%00%ff%fe&axis=" + "9" * 3000,
-    "?run=" + "0" * 32 + "&watch=" + "f" * 32,
+    "?run=" + "0" * 32,
     "?file=" + quote("../../<img src=x onerror=alert(1)>~-1~2~zz"),
     "?file=" + quote("<img src=x onerror=alert(1)>.csv~9~2~0123456789abcdef"),
     "?kinds=0t_1t_99999c_zz&data=iris",

@@ -15,7 +15,6 @@ from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, QUESTIONS, recipes_of
 from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
 from alrviz.explorer.state import read_link
 from alrviz.fitting.price import Price
 from alrviz.fitting.recipe import Recipe
@@ -259,19 +258,6 @@ def test_another_table_begins_without_the_recorded_race_of_the_first_screen():
     assert page.race_view.race is None
     assert open_page("").race_view.race.recorded
     assert open_page("?data=led&rows=500").race_view.race is None
-
-
-def test_who_reads_has_no_controls_that_do_nothing():
-    registry = Registry(ServerLimits(), timer=False)
-    page = open_page("?data=monks-1", registry=registry)
-    until(page, lambda: page.race_view.race is not None and ended(page))
-    session = Session(owner="b" * 32, registry=registry)
-    session.apply(read_link(f"?watch={page.session.entry.token}"))
-    reader = ConvergencePage(session)
-    layout = reader.view()
-    assert reader.controls.panel not in layout
-    assert any("Start a race of your own" in str(getattr(part, "object", "")) for part in layout)
-    assert page.controls.panel in page._layout()
 
 
 def test_step_before_the_price_is_known_takes_one_step():

@@ -264,50 +264,29 @@ def test_reading_says_how_far_it_is():
     assert 0 < shares[0] < shares[-1] < 1
 
 
-def test_a_run_is_found_again_by_its_owner_and_read_by_whoever_has_its_secret(registry):
+def test_a_run_is_found_again_by_its_owner_alone(registry):
     session = opened(registry)
     race = session.adopt(FakeRace())
     race.start()
-    assert (session.state.run, session.state.watch) == (session.entry.id, "")
+    assert session.state.run == session.entry.id
     again = opened(registry, **vars(session.state))
     assert again.race.entry is session.entry
     again.race.pause()
     assert session.race.phase == "paused"
     stranger = opened(registry, owner="b" * 32, run=session.entry.id)
     assert stranger.race is None
-    reader = opened(registry, owner="b" * 32, watch=session.entry.token)
-    reader.race.start()
-    assert session.race.phase == "paused"
-    assert (reader.state.run, reader.state.watch) == ("", session.entry.token)
-    assert reader.dataset is None
 
 
-def test_a_reader_of_a_race_on_a_file_is_not_asked_for_the_file(registry):
+def test_a_link_that_was_given_away_leads_on_to_the_next_race_but_not_from_one_that_continues(registry):
     session = opened(registry)
-    session.load_bytes("mine.csv", CSV)
-    settle(session)
     session.adopt(FakeRace())
-    reader = opened(registry, owner="b" * 32, **vars(session.state.replace(run="", watch=session.entry.token)))
-    assert (reader.wanted, reader.problem, reader.dataset) == (None, None, None)
-    assert reader.race is not None
-
-
-def test_a_readers_page_goes_on_until_the_race_has_ended(registry):
-    session = opened(registry)
-    race = session.adopt(FakeRace())
-    race.start()
-    reader = opened(registry, owner="b" * 32, watch=session.entry.token)
-    race.pause()
-    assert reader.pump()  # its owner may resume it
-    assert not reader.pump(watched=False)
-    race.stop()
-    assert not reader.pump()
-
-
-def test_a_link_to_a_run_that_is_gone_says_so(registry):
-    session = opened(registry, watch="f" * 32)
-    assert "no longer there" in str(session.problem)
-    assert session.dataset is not None
+    secret = registry.share(session.entry)
+    session.adopt(FakeRace())
+    assert registry.by_token(secret) is session.entry
+    kept = session.entry
+    kept.keep = True
+    session.adopt(FakeRace())
+    assert registry.by_token(secret) is kept
 
 
 def test_a_new_race_takes_the_place_of_the_one_shown(registry):

@@ -12,7 +12,6 @@ from panel.util import edit_readonly
 import alrviz
 from alrviz.errors import TableError
 from alrviz.explorer import look
-from alrviz.explorer import shell as shell_module
 from alrviz.explorer.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.notice import problem_html, time_text
@@ -61,24 +60,6 @@ class Second(_Page):
 def shell():
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
     return Shell(session, [First, Second])
-
-
-def test_many_readers_of_links_share_what_some_would_cost(shell, monkeypatch):
-    def reader():
-        session = Session(owner="b" * 32, registry=Registry(ServerLimits(), timer=False))
-        session.read_only = True
-        return Shell(session, [First])
-
-    monkeypatch.setattr(shell_module, "_readers", weakref.WeakSet())
-    monkeypatch.setattr(shell_module, "SHARED", 2)
-    readers = [reader(), reader()]
-    assert [one.period for one in (shell, *readers)] == [100, 300, 300]
-    readers += [reader(), reader()]
-    assert {one.period for one in readers} == {600}
-    assert shell.period == 100
-    for one in readers[1:]:
-        one.close()
-    assert readers[0].period == 300
 
 
 def test_an_unknown_page_is_the_first(shell):

@@ -12,7 +12,7 @@ from alrviz.explorer.state import MOST_SETS, FileLink, State, read_link, safe_na
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 
-KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "kept", "run", "watch", "other")
+KEYS = ("page", "data", "rows", "file", "kinds", "q", "axis", "seed", "racers", "kept", "run", "other")
 MAPS = ("axes", "model", "peer", "others", "at", "fit")
 PAGES = ("tab", "of", "folds", "sizes", "theta", "measure", "alpha", "path", "sets", "files")
 SLUGS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,20}", fullmatch=True)
@@ -73,7 +73,6 @@ states = st.builds(
     fit=st.just("") | IDS,
     kept=st.just("") | IDS,
     run=st.just("") | IDS,
-    watch=st.just("") | IDS,
 )
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, replay_html
+from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, live_html, replay_html
 
 EVIL = "</script><script>alert(1)</script>\u2028&amp;<!--"
 
@@ -48,9 +48,28 @@ def test_a_name_stays_text():
 
 
 def test_the_page_asks_no_network():
-    page = replay_html(a_film())
+    page, live = replay_html(a_film()), live_html("<b>")
     assert "default-src 'none'" in page
-    assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttp", page.replace("// A line", ""))
+    assert "connect-src" not in page, "no browser lets it ask"
+    assert "connect-src 'self'" in live
+    assert "<title>&lt;b&gt;</title>" in live
+    for text in (page, live):
+        assert not re.search(r"https?:|//[a-z]|@import|url\(|XMLHttp", text)
+
+
+def test_what_is_taken_from_a_line_is_told_beside_it_in_all_its_digits():
+    view = View(label="gap", short="", log=True, train=[np.array([0.5, 0.25 + 1e-9])], heldout=[None], less=[0.25])
+    of = data_of(replay_html(a_film(steps=2, views=[view])))["measures"][0]
+    assert of["lines"][0]["y"][1] - of["less"][0] == pytest.approx(1e-9, rel=1e-5)
+
+
+def test_a_film_that_grows_keeps_its_steps_until_half_of_them_go():
+    for last in range(1, 400):
+        before, after = kept_steps(last - 1, most=50), kept_steps(last, most=50)
+        stays = np.isin(before[:-1], after)
+        assert stays.all() or stays[::2].all()
+        assert stays.all() or len(after) <= len(before) // 2 + 2
+        assert len(after) <= 51
 
 
 def test_a_long_film_keeps_its_ends():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from alrviz.explorer.convergence_dialogs import absolute
+from alrviz.explorer.convergence_dialogs import reader_link
 from alrviz.views.clipboard import copy_code
 
 
@@ -15,13 +15,13 @@ def test_the_script_has_a_way_without_a_clipboard():
     assert code.index("if (navigator.clipboard)") < code.index("else byCommand()")
 
 
-@pytest.mark.parametrize("search", ["", "?data=led#top"])
+@pytest.mark.parametrize("search", ["", "/", "?data=led#top", "#top?"])
 def test_the_share_box_holds_the_whole_address(search, monkeypatch):
     here = SimpleNamespace(href=f"http://192.168.1.7:5006/alrviz{search}")
     monkeypatch.setattr(type(pn.state), "location", here)
-    assert absolute("?watch=abc") == "http://192.168.1.7:5006/alrviz?watch=abc"
+    assert reader_link("abc") == "http://192.168.1.7:5006/alrviz/race/abc"
 
 
 def test_a_page_without_an_address_keeps_the_link(monkeypatch):
     monkeypatch.setattr(type(pn.state), "location", None)
-    assert absolute("?watch=abc") == "?watch=abc"
+    assert reader_link("abc") == "race/abc"

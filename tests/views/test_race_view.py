@@ -199,39 +199,6 @@ def test_outdated_is_marked_and_run_makes_another_race():
     assert view.picture.pane.styles["opacity"] == "1"
 
 
-def test_readers_of_a_link_can_touch_nothing():
-    race = ByHand()
-    race.read_only = True
-    race.take(5)
-    view = view_of(race)
-    pump(view, 10)
-    buttons = view.transport
-    assert all(button.disabled for button in (buttons.run, buttons.step, buttons.stop))
-    assert "read-only" in view.status.object
-
-
-def test_a_reader_of_a_running_race_sees_it_move():
-    race = ByHand()
-    race.read_only = True
-    race.take(5)
-    view = view_of(race)
-    race.take(5)
-    pump(view, 20)
-    assert len(drawn(view)) == 10
-
-
-def test_a_reader_is_fed_seldom_and_sees_all_there_is_at_once():
-    race = ByHand()
-    race.read_only = True
-    race.take(5)
-    view = view_of(race)
-    for _ in range(3):
-        race.take(600)
-        pump(view, 1)
-        assert view.player.shown.head == view.player.shown.last == len(race.runs[0].trace) - 1
-        assert view.picture._picture.heads.data["x"][0] == view.player.shown.last
-
-
 def test_csv_has_its_origin_and_the_steps():
     race = finished(4)
     text = view_of(race)._csv()

@@ -1,0 +1,70 @@
+"""What whoever has a race's secret link is told: one film of the race, which grows, encoded once for all of them.
+
+A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
+back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on.
+"""
+
+from alrviz.explorer.governed import Governed
+from alrviz.explorer.registry import Entry, Registry
+from alrviz.pictures.told import Told
+from alrviz.views.judging import Judging
+from alrviz.views.replay import race_film
+from alrviz.views.watched import Watched
+
+STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
+GONE = b'{"gone":true}\n'
+
+
+class Feed:
+    """The messages of one link.
+
+    Attributes:
+        gone: whether the link leads to nothing any more; what `pull` returned then was the last message.
+    """
+
+    def __init__(self, registry: Registry, token: str):
+        self.gone = False
+        self._registry = registry
+        self._token = token
+        self._entry: Entry | None = None
+        self._told = Told()
+        self._status: tuple[object, ...] = ()
+        self._judging: Judging | None = None  # what tells a tie, once the race is over
+
+    @property
+    def whole(self) -> bytes:
+        """The message for somebody who has just come: all that the others know."""
+        return self._told.whole
+
+    def pull(self) -> bytes:
+        """Look at the race; return the message with what is new, b"" where nothing is."""
+        entry = self._registry.by_token(self._token)
+        if entry is None:
+            self.gone = True
+            return GONE
+        self._registry.look(entry)
+        if entry is not self._entry:
+            self._entry, self._told, self._status = entry, Told(), ()
+            self._watched, self._race, self._judging = Watched(entry.race), Governed(self._registry, entry), None
+        watched, race = self._watched, self._race
+        # Before the steps: what it says of them may be old by a tick, but no last step is left out.
+        status = (race.ended, race.phase, race.activity, entry.note)
+        judged = self._judging is not None and self._judging.done()
+        if not watched.pull() and status == self._status and not judged:
+            return b""
+        self._status = status
+        if race.ended and self._judging is None and watched.last >= 0:
+            self._judging = Judging(watched)
+        watched.move(watched.last)
+        film = race_film(watched, by="the server" if entry.note else "its owner", most=STEPS)
+        lasting = [len(racer) - 1 for racer in watched.racers if racer.run.outcome is None]
+        return self._told.tell(film, min(lasting, default=watched.last), self._words(race))
+
+    def _words(self, race: Governed) -> str:
+        if race.ended:
+            return "The race is over."
+        if race.phase == "paused":
+            return "Paused by its owner."
+        if race.phase == "running":
+            return "Live."
+        return f"{race.activity or 'The race has not begun yet'} …"

@@ -1,0 +1,165 @@
+"""The readers' page and its steps over HTTP: who gets what, in which form, and who gets nothing."""
+
+import asyncio
+import json
+
+import pytest
+from bokeh.server.auth_provider import NullAuth
+from tornado.httpclient import AsyncHTTPClient
+from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
+from tornado.web import Application
+
+from alrviz.explorer import readers
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.readers import routes
+from alrviz.explorer.registry import Registry
+from alrviz.fitting.recipe import Recipe
+from tests.races import ByHand
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+class Served:
+    """A server in this loop, with one race whose link was given away."""
+
+    def __init__(self, auth=None):
+        self.registry = Registry(ServerLimits(), timer=False)
+        self.race = ByHand(Recipe("lr", alpha=0), Recipe("alr", alpha=0))
+        self.race.dataset.name = EVIL
+        self.race.take(3)
+        self.entry = self.registry.add(self.race, "ann")
+        self.secret = self.registry.share(self.entry)
+        application = Application(routes(self.registry))
+        application.auth_provider = auth or NullAuth()
+        application.prefix = ""
+        socket, port = bind_unused_port()
+        HTTPServer(application).add_socket(socket)
+        self.url = f"http://127.0.0.1:{port}/explorer/race/"
+
+    async def ask(self, path, **options):
+        return await AsyncHTTPClient().fetch(self.url + path, raise_error=False, follow_redirects=False, **options)
+
+    def listen(self):
+        """Ask for the steps; returns the lines that came, as a queue, and the answer to come."""
+        lines = asyncio.Queue()
+        answer = asyncio.ensure_future(self.ask(f"{self.secret}/steps", streaming_callback=lines.put_nowait))
+        return lines, answer
+
+
+def test_the_page_is_one_for_all_and_keeps_the_secret():
+    async def look():
+        served = Served()
+        page = await served.ask(served.secret)
+        assert page.code == 200
+        assert served.secret not in page.body.decode()
+        assert EVIL not in page.body.decode()
+        assert "connect-src 'self'" in page.body.decode()
+        assert page.headers["Referrer-Policy"] == "no-referrer"
+        assert page.headers["Cache-Control"] == "no-store"
+        assert "Set-Cookie" not in page.headers
+        packed = await served.ask(served.secret, decompress_response=True)
+        assert packed.body == page.body
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("which", ["f" * 32, "", "0", "F" * 32, "%00" * 32, "f" * 33])
+def test_a_wrong_secret_gets_nothing(which):
+    async def look():
+        served = Served()
+        for path in (which, f"{which}/steps"):
+            assert (await served.ask(path)).code == 404
+        assert (await served.ask(served.entry.id)).code == 404, "the run's own name is no secret of a link"
+
+    asyncio.run(look())
+
+
+def test_whatever_is_sent_changes_nothing():
+    async def look():
+        served = Served()
+        for path in (served.secret, f"{served.secret}/steps"):
+            for method in ("POST", "PUT", "DELETE", "PATCH"):
+                body = b"stop" if method != "DELETE" else None
+                assert (await served.ask(path, method=method, body=body)).code == 405
+        assert served.race.calls == []
+
+    asyncio.run(look())
+
+
+def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
+    monkeypatch.setattr(readers, "TICK", 0.01)
+
+    async def look():
+        served = Served()
+        (one, one_ends), (two, two_ends) = served.listen(), served.listen()
+        first = await one.get()
+        assert await two.get() == first
+        assert json.loads(first)["steps"] == [0, 1, 2]
+        assert EVIL in json.loads(first)["title"], "names are text; the page puts them nowhere else"
+        served.race.take(1)
+        assert json.loads(await one.get())["steps"] == [3]
+        assert json.loads(await two.get())["steps"] == [3]
+        late, _ = served.listen()
+        assert json.loads(await late.get())["steps"] == [0, 1, 2, 3], "who comes late is told all"
+        served.registry.take_back(served.entry)
+        assert json.loads(await one.get()) == json.loads(await late.get()) == {"gone": True}
+        assert (await one_ends).code == (await two_ends).code == 200
+        assert (await served.ask(served.secret)).code == 404
+
+    asyncio.run(look())
+
+
+def test_a_slow_reader_is_passed_over_and_then_told_all():
+    class Slow(readers.RaceSteps):
+        def __init__(self):
+            self.left, self.behind, self._sent, self.got = asyncio.Event(), 0, None, []
+
+        def write(self, chunk):
+            self.got.append(chunk)
+
+        def flush(self):
+            return asyncio.get_running_loop().create_future()
+
+    async def look():
+        slow = Slow()
+        slow.tell(b"1", b"whole 1")
+        slow.tell(b"2", b"whole 2")
+        slow.tell(b"3", b"whole 3")
+        assert slow.got == [b"1"]
+        slow._sent.set_result(None)
+        slow.tell(b"4", b"whole 4")
+        slow._sent.set_result(None)
+        slow.tell(b"5", b"whole 5")
+        assert slow.got == [b"1", b"whole 4", b"5"]
+        for _ in range(readers.SILENT + 1):
+            slow.tell(b"6", b"whole 6")
+        assert slow.left.is_set()
+
+    asyncio.run(look())
+
+
+def test_beyond_so_many_readers_the_next_is_to_ask_again(monkeypatch):
+    monkeypatch.setattr(readers, "MOST", 1)
+
+    async def look():
+        served = Served()
+        lines, _ = served.listen()
+        await lines.get()
+        assert (await served.ask(f"{served.secret}/steps")).code == 503
+
+    asyncio.run(look())
+
+
+def test_where_visitors_must_say_who_they_are_readers_must_too():
+    class Asks(NullAuth):
+        get_user = staticmethod(lambda handler: None)
+        login_url = "/login"
+
+    async def look():
+        served = Served(Asks())
+        for path in (served.secret, f"{served.secret}/steps"):
+            answer = await served.ask(path)
+            assert (answer.code, answer.headers["Location"][:6]) == (302, "/login")
+
+    asyncio.run(look())
