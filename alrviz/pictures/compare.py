@@ -1,8 +1,8 @@
 """One recipe against another: a point a data set, both axes alike and logarithmic.
 
-On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point is the mean
-over the fits, its bars one standard deviation to each side, a faint dot one fold. A log axis has no place for 0: what
-is 0 stands on the picture's edge, hollow; so do folds far below all means.
+On the dashed diagonal they are equal; below it the recipe that goes upward is lower, hence better. A point, in colour
+and mark of the better, is the mean over the fits, its bars one standard deviation to each side, a faint dot one fold.
+A log axis has no place for 0: what is 0 stands on the picture's edge, hollow; so do folds far below all means.
 """
 
 import math
@@ -17,7 +17,7 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import Box, place
-from alrviz.pictures.palette import GREY, readable
+from alrviz.pictures.palette import GREY, racer_marks, readable
 
 Data = dict[str, Any]
 WORDS = {
@@ -75,6 +75,7 @@ def contents(
     across and up. measure: of `alrviz.studies.compare.COMPARED`. colours: one a racer; a point has that of the better.
     """
     across, up = pair
+    marks = racer_marks(len(colours))
     means = _pairs(lines, pair, measure, ["data"])
     spread = _pairs(lines, pair, f"{measure}_sd", ["data"]).reindex(means.index)
     folds = _pairs(rows, pair, measure, ["data", "repeat", "fold"])
@@ -83,11 +84,13 @@ def contents(
     bars = [np.nan_to_num(spread[racer].to_numpy(float)) for racer in pair]
     sets = [str(name) for name in means.index]
     ink = {-1: colours[up], 0: GREY, 1: colours[across]}
+    shape = {-1: marks[up][0], 0: "circle", 1: marks[across][0]}
+    sides = np.sign(means[up] - means[across]).astype(int)
     points: Data = {
         "x": x, "y": y, "data": sets, "across": means[across].to_numpy(float), "up": means[up].to_numpy(float),
         "left": np.maximum(x - bars[0], low), "right": x + bars[0],
         "low": np.maximum(y - bars[1], low), "high": y + bars[1],
-        "colour": [ink[int(side)] for side in np.sign(means[up] - means[across])],
+        "colour": [ink[side] for side in sides], "marker": [shape[side] for side in sides],
         "filled": [float(least > 0) for least in means.min(axis=1)],
     }  # fmt: skip
     words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
@@ -98,7 +101,8 @@ def contents(
         _names(x, y, sets, (low, high)),
         {"x": fold_x, "y": fold_y, "data": [str(key[0]) for key in folds.index]},
         {
-            "x": [low, high], "y": [high, low], "words": [f"{title} lower" if title else "" for title in titles],
+            "x": [low, high], "y": [high, low],
+            "words": [f"{marks[racer][1]} {words[racer]} lower" if racer in words else "" for racer in pair],
             "align": ["left", "right"], "base": ["top", "bottom"], "dx": [6, -6], "dy": [6, -6],
             "colour": [readable(colours[racer], dark) for racer in pair],
         },
@@ -163,8 +167,9 @@ def compare_picture(what: Contents, name: str, *, dark: bool = False) -> Picture
     fig.segment("left", "y", "right", "y", source=points, line_color="colour", line_width=1.6)
     fig.segment("x", "low", "x", "high", source=points, line_color="colour", line_width=1.6)
     dots = fig.scatter(
-        "x", "y", source=points, size=10, fill_color="colour", fill_alpha="filled", line_color="colour", line_width=2
-    )
+        "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
+        line_color="colour", line_width=2,
+    )  # fmt: skip
     text: dict[str, Any] = {"text": "words", "text_font": FONT, "text_align": "align", "x_offset": "dx"}
     fig.text(
         "x", "y", source=names, text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text

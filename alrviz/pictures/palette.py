@@ -19,10 +19,18 @@ FAMILY_COLOURS = {
     "elr": "#8A6D00",
     "anje": GREY,
     "nb": GREY,
+    # Rivals. Five more hues that no colour-blind reader confounds do not exist: of all pairs with one of these the
+    # nearest (rf and alr, seen without red) are 15 apart in Lab, and each racer has a mark of its own beside.
+    "tan": "#7744DD",
+    "kdb": "#BB3344",
+    "ande": "#77BB55",
+    "rf": "#BB0099",
+    "svm": "#BB77FF",
 }
 # Of columns, where classes have colours of their own beside them: hues that no class and no family has.
 COLUMN_COLOURS = ("#6F42C1", "#7D8200", "#8A1C4A", "#7A4B2A", "#4A6A7A", "#A3299A", "#4E6B1F")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
+_SIGNS = "●■▲◆▼⬢"
 # Toward white where positive, toward black where negative; on a dark ground what is darker still cannot be seen.
 _TINTS = (0.0, 0.45, -0.35, 0.65, -0.55, 0.25)
 _TINTS_ON_DARK = (0.1, 0.5, 0.3, 0.7, -0.1, 0.85)
@@ -34,6 +42,11 @@ READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
 def family_colour(label: str) -> str:
     """The colour of a family's label, grey where a family has none of its own."""
     return FAMILY_COLOURS.get(label, GREY)
+
+
+def racer_marks(n_racers: int) -> list[tuple[str, str]]:
+    """A mark a racer, as Bokeh names it and as a letter; they begin again where there are more racers than marks."""
+    return [(MARKERS[k % len(MARKERS)], _SIGNS[k % len(MARKERS)]) for k in range(n_racers)]
 
 
 def shade(colour: str, tint: float) -> str:

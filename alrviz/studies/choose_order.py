@@ -194,8 +194,8 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int) -> str:
     if place and here.gain > 0:
         before = lines.loc[lines.index[place - 1]]
         what = (
-            f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to {loss_text(here.log_loss)} "
-            f"± {loss_text(here.gain_se)}, in {int(here.wins)} of {int(here.folds)} folds"
+            f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to {loss_text(here.log_loss)}, "
+            f"by {loss_text(here.gain)} ± {loss_text(here.gain_se)}, in {int(here.wins)} of {int(here.folds)} folds"
         )
         times = here.parameters / before.parameters
         what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""

@@ -239,7 +239,7 @@ class Study(Arrivals):
     def _end(self, error: Exception | None) -> None:
         with self._changed:
             lost = sum(result.failed for result in self._results.values())
-            done = f"{len(self._results)} of {len(self.cells)} cells" + (f", {lost} failed" if lost else "")
+            done = f"{len(self._results)} of {len(self.cells)} fits" + (f", {lost} failed" if lost else "")
             state = "failed" if error else "done" if self._complete else "stopped"
         self._keeping.end(state, str(error or done))
 

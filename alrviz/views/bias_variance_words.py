@@ -125,10 +125,11 @@ def sentence_html(study: Any, table: pd.DataFrame, kind: str) -> str:
         return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
     there = table[table["error"].notna()]
     if not len(there):
-        return "<span class='quiet'>No cell has two complete rounds yet: of one no variance can be told.</span>"
+        return "<span class='quiet'>No recipe has two complete rounds yet, and one tells no variance.</span>"
     best = there.loc[there["error"].idxmin()]
     of = KINDS[kind]
     at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
-    so_far = "" if study.phase == "done" else f"<span class='quiet'>{len(there)} of {len(table)} cells:</span> "
+    done = f"So far, with {study.progress.done:,} of {len(study.cells):,} fits:"
+    so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
     parts = f"{of.bias_words} {best[of.bias]:.3f} {_signed(best[of.variance])} {of.variance_words}"
     return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}."

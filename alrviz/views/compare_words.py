@@ -6,7 +6,7 @@ import pandas as pd
 
 from alrviz.pictures.amounts import seconds_text
 from alrviz.pictures.compare import WORDS
-from alrviz.pictures.palette import racer_colours
+from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.compare import SECONDS, fits_each, pairs, ranks
 from alrviz.studies.measures import loss_text
 from alrviz.views.style import safe
@@ -35,10 +35,12 @@ def value_text(value: float, measure: str) -> str:
 
 
 def names_html(study: Any, dark: bool) -> list[str]:
-    """The names of the recipes with a dot of the colour that each has in the picture."""
+    """The names of the recipes with colour and mark that each has in the picture."""
     colours = racer_colours([recipe.label for recipe in study.recipes], dark)
-    dots = (f"<span style='color:{colour}' aria-hidden='true'>●</span>" for colour in colours)
-    return [f"{dot} {safe(name, 60)}" for dot, name in zip(dots, study.names, strict=True)]
+    looks = zip(colours, racer_marks(len(colours)), study.names, strict=True)
+    return [
+        f"<span style='color:{ink}' aria-hidden='true'>{mark}</span> {safe(name, 60)}" for ink, (_, mark), name in looks
+    ]
 
 
 def means_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:

@@ -78,7 +78,7 @@ def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
     priced(explorer)
     look("bias-empty")
     explorer.run.click()
-    explorer.wait_says(" of [0-9]+ cells:$|" + DONE)
+    explorer.wait_says(" of [0-9]+ fits:$|" + DONE)
     look("bias-computing")
     explorer.wait_says(DONE)
     look("bias-full")
@@ -86,6 +86,7 @@ def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
     priced(explorer)
     look("bias-more-rounds")
     explorer.button("Learning curve").click()
+    explorer.wait_says("^Press Run: .* in [0-9]+ orders")  # the grid, which asks for Run too, is hidden by then
     priced(explorer)
     look("curve-empty")
     explorer.run.click()

@@ -59,8 +59,8 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     assert [item["label"] for item in page.history.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
     assert page.history.list.items[1]["secondary"].startswith("lr, alr · done · just now · ")
     assert "nb" in page.history.told.object
-    assert "10 of 10 cells" not in page.history.told.object
-    assert "20 of 20 cells" in page.history.told.object
+    assert "10 of 10 fits" not in page.history.told.object
+    assert "20 of 20 fits" in page.history.told.object
     stranger = listed(STRANGER)
     assert not stranger.history.buttons.visible
     assert "Nothing is kept yet" in stranger.history.told.object

@@ -40,7 +40,8 @@ def test_a_point_a_data_set_with_its_spread_in_the_colour_of_the_better():
     np.testing.assert_allclose(what.points["y"] - what.points["low"], 0.01)
     assert what.points["colour"] == [COLOURS[2], COLOURS[0]]
     assert what.names["words"] == ["a", "b"]
-    assert what.corners["words"] == ["r0 lower", "r2 lower"]
+    assert what.points["marker"] == ["triangle", "circle"]
+    assert what.corners["words"] == ["● r0 lower", "▲ r2 lower"]
     low, high = what.range
     assert 0 < low < 0.3
     assert high > 0.6

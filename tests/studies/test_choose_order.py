@@ -85,8 +85,8 @@ def test_the_rule_by_hand(planted):
 def test_the_sentence_says_gain_folds_and_cost(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40) + 0.01 * np.arange(5), 2: np.full(5, 0.60)})
     assert study.verdict().sentence == (
-        "n = 1 lowers held-out log loss from .690 to .420 ± .011, in 5 of 5 folds, for 10 times the parameters; "
-        "n = 2 does not"
+        "n = 1 lowers held-out log loss from .690 to .420, by .270 ± .011, in 5 of 5 folds, for 10 times the "
+        "parameters; n = 2 does not"
     )
     flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
     assert flat.verdict().order == 0
