@@ -18,6 +18,7 @@ from alrviz.explorer.boundaries_moment import Moment
 from alrviz.explorer.boundaries_peers import PeerPart
 from alrviz.explorer.boundaries_pictures import Pictures
 from alrviz.explorer.boundaries_words import compared_html, dlr_script
+from alrviz.explorer.convergence_model import ModelPart
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.model_drawer import ModelDrawer
@@ -71,7 +72,8 @@ class DlrTab:
         self.controls = [*self.columns.menus, *self.menus.menus]
         self.told = [self.menus.draw, self.menus.settings]
         self.card = Card(self.part, self.drawing.bar.panel, self.pictures.seen, self.redraw)
-        below = (self.pictures.read, self.pictures.folded, self.menus.more)
+        self.model_part = ModelPart(self.session, self.jobs)
+        below = (self.pictures.read, self.pictures.folded, self.model_part.part, self.menus.more)
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
@@ -260,7 +262,8 @@ class DlrTab:
             and not (player.player.playing and (self.asking.busy or self.hand.goes_first))
         ):
             self._ask_moment()
-        return bool(self._advance() or waiting or moving or self._stale)
+        coming = self.model_part.pump(None if self.drawing.on else player.player.race)
+        return bool(self._advance() or waiting or moving or self._stale or coming)
 
     def _advance(self) -> bool:
         """Take what threads have found since; returns whether there may be more."""

@@ -14,6 +14,7 @@ from alrviz.explorer.boundaries_controls import PYTHON, SETTINGS
 from alrviz.explorer.boundaries_peers import PeerPart, peer_menu
 from alrviz.explorer.boundaries_words import family_script, judged_html, peer_html
 from alrviz.explorer.convergence_dialogs import text_button
+from alrviz.explorer.convergence_model import ModelPart
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.jobs import Jobs
@@ -97,7 +98,8 @@ class FamilyTab:
         self.buttons = pn.Row(
             self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
         )
-        inside = (self.buttons, self.bar, self.words, self.map)
+        self.model_part = ModelPart(self.session, self.jobs)
+        inside = (self.buttons, self.bar, self.words, self.map, self.model_part.part)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
@@ -258,7 +260,8 @@ class FamilyTab:
         if self._stale and not self.name and not (self.part.player.player.playing and self.map.busy):
             self._draw()
         self._say()
-        return bool(self.map.pump() or waiting or moving or self._stale)
+        coming = self.model_part.pump(None if self.name else self.part.player.player.race)
+        return bool(self.map.pump() or waiting or moving or self._stale or coming)
 
     def close(self) -> None:
         """End the threads' work."""

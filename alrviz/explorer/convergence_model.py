@@ -1,6 +1,7 @@
-"""The folded part of the Convergence page that hands a racer's model over, and scores new rows with it.
+"""The folded part of a page that hands over a model which was fitted there, and scores new rows with it.
 
-It is there for a race that has ended. What is dropped is read as a table and nothing else: no upload is a model.
+It is there for a race that has ended, be it of one racer. What is dropped is read as a table and nothing else: no
+upload is a model.
 """
 
 import io
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
 
     from alrviz.estimators.recipes import RecipeClassifier
 
-# Numbers of a model (seen cells x classes) that are written while a visitor waits: in a third of a second.
+# Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
 MOST = 500_000
 SHOWN = 5  # predictions
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
-    "<p>The model as it is where the race ended. The zip holds JSON, Parquet and a script that scores new rows with "
+    "<p>The model as it is where the fit ended. The zip holds JSON, Parquet and a script that scores new rows with "
     "numpy and pyarrow alone; <code>model.joblib</code> is a pickle, for Python with this version of alrviz; the "
-    "weights are a table, a line a cell. Or drop rows that have the columns of this table: each gets its class and the "
-    "classes' probabilities, and values that training never saw are marked.</p>"
+    "weights are a table, a line a cell (dlr has no cells). Or drop rows that have the columns of this table: each "
+    "gets its class and the classes' probabilities, and values that training never saw are marked.</p>"
 )
 
 
@@ -105,11 +106,11 @@ class ModelPart:
         self._jobs.cancel("score")
         self.scored.visible = False
         run = self._run
-        size = 0 if run.tables is None else run.tables.counts.size
+        size = _size(run)
         small = size <= MOST
-        for button in (self.zipped, self.weights):  # dlr has no cells to write down
-            button.visible = small and run.recipe.family != "dlr"
-        self.pickled.visible = small
+        for button in (self.zipped, self.pickled):
+            button.visible = small
+        self.weights.visible = small and run.recipe.family != "dlr"
         much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
         say(self.told, "" if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
 
@@ -186,6 +187,13 @@ class ModelPart:
             f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
             f"<div class='scroll'><table><tr>{head}</tr>{rows}</table></div>",
         )
+
+
+def _size(run: Any) -> int:
+    """The numbers that a run's model holds: cells x classes, or of dlr the numbers that vote."""
+    if run.tables is not None:
+        return int(run.tables.counts.size)
+    return sum(len(column.values) for column in getattr(getattr(run.model, "features", None), "columns", ()))
 
 
 def _has_model(run: Any) -> bool:

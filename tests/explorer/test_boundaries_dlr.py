@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 
+from alrviz import load_model
 from alrviz.explorer import boundaries_hand, process
 from alrviz.explorer.boundaries_words import dlr_script, loss_words
 from alrviz.views import density_ratio
@@ -39,6 +40,18 @@ def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
     assert "none held out" in said(page)
     assert "<b>Few points</b>: a class has 2 points" in said(page)
     assert "self-included" in loss_words("silverman", 0.5)
+
+
+def test_the_fitted_model_can_be_taken_along(page):
+    tab, part = page.tab, page.tab.model_part
+    until(page, lambda: part.part.visible)
+    run, X = tab.part.shown, tab.table.X
+    again = load_model(part.zipped.callback())
+    np.testing.assert_array_equal(again.bandwidths_, run.model.bandwidths)
+    np.testing.assert_array_equal(again._scores(X), run.model.scores_of(run.encoder.encode(X, tab.table.y)))
+    tab.drawing.begin()
+    page.pump()
+    assert not part.part.visible, "drawn points are another table"
 
 
 def test_the_film_moves_all_pictures_together(page):

@@ -51,17 +51,20 @@ def test_the_files_hold_the_racers_model(page):
     assert model.weights.visible
 
 
-def test_a_racer_without_cells_is_a_pickle_only(page):
-    model, _ = of(page, 2)
-    assert (model.zipped.visible, model.weights.visible, model.pickled.visible) == (False, False, True)
+def test_a_racer_without_cells_has_no_table_of_them(page):
+    model, run = of(page, 2)
+    assert (model.zipped.visible, model.weights.visible, model.pickled.visible) == (True, False, True)
     assert "DLRClassifier" in repr(joblib.load(model.pickled.callback()))
+    X = page.session.dataset.X
+    loaded = load_model(model.zipped.callback())
+    np.testing.assert_array_equal(loaded._scores(X), run.model.scores_of(run.encoder.encode(X, page.session.dataset.y)))
 
 
 def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
     monkeypatch.setattr(convergence_model, "MOST", 3)
-    of(page, 1)
-    model, _ = of(page, 0)
-    assert not model.zipped.visible
+    for number in (1, 2, 0):
+        model, _ = of(page, number)
+        assert not model.zipped.visible
     assert "save_model" in model.told.object
     monkeypatch.undo()
     of(page, 1)
