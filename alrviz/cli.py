@@ -165,9 +165,8 @@ def _reproduce(options: argparse.Namespace) -> int:
         figures, lacking, made = _measured(study, STUDIES[study](settings), own, options.out)
         found, missing, tables = found + figures, missing + lacking, tables | made
     if options.report:
-        write_report(
-            [item for item in items if item.name in tables], tables, options.out, options.report, options.quick
-        )
+        told = [item for item in items if item.name in tables]
+        write_report(told, tables, options.out, options.report, options.quick, options.kept)
         print(f"\nthe report is {options.report}")
     if not found and missing:
         raise _Refused(f"none of the sets is in {folder}; each line above says where to get one")

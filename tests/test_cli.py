@@ -195,6 +195,7 @@ def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypat
     assert cli.main([*asked, "--out", str(again), "--kept", "--report", str(page)]) == 0
     assert (again / "dlr-t1.csv").read_text() == (out / "dlr-t1.csv").read_text(), "nothing was measured anew"
     assert "(images/page/dlr-t2.svg)" in page.read_text()
+    assert "earlier sittings" in page.read_text()
 
 
 def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys, monkeypatch):

@@ -71,7 +71,12 @@ def save(study: str, rows: Sequence[Mapping[str, Any]], items: Sequence[Item], o
 
 
 def write_report(
-    items: Sequence[Item], tables: Mapping[str, pd.DataFrame], out: Path, file: Path, quick: bool = False
+    items: Sequence[Item],
+    tables: Mapping[str, pd.DataFrame],
+    out: Path,
+    file: Path,
+    quick: bool = False,
+    kept: bool = False,
 ) -> None:
     """Write the report of items that `save` has written to `out`, with their pictures in a folder beside it."""
     pictures = file.parent / "images" / file.stem
@@ -79,4 +84,4 @@ def write_report(
     for item in items:
         (pictures / f"{item.name}.svg").write_bytes((out / f"{item.name}.svg").read_bytes())
     found = [Reproduced(item, tables[item.name]) for item in items]
-    file.write_text(report(found, f"images/{file.stem}", quick), encoding="utf-8")
+    file.write_text(report(found, f"images/{file.stem}", quick, kept), encoding="utf-8")

@@ -60,7 +60,7 @@ CURVES = (
         f"{ALR} 1: KDB with k = 5 and naive Bayes on poker-hand, error against training rows",
         "naive Bayes is better on few rows, KDB on many",
         "kdb",
-        (Pair("early", "nb", "kdb5"), Pair("last", "kdb5", "nb")),
+        (Pair("first", "nb", "kdb5"), Pair("last", "kdb5", "nb")),
     ),
     curved_item(
         "alr-f2",

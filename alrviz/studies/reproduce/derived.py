@@ -15,14 +15,15 @@ UNPENALISED = {"lr1 to 0": "lr1 paper", "alr1 to 0": "alr1 paper", "alr1 to 1": 
 
 
 def along_curves(figures: pd.DataFrame) -> pd.DataFrame:
-    """Return set, method, early, last and mean of a learning curve's cost; a method learning in one pass says so."""
+    """Return set, method, first, early, last and mean of a curve's cost; a method learning in one pass says so."""
     lines = []
     for (name, theta, method), own in _curves(figures):
         words = method if theta == "two-pass" or not method.startswith("alr") else f"{method} {theta}"
         cost = own["rmse2" if "rmse2" in own and own["rmse2"].notna().any() else "error"].to_numpy(float)
         early = int(np.searchsorted(own["seen"].to_numpy(float), EARLY * own["seen"].max()))
         about = {"set": name, "method": words}
-        lines.append(about | {"early": cost[min(early, len(cost) - 1)], "last": cost[-1], "mean": cost.mean()})
+        points = {"first": cost[0], "early": cost[min(early, len(cost) - 1)], "last": cost[-1]}
+        lines.append(about | points | {"mean": cost.mean()})
     return pd.DataFrame(lines).drop_duplicates(["set", "method"]) if lines else pd.DataFrame()
 
 

@@ -72,6 +72,7 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
 _VARIANTS = ("alrj", "from anje", "from nb", "diagonal", "cg")
 _CHOSEN = tuple(name for name in RACERS if name.endswith("cv"))
 VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CHOSEN)
+VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
 _PAPER_ONES = ("lr1 paper", "alr1 paper", "anje1 paper")
 _OTHERS = ("alpha", "elr", "nb", "tan")
@@ -84,5 +85,6 @@ MAIN = tuple(
 VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
 PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *_PAPER_ONES)
 TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
-BIG = ("anje2 paper", "a1de", "alr2", "lr2", "alr1", "lr1", "anje1 paper", "rf")
-BIG_OF_ORDER_3 = ("anje3 paper", "a2de", "alr3", "lr3")
+BIG = (
+    "anje2 paper", "a1de", "alr2", "lr2", "alr1", "lr1", "anje1 paper", "rf", "anje3 paper", "a2de", "alr3", "lr3",
+)  # fmt: skip

@@ -1,7 +1,8 @@
 """The report: what was said, what we see and every line of every item, as one Markdown page with its pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,11 +34,13 @@ class Reproduced:
         return {word: int(found.get(word, 0)) for word in ("agrees", "differs", "no data")}
 
 
-def report(found: Sequence[Reproduced], pictures: str, quick: bool) -> str:
-    """Return the page; `pictures`: the folder of SVGs beside it, as the page writes it."""
+def report(found: Sequence[Reproduced], pictures: str, quick: bool = False, kept: bool = False) -> str:
+    """Return the page; `pictures`: the folder of SVGs beside it, as the page writes it; `kept`: of earlier sittings."""
     lines = [_HEAD, ""]
     if quick:
         lines += ["This is the quick report: small sets, few splits.", ""]
+    if kept:
+        lines += ["Written by `--kept`: what earlier sittings measured. What they have not reached is *no data*.", ""]
     lines += ["| item | what | agrees | differs | no data | sets |", "|---|---|---|---|---|---|"]
     for one in found:
         counts, name = one.counts, one.item.name
@@ -84,11 +87,17 @@ def _section(one: Reproduced, pictures: str) -> list[str]:
     lines += ["", "| on | what | said | ours | sets | verdict | why |", "|---|---|---|---|---|---|---|"]
     for row in shown.head(24).to_dict("records"):
         cells = [row["set"], f"{row['quantity']}, {row['method']}", _number(row["paper"]), _number(row["ours"])]
-        cells += [row["sets"], row["verdict"] or "beside", row["reason"]]
+        cells += [_sets(row), row["verdict"] or "beside", row["reason"]]
         lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
     if len(shown) < len(table) or len(shown) > 24:
         lines += ["", f"{len(table)} lines in all ({verdicts(table)}): `{item.name}.csv`."]
     return lines
+
+
+def _sets(row: Mapping[Hashable, Any]) -> str:
+    """How many sets a line is of; of one of several splits also how many of those."""
+    several = pd.to_numeric(row["splits"], errors="coerce") > 1
+    return f"{row['sets']}, {row['splits']} splits" if several else str(row["sets"])
 
 
 def _bare(title: str) -> str:

@@ -20,7 +20,7 @@ def test_a_curve_early_last_and_in_the_mean():
     ]
     found = derived.along_curves(pd.DataFrame(lines)).set_index("method")
     assert list(found.index) == ["alr1", "alr1 single-pass"]
-    assert found.loc["alr1", ["early", "last"]].tolist() == [0.2, 0.1]
+    assert found.loc["alr1", ["first", "early", "last"]].tolist() == [0.4, 0.2, 0.1]
     assert abs(found.loc["alr1 single-pass", "mean"] - 0.3) < 1e-12
     assert derived.curve_points(pd.DataFrame(lines))["panel"].unique().tolist() == ["s", "s (single-pass)"]
     assert not len(derived.along_curves(pd.DataFrame()))

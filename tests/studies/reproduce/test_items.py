@@ -9,7 +9,7 @@ from alrviz.studies.reproduce.dlr_items import best_of, times_of_lr
 from alrviz.studies.reproduce.items import ITEMS, STUDIES, chosen_items
 from alrviz.studies.reproduce.methods import METHODS
 from alrviz.studies.reproduce.pair_items import PAIR_CLAIMS
-from alrviz.studies.reproduce.racers import RACERS
+from alrviz.studies.reproduce.racers import RACERS, VALIDATED_2
 from alrviz.studies.reproduce.sets import MIXED_SETS, NUMERIC_SETS
 from alrviz.studies.reproduce.settings import Settings
 
@@ -113,3 +113,9 @@ def test_times_are_told_in_units_of_lr():
 def test_a_study_tells_what_is_missing_and_goes_on(tmp_path):
     told = [what for what, _ in STUDIES["dlr-mixed"](Settings(tmp_path))]
     assert told == [f"{one.name}: no data" for one in MIXED_SETS]
+
+
+def test_quick_has_no_validated_fits_of_order_3_nor_on_large_sets(tmp_path):
+    told = [what for what, _ in STUDIES["validated"](Settings(tmp_path, quick=True))]
+    assert told == ["lung-cancer: no data", "promoters: no data"]
+    assert set(VALIDATED_2) == {f"{family}2 {mode}" for family in ("lr", "alr") for mode in ("paper", "cv")}

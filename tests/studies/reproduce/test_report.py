@@ -29,13 +29,18 @@ def test_every_item_has_a_line_a_section_and_a_picture():
         [found("wanbia-f7", *nothing)], "x", quick=False
     )
     assert "quick report" in report([], "images/x", quick=True)
+    assert "earlier sittings" in report([], "images/x", kept=True)
+    assert "earlier sittings" not in page
 
 
 def test_of_long_tables_the_papers_own_methods_are_shown():
     lines = [
-        {"set": f"set {k}", "method": name, "verdict": "agrees"} for k in range(9) for name in ("lr", "dlr", "svm-rbf")
+        {"set": f"set {k}", "method": name, "verdict": "agrees", "splits": 100}
+        for k in range(9)
+        for name in ("lr", "dlr", "svm-rbf")
     ]
     page = report([found("dlr-t1", *lines)], "images/x", quick=False)
     assert "svm-rbf" not in page
     assert page.count("| set ") == 18
+    assert "| set 0 | error, lr |  |  | 3, 100 splits | agrees |  |" in page
     assert "27 lines in all (27 agrees, 0 differs, 0 no data): `dlr-t1.csv`" in page
