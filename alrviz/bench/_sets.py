@@ -29,7 +29,8 @@ def load_set(folder: Path | None, name: str) -> Dataset:
     path = data_file(folder, name)
     if path is None:
         raise AlrvizError(f"{name} is read from a folder; expected --data DIR")
-    return read_table(path, target="class", name=name, **KINDS.get(name, {}), **_IGNORED.get(name, {}))
+    kinds: dict[str, Any] = {**KINDS.get(name, {}), **_IGNORED.get(name, {})}
+    return read_table(path, target="class", name=name, **kinds)
 
 
 def encode_all(dataset: Dataset, discretize: str | None = "mdl") -> Encoded:
