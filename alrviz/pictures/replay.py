@@ -17,6 +17,7 @@ import numpy as np
 
 from alrviz.passes.room import Floats
 from alrviz.pictures.palette import readable
+from alrviz.pictures.replay_map import Ground, ground_content
 
 # Steps of a film: what a screen can show, and 6 racers stay far below 5 MB.
 STEPS = 1000
@@ -95,7 +96,7 @@ class Film:
     """Everything that is shown.
 
     counted: what a step is called. steps: (S,) their numbers. sentences: (place, words), each from its place on.
-    measure: the view that is shown first. about: where it comes from.
+    measure: the view that is shown first. ground: a map beside the lines. about: where it comes from.
 
     Its places are whole numbers from 0 to S - 1.
     """
@@ -109,6 +110,7 @@ class Film:
     views: Sequence[View]
     measure: int = 0
     panels: Sequence[Panel] = ()
+    ground: Ground | None = None
     about: Sequence[str] = ()
 
 
@@ -180,6 +182,7 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
             for view in film.views
         ],
         "panels": [_panel(panel) for panel in film.panels],
+        "ground": None if film.ground is None else ground_content(film.ground),
     }  # fmt: skip
 
 

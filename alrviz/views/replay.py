@@ -20,16 +20,21 @@ from alrviz.pictures.convergence import Curve
 from alrviz.pictures.measures import AXES, MEASURES, axis_label, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, replay_html
+from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.export import race_about
+from alrviz.studies.film_maps import film_axes, film_map
 from alrviz.studies.mapped import model_at
+from alrviz.studies.racing import UNDECIDED, racing_words
 from alrviz.studies.scenes import BandwidthPath, Scene
 from alrviz.studies.verdict import verdict
+from alrviz.views.map_words import others_words
 from alrviz.views.path_replay import path_film
 from alrviz.views.watched import Watched
 
 SHORT = {"nll": "training", "gap": "gap", "gradient": "norm", "heldout": "", "error": "training", "rmse": "training"}
 SCENES = 120  # steps of a film of bandwidths
 COLUMNS = 6  # columns whose curves are shown: those that move scores most
+SAID = 120  # sentences on the way of a race
 PLACES = 2  # of the places of a curve one in so many
 
 
@@ -95,18 +100,27 @@ def race_film(watched: Watched, *, by: str = "you", most: int = STEPS) -> Film:
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     ]
     told = verdict([racer.lane(ended=watched.race.ended) for racer in watched.racers], by=by)
-    sentences = [(0, "Racing: nothing is decided yet."), (len(steps) - 1, told.sentence)]
+    sentences = [*_racing(watched, steps), (len(steps) - 1, told.sentence)]
     return Film(
         title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
         counted="iteration",
         steps=steps,
-        sentences=sentences if len(steps) > 1 else sentences[1:],
+        sentences=sentences,
         axes=[Axis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
         views=[views[k] for k in shown],
         measure=next((k for k, place in enumerate(shown) if measures[place] == ("gap" if gap else "nll")), 0),
         about=_about(watched.race),
     )
+
+
+def _racing(watched: Watched, steps: Any) -> list[tuple[int, str]]:
+    """What is said on the way. Of a race that goes on only that it does: all of it would be told again and again."""
+    last = len(steps) - 1
+    if not watched.race.ended:
+        return [(0, UNDECIDED)] if last else []
+    places = range(0, last, max(1, last // SAID))
+    return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
 
 
 def _view(name: str, curves: list[Curve], steps: Any, watched: Watched) -> View:
@@ -154,10 +168,12 @@ def _bandwidth_film(race: Any, watched: Watched) -> Film:
     places = kept_steps(len(path.iterations) - 1, most=SCENES)
     labels = [column.labels for column in run.encoder.columns_]
     scenes: list[Scene] = []
+    models: list[Any] = []
     for step in path.iterations[places].tolist():
         found: Any = model_at(run, step)
         previous = scenes[-1] if scenes else None
         scenes.append(scene_of(found.model, run.encoded, labels, iteration=step, previous=previous))
+        models.append(found)
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(watched, path, x)
     nothing: list[Any] = [None] * len(columns)
@@ -184,6 +200,7 @@ def _bandwidth_film(race: Any, watched: Watched) -> Film:
         lines=[*losses, *columns],
         views=[widths, nll] if columns else [nll],
         panels=_panels(scenes),
+        ground=_ground(scenes[-1], models, race.dataset),
         about=_about(race),
     )  # fmt: skip
 
@@ -203,6 +220,15 @@ def _column_lines(path: BandwidthPath, x: Any) -> list[Line]:
         Line(name=name, light=coloured.get(d, GREY), dark=readable(coloured.get(d, GREY), dark=True), x=x)
         for d, name in enumerate(path.columns)
     ]
+
+
+def _ground(last: Scene, models: list[Any], dataset: Any) -> Ground | None:
+    """The decision map at every step, where there are two columns for it."""
+    axes = film_axes(last, dataset) if len(last.classes) <= MOST_CLASSES else None
+    if axes is None:
+        return None
+    surfaces = [film_map(model, dataset, axes, points=model is models[-1]) for model in models]
+    return Ground(surfaces=surfaces, note=others_words("typical", 0, dataset.X.shape[1] - 2))
 
 
 def _panels(scenes: list[Scene]) -> list[Panel]:

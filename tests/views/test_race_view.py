@@ -24,7 +24,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     view.pump()
     assert len(drawn(view)) == 3
     pump(view, 5)
-    assert "nothing is decided" in view.sentence.object
+    assert "Racing, iteration 2: " in view.sentence.object
     race.take(37)
     race.end()
     pump(view, 60)

@@ -1,5 +1,6 @@
 """A race as a page that plays it: what is in it, of which race; and in a browser, from a file."""
 
+import base64
 import json
 import re
 
@@ -10,6 +11,9 @@ import pytest
 import alrviz
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.decision_map import certainty
+from alrviz.studies.decision_map import decision_map
+from alrviz.studies.mapped import model_at
 from alrviz.views.replay import replay
 from tests.races import ROWS, ByHand
 from tests.views.raced import finished, view_of
@@ -48,6 +52,18 @@ def test_a_racer_that_ends_early_ends_there():
     assert [value is not None for value in lines[1]["y"]] == [True] * 4 + [False] * 3
 
 
+def test_on_the_way_it_says_who_leads():
+    race = finished(5)
+    data = data_of(replay(race))
+    told = dict(map(tuple, data["sentences"]))
+    assert list(told) == list(range(len(data["steps"])))
+    nll = race.frame().groupby("racer")["nll"].nth(3) / ROWS
+    (first, low), (second, high) = sorted(enumerate(nll), key=lambda pair: pair[1])
+    names = [line["name"] for line in data["lines"]]
+    gap = f"{names[first]} leads, NLL {low:.4f} nats per row, {high - low:.4f} below {names[second]}."
+    assert told[3] == f"Racing, iteration 3: {gap}"
+
+
 def test_without_a_step_there_is_nothing_to_play(tmp_path):
     with pytest.raises(AlrvizError, match="no step yet"):
         alrviz.save_replay(ByHand(), tmp_path / "race.html")
@@ -75,6 +91,32 @@ def test_a_dlr_fit_is_a_film_of_its_bandwidths(fitted):
         assert np.shape(panel["frames"]) == (last.index + 1, 3, len(panel["x"]))
         assert panel["frames"][0] != panel["frames"][-1]
     assert f"in {last.index} steps" in data["sentences"][-1][1]
+    assert len(replay(fitted)) < 300_000
+
+
+def test_its_map_is_that_of_every_steps_model(fitted):
+    ground = data_of(replay(fitted))["ground"]
+    run, dataset = fitted.runs[0], fitted.dataset
+    assert [ground["across"]["name"], ground["up"]["name"]] == list(dataset.X.columns)
+    assert sum(map(len, ground["points"])) == 3 * len(dataset.X)
+    frames = np.frombuffer(base64.b64decode(ground["frames"]), np.uint8)
+    frames = frames.reshape(-1, ground["rows"], ground["columns"])
+    assert len(frames) == len(data_of(replay(fitted))["steps"])
+    for step in (0, run.state.index):
+        *_, surface = decision_map(model_at(run, step), dataset.X, across="x1", up="x2", sides=(64,))
+        np.testing.assert_array_equal(frames[step] // ground["shades"], surface.winner)
+        sure = frames[step] % ground["shades"] / (ground["shades"] - 1)
+        np.testing.assert_allclose(sure, certainty(surface), atol=0.51 / (ground["shades"] - 1))
+    assert (frames[0] != frames[-1]).any()
+
+
+def test_a_table_of_one_column_has_no_map():
+    dataset = alrviz.load_demo("two-moons", rows=60)
+    one = alrviz.read_table(dataset.X[["x1"]].assign(y=dataset.y), "y")
+    race = alrviz.race(one, [Recipe("dlr", max_iter=3)])
+    race.start()
+    race.join()
+    assert data_of(replay(race))["ground"] is None
 
 
 def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
@@ -104,7 +146,7 @@ def test_the_views_save_it(fitted):
 
 
 @pytest.mark.browser
-def test_it_plays_from_a_file(new_page, tmp_path):
+def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     rows = pd.DataFrame({"</script><img src=x onerror=alert(1)>": list("ab") * 20, "y": ["<b>", "z", "z"] * 13 + ["z"]})
     dataset = alrviz.read_table(rows, "y", name="</script><script>alert(1)</script>")
     race = alrviz.race(dataset, [Recipe("lr", order=1, max_iter=40, tol=0), Recipe("alr", order=1, max_iter=40, tol=0)])
@@ -122,7 +164,7 @@ def test_it_plays_from_a_file(new_page, tmp_path):
     assert page.locator("#title").inner_text() == f"lr and alr on {dataset.name}"
     page.keyboard.press("Home")
     assert at.inner_text() == f"iteration 0 of {last}"
-    assert sentence.inner_text() == "Racing: nothing is decided yet."
+    assert sentence.inner_text().startswith("Racing, iteration 0: ")
     page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="One step on").click()
     assert at.inner_text() == f"iteration 2 of {last}"
@@ -132,10 +174,18 @@ def test_it_plays_from_a_file(new_page, tmp_path):
     assert page.evaluate("document.getElementById('chart').toDataURL()") != before
     page.get_by_role("button", name="Play").click()
     page.get_by_role("button", name="Play").wait_for()  # it plays to the end, and stops there
-    page.wait_for_function("document.getElementById('sentence').textContent !== 'Racing: nothing is decided yet.'")
+    page.wait_for_function("!document.getElementById('sentence').textContent.startsWith('Racing')")
     assert sentence.inner_text() == told
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.evaluate("document.querySelectorAll('img').length") == 0
     assert asked == [(tmp_path / "race.html").as_uri()]
+    assert page.locator("#plane").is_hidden()
+    alrviz.save_replay(fitted, tmp_path / "film.html")
+    page.goto((tmp_path / "film.html").as_uri())
+    last = page.evaluate("document.getElementById('plane').toDataURL()")
+    page.keyboard.press("Home")
+    assert page.evaluate("document.getElementById('plane').toDataURL()") != last
+    assert page.locator("#classes span").all_inner_texts() == list(map(str, fitted.runs[0].encoder.classes_))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not page.problems
