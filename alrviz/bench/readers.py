@@ -156,11 +156,11 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         (
             (r["readers"], f"{r['opened']:.1f} s", f"{1e3 * r['open']:.1f} ms", f"{1024 * r['page']:.0f} KiB",
              f"{100 * r['load']:.0f} %", *(_ms(r[name]) for name in ("median", "p95", "most", "owner", "owner95")),
-             f"{r['bytes']:.1f} kB/s", _ms(r["blocked"]))
+             f"{r['bytes']:.1f} kB/s")
             for r in rows
         ),
         header=("readers", "all are there", "processor each", "memory each", "server's processor", "delay", "95 %",
-                "longest", "the owner's", "95 %", "each gets", "loop blocked"),
+                "longest", "the owner's", "95 %", "each gets"),
     )  # fmt: skip
     yield from rows
 
@@ -217,7 +217,6 @@ async def _fed(server: Server, count: int, options: argparse.Namespace) -> Row:
         "owner": float(np.median(own)),
         "owner95": float(np.percentile(own, 95)),
         "bytes": sum(reader.size for reader in readers) / each / taken / 1e3,
-        "blocked": notes.blocked,
     }
 
 
