@@ -33,13 +33,26 @@ BROWSER_ARGS = [
     "--no-first-run",
     "--disable-quic",
 ]
-READY = 60.0  # seconds until a server answers; panel's own import is most of it
+BROWSERS = "tests/browser"
+READY = 120.0  # seconds until a server answers; panel's own import is most of it
 
 # No deadline and no complaint about slow first examples: they compile kernels. In CI the examples are always the same.
 settings.register_profile(
     "alrviz", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
 )
 settings.load_profile("alrviz")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file to one worker, and all browsers to one: two at a time would only wait for each other."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return BROWSERS if nodeid.startswith(BROWSERS) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -148,7 +148,7 @@ def test_without_a_port_the_next_free_one_is_taken_and_ctrl_c_ends_it():
                 assert answer.status == 200
         if sys.platform != "win32":
             process.send_signal(signal.SIGINT)
-            assert wait_until(lambda: process.poll() is not None, 20, "an end after Ctrl-C")
+            assert wait_until(lambda: process.poll() is not None, 60, "an end after Ctrl-C")
             assert process.returncode == 0
             assert "Traceback" not in process.stdout.read()
 

@@ -17,7 +17,7 @@ from tests.conftest import wait_until
 
 # A race that does not end while a test looks at it: gradient descent never gets there.
 LONG = "racers=lr_a0.01_vgd_i100000~alr_a0.01_pphi_vgd_i100000"
-PATIENCE = 45.0  # seconds for what only must happen at all: the machine may be busy with other things
+PATIENCE = 90.0  # seconds for what only must happen at all: the machine may be busy with other things
 PROBES = (Path(alrviz.bench.__file__).with_name("_page.js"), Path(__file__).with_name("probe.js"))
 
 
@@ -38,6 +38,7 @@ class Explorer:
 
     def __init__(self, page: Any, url: str):
         self.page, self.url = page, url
+        page.set_default_timeout(PATIENCE * 1000)
         for script in PROBES:
             page.add_init_script(path=script)
 
@@ -45,11 +46,11 @@ class Explorer:
 
     def open(self, query: str = "") -> "Explorer":
         """Open the page and wait until it can be used."""
-        self.page.goto(urljoin(self.url, query), wait_until="commit", timeout=PATIENCE * 1000)
+        self.page.goto(urljoin(self.url, query), wait_until="commit")
         return self.ready()
 
     def ready(self) -> "Explorer":
-        self.page.get_by_role("button", name="Data", exact=True).wait_for(timeout=PATIENCE * 1000)
+        self.page.get_by_role("button", name="Data", exact=True).wait_for()
         self.wait(lambda: self.js("Bokeh.documents.length > 0 && document.readyState === 'complete'"), "the page")
         return self
 
@@ -171,14 +172,14 @@ class Explorer:
         save = self.page.get_by_role("button", name=re.compile(r"^(CSV(?!, TSV)|Save all numbers)")).first
         if not save.is_visible():
             self.unfold("Numbers")
-        with self.page.expect_download(timeout=PATIENCE * 1000) as download:
+        with self.page.expect_download() as download:
             save.click()
         return pd.read_csv(io.StringIO(Path(download.value.path()).read_text()), comment="#")
 
     def picked(self, name: str, data: bytes | None = None, path: Path | None = None) -> None:
         """Give a file to the drop zone's own input, as its "browse" does."""
         file: Any = path if path is not None else {"name": name, "mimeType": "text/csv", "buffer": data}
-        self.page.locator("input[type=file]").set_input_files(file, timeout=PATIENCE * 1000)
+        self.page.locator("input[type=file]").set_input_files(file)
 
     def dropped(self, name: str, data: bytes) -> None:
         """Drop a file anywhere on the page."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.steps import PATIENCE, Explorer, say
+from tests.browser.steps import Explorer, say
 from tests.browser.test_keyboard import check
 from tests.browser.test_looks import Look
 from tests.conftest import Served
@@ -149,8 +149,8 @@ def test_a_view_served_alone_is_drawn_however_late_its_widgets_come(
         route.continue_()
 
     explorer.page.route("**/panel-material-ui.bundle.js*", late)
-    explorer.page.goto(explorer.url, wait_until="commit", timeout=PATIENCE * 1000)
-    explorer.page.locator(".bk-Figure").wait_for(timeout=PATIENCE * 1000)
+    explorer.page.goto(explorer.url, wait_until="commit")
+    explorer.page.locator(".bk-Figure").wait_for()
     explorer.wait(lambda: explorer.js("probe.maps()[0]?.ground"), "a map")
 
 

@@ -64,7 +64,7 @@ def test_hostile_files(visitor: Explorer, part: int, tmp_path):
         else:
             stem = case.filename.split(".")[0]
             heading = visitor.page.get_by_role("heading", name=stem, exact=True)
-            heading.wait_for(timeout=45_000)
+            heading.wait_for()
             everything = visitor.everything()
             for note in case.notes:
                 assert note[1:] in everything, (case.name, note)

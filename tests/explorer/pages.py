@@ -24,7 +24,7 @@ def opened(page_class, link, owner=OWNER, registry=None):
     return page
 
 
-def until(page, condition, seconds=60, said=lambda page: ""):
+def until(page, condition, seconds=120, said=lambda page: ""):
     """Pump session and page until a condition holds; `said` is what the page says, told where it never does."""
     end = time.monotonic() + seconds
     while not condition():
@@ -34,6 +34,6 @@ def until(page, condition, seconds=60, said=lambda page: ""):
         time.sleep(0.005)
 
 
-def until_study(page, condition, seconds=60):
+def until_study(page, condition, seconds=120):
     """`until`, on a page that shows one study."""
     until(page, condition, seconds, lambda page: page.study_view.sentence.object)

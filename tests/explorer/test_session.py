@@ -23,7 +23,7 @@ def registry():
     return Registry(ServerLimits(), timer=False)
 
 
-def settle(session, seconds=20.0):
+def settle(session, seconds=90.0):
     end = time.monotonic() + seconds
     while session.pump() and session.loading is not None:
         assert time.monotonic() < end, "the session did not settle"

@@ -22,7 +22,7 @@ from alrviz.models.plan import singles
 from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
 from alrviz.passes import speed, threads
 from alrviz.passes.memory import free_memory
-from alrviz.passes.warm import warm_passes
+from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import StopToken
 from tests.fitting.mixed import mixed
 from tests.fitting.tables import drain, table
@@ -216,9 +216,9 @@ def test_seconds_of_dlr_grow_with_rows_columns_and_what_the_bandwidths_take(monk
     assert told(5000, 6, "loo", n_jobs=2) < told(5000, 6, "loo")
 
 
-def measured(encoded, holdout, recipe):
-    """Peak bytes of preparing and fitting, the encoded table left out."""
-    warm_covers(), warm_passes(encoded.n_classes)
+def measured(encoded, holdout, recipe, wide=False):
+    """Peak bytes of preparing and fitting, the encoded table left out; wide: of keys of 32 bits."""
+    warm_covers(wide), warm_passes(encoded.n_classes, wide), warm_single(wide)  # to compile takes bytes, too
     gc.collect()
     tracemalloc.start()
     try:
@@ -285,7 +285,7 @@ def test_wide_keys_are_priced():
     """Of three blocks the largest has more joint values than 16 bits number."""
     encoded, rng = table(150_000, (700, 700, 300), 2), np.random.default_rng(0)
     encoded.codes[:] = [rng.integers(0, top, 150_000) for top in encoded.levels]
-    run, peak = measured(encoded, None, Recipe("anje", order=2))
+    run, peak = measured(encoded, None, Recipe("anje", order=2), wide=True)
     assert run._prepared.covered(2).rows.wide
     assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
 

@@ -18,7 +18,7 @@ def slowed(monkeypatch, seconds):
     monkeypatch.setattr(study_view, "REST", 0)
 
 
-def until(view, condition, seconds=60):
+def until(view, condition, seconds=120):
     """Pump the view until it is so."""
     end = time.monotonic() + seconds
     while not condition():

@@ -16,8 +16,8 @@ def test_results_come_from_a_thread_and_the_newest_is_taken():
         yield 2
 
     asking.ask(work)
-    wait_until(lambda: asking.take() == 2, 5, "the last result")
-    wait_until(lambda: not asking.busy, 5, "the end of the work")
+    wait_until(lambda: asking.take() == 2, 60, "the last result")
+    wait_until(lambda: not asking.busy, 60, "the end of the work")
     assert where != [threading.main_thread()]
     assert asking.take() is None
 
@@ -38,7 +38,7 @@ def test_a_new_question_ends_the_old_one_and_what_it_still_finds_is_dropped():
     asking.ask(lambda stop: ["new"])
     assert asking.take() is None
     go.set()
-    found = wait_until(asking.take, 5, "the new result")
+    found = wait_until(asking.take, 60, "the new result")
     assert (seen, found) == ([True], "new")
 
 
@@ -50,7 +50,7 @@ def test_what_is_raised_is_a_result():
         yield
 
     asking.ask(work)
-    found = wait_until(asking.take, 5, "the error")
+    found = wait_until(asking.take, 60, "the error")
     assert str(found) == "no such column"
 
 
@@ -67,7 +67,7 @@ def test_stopped_work_is_forgotten():
     asking.stop()
     assert not asking.busy
     go.set()
-    wait_until(lambda: "alrviz-asking" not in [thread.name for thread in threading.enumerate()], 5, "its thread's end")
+    wait_until(lambda: "alrviz-asking" not in [thread.name for thread in threading.enumerate()], 60, "its thread's end")
     assert asking.take() is None
 
 

@@ -46,7 +46,7 @@ def view_of(*args, **params):
 
 def settle(view):
     """Pump until the finest map is there."""
-    wait_until(lambda: not view.pump(), 20, "the finest map", every=0.005)
+    wait_until(lambda: not view.pump(), 90, "the finest map", every=0.005)
     return view
 
 
