@@ -48,7 +48,8 @@ def test_the_table_of_solvers_is_the_matrix():
     assert told == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
 
 
-def test_the_page_about_taking_things_along_runs(capsys):
+def test_the_page_about_taking_things_along_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs/export.md").read_text(encoding="utf-8")
     sources = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict = {}

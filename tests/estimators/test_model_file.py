@@ -15,6 +15,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -235,10 +237,31 @@ def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
     np.testing.assert_allclose(found[usual], model._scores(new)[usual], rtol=0, atol=1e-12)
 
 
-def script_of(path):
+@pytest.mark.parametrize("model", [NaiveBayesClassifier(), KDBClassifier(k=2), AnDEClassifier(), DLRClassifier()])
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 2**20), n_classes=st.integers(2, 4), rows=st.integers(12, 60), gaps=st.sampled_from([0.0, 0.3])
+)
+def test_any_table_is_scored_alike(model, seed, n_classes, rows, gaps):
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(n_classes), rng.integers(0, n_classes, rows - n_classes))
+    X = pd.DataFrame({"a": rng.normal(size=rows) * 10.0 ** rng.integers(-3, 4), "b": rng.integers(0, 4, rows) * 0.5})
+    X["c"], X["d"] = rng.choice(list("xyz"), rows), rng.choice(["1", "2.5"], rows)
+    X = X.mask(rng.random(X.shape) < gaps)
+    fitted = quietly_fitted(model, X, y, rng.uniform(0.1, 2, rows))
+    new = X.sample(frac=1.0, random_state=seed).reset_index(drop=True)
+    new.loc[0, "c"], new.loc[1, "d"], new.loc[2, "a"] = "never", None, np.nan
+    new["b"] *= rng.uniform(0, 3, rows)
+    file = file_of(fitted)
+    found = script_of(file).Model(file).scores({name: pa.array(new[name], from_pandas=True) for name in new})
+    np.testing.assert_allclose(found, fitted._scores(new), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(load_model(file)._scores(new), fitted._scores(new))
+
+
+def script_of(file):
     """The script of a model file as a module."""
     module = types.ModuleType("score")
-    with zipfile.ZipFile(path) as zipped:
+    with zipfile.ZipFile(file) as zipped:
         exec(zipped.read("score.py"), module.__dict__)
     return module
 
