@@ -14,14 +14,14 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Kept, Store
 from alrviz.pictures.amounts import bytes_text
 from alrviz.studies.export import race_about, to_csv
+from alrviz.studies.kept_race import FIT, kept_race
 from alrviz.studies.kept_race import KIND as RACE
-from alrviz.studies.kept_race import kept_race
 from alrviz.studies.names import short_names
 from alrviz.studies.recorded import RecordedRace
 
 KINDS = {
-    RACE: "race", "choose_order": "which order", "bias_variance": "bias and variance", "compare": "comparison",
-    "learning_curve": "learning curve", "path": "path",
+    RACE: "race", FIT: "fit", "choose_order": "which order", "bias_variance": "bias and variance",
+    "compare": "comparison", "learning_curve": "learning curve", "path": "path",
 }  # fmt: skip
 STATES = {"interrupted": "interrupted: the process that ran it ended", "failed": "ended by an error"}
 UNREAD = "a recipe of another version"
@@ -47,7 +47,7 @@ class Item:
 
     @property
     def link(self) -> str:
-        """The query that opens it again; "" where it was not begun in the explorer."""
+        """The query that opens it again, of a map fitted anew; "" where it was not begun in the explorer."""
         if not self.kept.link:
             return ""
         state = read_link(self.kept.link)
@@ -107,14 +107,14 @@ def reopened(owner: str, id: str) -> RecordedRace | None:
 
 
 def csv_of(kept: Kept) -> str:
-    """Return all that is kept of a run's numbers as CSV: the steps of a race, the rows of a study's finished cells."""
+    """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished cells."""
     import pandas as pd
 
     store = kept_where()
     if not isinstance(store, Store):
         return ""
     about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
-    if kept.kind == RACE:
+    if kept.kind in (RACE, FIT):
         race = kept_race(store, kept)
         return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
     cells = store.cells(kept.id)

@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.history import KINDS, RACE, Item, csv_of, delete, items, line_of
+from alrviz.explorer.history import FIT, KINDS, RACE, Item, csv_of, delete, items, line_of
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.session import Session
@@ -20,12 +20,12 @@ from alrviz.views.style import safe
 
 MOST = 40  # runs listed before "More" is pressed
 _ICONS = {
-    RACE: "show_chart", "choose_order": "stairs", "bias_variance": "balance", "compare": "compare_arrows",
-    "learning_curve": "trending_up", "path": "timeline",
+    RACE: "show_chart", FIT: "scatter_plot", "choose_order": "stairs", "bias_variance": "balance",
+    "compare": "compare_arrows", "learning_curve": "trending_up", "path": "timeline",
 }  # fmt: skip
 EMPTY = (
-    "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races and studies that you run are kept here, also when the "
-    "server ends. Run one on any page.</p>"
+    "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
+    "also when the server ends. Run one on any page.</p>"
 )
 DELETE, SURE = "Delete", "Delete: press again"
 

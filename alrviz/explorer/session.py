@@ -21,7 +21,7 @@ from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.registry import Entry, Registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
 from alrviz.explorer.studies import GovernedStudy, Underway, find_study, kept_where
-from alrviz.studies.kept_race import RaceKeeper
+from alrviz.studies.kept_race import FIT, RaceKeeper
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -157,8 +157,10 @@ class Session(Opening):
             self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link)
 
     def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
-        """The same for the run of a map, which takes the place of the one before."""
+        """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
+        link = write_link(self.state.replace(fit="", run=""))
+        self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT)
         return Governed(self.registry, self.fit)
 
     def find_study(self, study: Any) -> GovernedStudy | None:

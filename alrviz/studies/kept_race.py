@@ -23,6 +23,7 @@ from alrviz.studies.names import short_names
 from alrviz.studies.recorded import RecordedRace, RecordedRun
 
 KIND = "race"
+FIT = "fit"  # of a map: a race of one
 TICK = 2.0  # seconds between two looks
 _SOON = 0.2  # seconds between two looks at whether it has begun, or ended
 _log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class RaceKeeper:
     Args:
         race: of `alrviz.race`.
         open_store: returns the store that it goes to, or False where there is none; called on the thread.
-        owner, link: as the store has them.
+        owner, link, kind: as the store has them.
 
     Attributes:
         id: of the race in the store; "" until it has a step.
@@ -47,9 +48,16 @@ class RaceKeeper:
     """
 
     def __init__(
-        self, race: Any, open_store: Callable[[], Store | bool], owner: str, link: str = "", tick: float = TICK
+        self,
+        race: Any,
+        open_store: Callable[[], Store | bool],
+        owner: str,
+        link: str = "",
+        tick: float = TICK,
+        kind: str = KIND,
     ):
         self.id = self.problem = ""
+        self._kind = kind
         self._race, self._open, self._owner, self._link, self._tick = race, open_store, owner, link, tick
         self._cursors = [0] * len(race.runs)
         self._thread = threading.Thread(target=self._keep, name="alrviz-keeper", daemon=True)
@@ -89,7 +97,7 @@ class RaceKeeper:
     def _begin(self) -> None:
         race = self._race
         self.id = self._store.begin(
-            self._owner, KIND, race_spec(race), race.dataset.hash, name=", ".join(short_names(race.recipes)),
+            self._owner, self._kind, race_spec(race), race.dataset.hash, name=", ".join(short_names(race.recipes)),
             data_name=race.dataset.name, version=__version__, link=self._link,
         )  # fmt: skip
 
@@ -110,7 +118,7 @@ class RaceKeeper:
         self._store.end(self.id, state, words)
         # Whoever runs the same race again wants the new one: its steps are the same, its seconds are newer.
         spec, data_hash = race_spec(self._race), self._race.dataset.hash
-        for kept in self._store.runs(self._owner, KIND):
+        for kept in self._store.runs(self._owner, self._kind):
             if (kept.spec, kept.data_hash) == (spec, data_hash) and kept.id != self.id and kept.state != RUNNING:
                 self._store.delete(self._owner, kept.id)
 

@@ -13,6 +13,7 @@ from alrviz.explorer.history_part import MOST, SURE
 from alrviz.explorer.state import read_link
 from alrviz.explorer.studies import kept_where
 from alrviz.fitting.recipe import Recipe
+from tests.explorer import maps
 from tests.explorer.pages import OWNER, session_of, until
 
 STRANGER = "b" * 32
@@ -95,6 +96,22 @@ def test_another_owners_race_is_not_opened_and_the_page_says_so():
     until(page, lambda: page.session.problem is not None)
     assert "kept no more" in str(page.session.problem)
     assert page.session.kept == ""
+
+
+def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
+    page = maps.open_page()
+    maps.until(page, lambda: maps.settled(page))
+    assert page.session.fit.keeper.join(30)
+    steps = page.tab.moment.run.trace
+    page.close()
+    (item,) = history.items(OWNER)
+    assert (item.title, item.again) == ("fit on four-gaussians", "")
+    frame = pd.read_csv(io.StringIO(history.csv_of(item.kept)), comment="#")
+    assert frame.nll.tolist() == pytest.approx([step.nll for step in steps])
+    back = read_link(item.link)
+    assert (back.page, back.data, back.rows, back.kept) == ("boundaries", "four-gaussians", 200, "")
+    assert read_link(item.compare).judged == item.recipes
+    assert listed().history.open.visible
 
 
 def test_links_lead_back_and_to_a_comparison():
