@@ -189,9 +189,12 @@ def _labels(what: Contents) -> tuple[str, str]:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers for a logarithmic axis: powers of ten, or 1, 2, 5 times them, or steps where few fit."""
+    """Return round numbers for a logarithmic axis: powers of ten, or 1, 2, 5 times them, or steps where few fit.
+
+    Of .09 and .1 at the edge of a picture the words would lie over each other: 9 times comes late.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), tuple(range(1, 10))):
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), tuple(range(1, 10))):
         found = [float(f"{digit}e{power}") for power in powers for digit in digits]
         found = [tick for tick in found if low <= tick <= high]
         if len(found) >= _TICKS:

@@ -99,7 +99,7 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
     of = KINDS[kind]
     also = [("variance", "variance_domingos")] if kind == "Domingos" else []
     columns = [(of.bias_words, of.bias), (of.variance_words, of.variance), ("error", "error"), *also]
-    head = "".join(f"<th>{words}</th><th>± se</th>" for words, _ in columns)
+    head = "".join(f"<th>{words}</th><th>± <abbr title='standard error'>se</abbr></th>" for words, _ in columns)
     body = ""
     for line in table.to_dict("records"):
         cells = [safe(line["name"], 60), f"{100 * line['train_share']:g} %", f"{line['rounds']:,}"]

@@ -55,7 +55,7 @@ def means_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False
         cells = "".join(_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found)
         body += f"<tr><td>{safe(data, 60)}</td>{cells}</tr>"
     tall = " many" if len(study.recipes) > 5 else ""
-    title = f"<th>{WORDS[measure]} <small>± sd over {total:,} fits</small></th>"
+    title = f"<th>{WORDS[measure]} <small>± <abbr title='standard deviation'>sd</abbr> over {total:,} fits</small></th>"
     foot = _foot(study, lines, measure)
     return f"<div class='scroll means{tall}'><table><tr>{title}{head}</tr>{body}{foot}</table></div>"
 

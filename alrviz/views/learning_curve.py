@@ -183,7 +183,9 @@ def numbers_html(curves: pd.DataFrame, names: Any, measure: str) -> str:
     shown = seen[::-1][::step][::-1]
     by = {(line["racer"], line["seen"]): line for line in curves.to_dict("records")}
     racers = sorted(curves["racer"].unique())
-    head = "".join(f"<th>{safe(names[int(racer)], 60)}</th><th>± se</th>" for racer in racers)
+    head = "".join(
+        f"<th>{safe(names[int(racer)], 60)}</th><th>± <abbr title='standard error'>se</abbr></th>" for racer in racers
+    )
     body = ""
     for rows in shown:
         cells = [f"{int(rows):,}"]

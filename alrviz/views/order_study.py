@@ -145,9 +145,10 @@ def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:
     return f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
 
 
+_SE = "± <abbr title='standard error'>se</abbr>"
 _COLUMNS = {
-    "order": "n", "folds": "folds", "log_loss": "log loss", "se": "± se", "gain": "gain over the one below",
-    "gain_se": "± se", "wins": "folds won", "parameters": "parameters", "train_seconds": "seconds a fit",
+    "order": "n", "folds": "folds", "log_loss": "log loss", "se": _SE, "gain": "gain over the one below",
+    "gain_se": _SE, "wins": "folds won", "parameters": "parameters", "train_seconds": "seconds a fit",
 }  # fmt: skip
 
 

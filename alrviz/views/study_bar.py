@@ -35,7 +35,7 @@ class StudyBar:
             "Run", "play_arrow", "space", _RUN, run,
             variant="contained", width=128,
         )  # fmt: skip
-        self.stop = key_button("Stop", "stop", "s", "Stop: no later cell appears (s)", stop)
+        self.stop = key_button("Stop", "stop", "s", "Stop: no later fit appears (s)", stop)
         self.redo = pmui.Button(
             label="Compute again", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
         )
@@ -66,7 +66,7 @@ def progress_html(study: Any, outdated: bool = False) -> str:
     words = safe(progress_words(study))
     if outdated:
         words = f"outdated: settings have changed · {words}"
-    label = f"role='progressbar' aria-label='Cells done' aria-valuenow='{100 * share:.0f}'"
+    label = f"role='progressbar' aria-label='Fits done' aria-valuenow='{100 * share:.0f}'"
     bar = f"<div class='bar' {label}><b style='width:{100 * share:.1f}%'></b></div>"
     return f"<div class='row'>{bar}<p>{words}</p></div>"
 

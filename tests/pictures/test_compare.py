@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.compare import MOST_NAMED, compare_picture, contents, feed
+from alrviz.pictures.compare import MOST_NAMED, compare_picture, contents, feed, ticks
 
 COLOURS = ("#111111", "#222222", "#333333")
 
@@ -105,3 +105,11 @@ def test_the_figure_is_fed_with_another_pair_and_measure():
     assert picture.figure.xaxis[0].axis_label == "r2: bias² (log)"
     assert picture.points.data["x"].tolist() == [0.4]
     assert picture.figure.x_range.start == picture.figure.y_range.start == picture.diagonal.data["x"][0] < 0.4
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.086, 0.44, [0.1, 0.2, 0.3]), (0.09, 0.6, [0.1, 0.2, 0.5]), (0.001, 0.2, [0.001, 0.01, 0.1])],
+)
+def test_ticks_are_round_and_do_not_crowd(low, high, expected):
+    assert ticks(low, high) == expected
