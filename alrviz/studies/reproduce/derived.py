@@ -52,7 +52,8 @@ def race_points(figures: pd.DataFrame) -> pd.DataFrame:
     if not len(figures) or "nll" not in figures:
         return pd.DataFrame()
     own = figures[figures["nll"].notna()]
-    return pd.DataFrame({"panel": own["set"], "method": own["method"], "x": own["seen"] + 1, "y": own["nll"]})
+    nll = own["nll"].round(9) + 0.0  # at zero it is 0, not the rounding of a sum
+    return pd.DataFrame({"panel": own["set"], "method": own["method"], "x": own["seen"] + 1, "y": nll})
 
 
 def along_pulls(figures: pd.DataFrame) -> pd.DataFrame:
@@ -98,6 +99,7 @@ def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
     if not len(goals):
         return pd.DataFrame(columns=list(COLUMNS))
     gains, counts = {}, {}
+    came = [_reached(goals, order) for order in (1, 2, 3)]
     for order in (1, 2, 3):
         gains[order], counts[order] = _ratio(goals, f"alr{order}", f"lr{order}", order)
     rows = []
@@ -113,7 +115,17 @@ def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
             words = f"alr over lr at n={high}, over the same at n={low}"
             name = f"{counts[low]} tables, n={low}; {counts[high]}, n={high}"
             rows.append(_limit(name, words, gains[high] / gains[low], 1.0))
-    return limit_lines(item, pd.DataFrame(rows), "whoever never came near counts with all that it spent")
+    why = f"came within 0.1 %: {'; '.join(filter(None, came))}; whoever did not counts with all that it spent"
+    return limit_lines(item, pd.DataFrame(rows), why)
+
+
+def _reached(goals: pd.DataFrame, order: int) -> str:
+    """On how many tables of an order lr and alr came to the goal, in words."""
+    own = goals[goals["set"].str.contains(f"n={order},", regex=False)]
+    there = own.groupby("method")["reached"].agg(["sum", "size"])
+    told = [f"{name} on {there['sum'][name]} of {there['size'][name]}" for name in (f"lr{order}", f"alr{order}")
+            if name in there.index]  # fmt: skip
+    return " and ".join(told)
 
 
 def _limit(name: str, method: str, ours: float, limit: float) -> dict[str, object]:

@@ -208,6 +208,8 @@ def likely(pair: Pair, what: Found) -> str:
             parts.append(
                 f"the same side, but not beyond chance on {len(what.sets)} sets ({wins + draws + losses} there)"
             )
+    if pair.measure.endswith("_seconds"):
+        parts.append(f"medians {np.median(what.a):.2g} and {np.median(what.b):.2g} s, beside other work")
     return "; ".join(part for part in (*parts, what.sizes) if part)
 
 

@@ -32,7 +32,14 @@ def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str
     line: dict[str, object] = {"item": "alr-7.3", "set": name, "method": method, "quantity": "0-1 loss", "paper": paper}
     line |= {"source": "printed" if np.isfinite(paper) else "", "sets": 1, "reason": ""}
     if not len(own):
-        return line | {"ours": np.nan, "sd": np.nan, "splits": 0, "verdict": "no data", "reason": "not computed yet"}
+        return line | {
+            "ours": np.nan,
+            "sd": np.nan,
+            "splits": 0,
+            "sets": 0,
+            "verdict": "no data",
+            "reason": "not computed yet",
+        }
     row = own.iloc[0]
     line |= {"ours": float(row["error"]), "sd": float(row["error_sd"]), "splits": int(row["fits"])}
     if not np.isfinite(paper):

@@ -97,6 +97,12 @@ def test_a_pair_that_differs_tells_how_it_stands_on_larger_sets():
     assert why == ""
 
 
+def test_seconds_that_differ_tell_how_many_they_are():
+    table = figures([0.3, 0.3], [0.2, 0.1]).rename(columns={"error": "train_seconds"})
+    (why,) = pair_lines("mine", [Pair("train_seconds", "a", "b")], table)["reason"]
+    assert why == "medians 0.3 and 0.15 s, beside other work"
+
+
 def test_a_pair_that_differs_tells_how_its_ratio_goes_with_the_rows():
     table = figures([0.3, 0.3, 0.29, 0.25, 0.21, 0.0], [0.2, 0.2, 0.2, 0.2, 0.2, 0.0])
     table["rows"] = [100, 200, 300, 400, 500, 600] * 2

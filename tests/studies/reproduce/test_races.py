@@ -68,3 +68,15 @@ def test_claims_of_zipf_columns_take_the_mean_ratio_over_tables():
     begun = zipf_lines("c5", figures[~figures["set"].str.contains("n=3")])
     assert begun["verdict"].tolist() == ["agrees", "no data"]
     assert not len(zipf_lines("c4", pd.DataFrame()))
+
+
+def test_a_claim_of_zipf_columns_that_differs_tells_who_came_to_the_goal():
+    name = "skewed n=1, 10 rows"
+    figures = ends(**{"lr1": [1.0, 0.5], "alr1": [1.0, 0.7, 0.6], "alr1 from anje": [1.0, 0.5]}).assign(set=name)
+    told = zipf_lines("c4", figures)["reason"][0]
+    assert told.startswith("came within 0.1 %: lr1 on 1 of 1 and alr1 on 0 of 1; whoever did not")
+
+
+def test_the_rounding_of_a_sum_is_not_drawn():
+    start = pd.DataFrame([{"set": "one", "method": "lr1", "seen": 0, "nll": -4e-16}])
+    assert str(race_points(start)["y"][0]) == "0.0"
