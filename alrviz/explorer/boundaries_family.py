@@ -14,7 +14,7 @@ from alrviz.explorer.boundaries_controls import PYTHON, SETTINGS
 from alrviz.explorer.boundaries_peers import PeerPart, peer_menu
 from alrviz.explorer.boundaries_words import family_script, judged_html, peer_html
 from alrviz.explorer.convergence_dialogs import text_button
-from alrviz.explorer.convergence_model import ModelPart
+from alrviz.explorer.convergence_model import READY, ModelPart, Ready
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.jobs import Jobs
@@ -58,6 +58,7 @@ class FamilyTab:
         self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
         self._table: Any = None
+        self._ready: Ready | None = None
         self._others = "typical"  # what this table's maps begin with
         self._stale = self._setting = self._behind = False
         self._drawer = ModelDrawer(
@@ -187,7 +188,7 @@ class FamilyTab:
             return
         if self.name:
             self.part.forget()
-            self.map.outdated = True
+            self.map.outdated, self._ready = True, None
             self.peer.ask(self.name, dataset, holdout=self.recipe.holdout, seed=self.session.seed)
         else:
             self.peer.forget()
@@ -226,6 +227,8 @@ class FamilyTab:
     def _peer_changed(self) -> None:
         found = self.peer.found
         if found is not None:
+            if found.name in READY:
+                self._ready = Ready(found.model, self.session.dataset, found.rows)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:
@@ -260,7 +263,7 @@ class FamilyTab:
         if self._stale and not self.name and not (self.part.player.player.playing and self.map.busy):
             self._draw()
         self._say()
-        coming = self.model_part.pump(None if self.name else self.part.player.player.race)
+        coming = self.model_part.pump(self._ready if self.name else self.part.player.player.race)
         return bool(self.map.pump() or waiting or moving or self._stale or coming)
 
     def close(self) -> None:

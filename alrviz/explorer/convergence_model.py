@@ -5,6 +5,7 @@ upload is a model.
 """
 
 import io
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -17,6 +18,7 @@ from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import safe_name
 from alrviz.explorer.upload import DropStrip
+from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.export import race_about, weights_csv
 from alrviz.studies.names import short_names
@@ -33,13 +35,44 @@ if TYPE_CHECKING:
 # Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
 MOST = 500_000
 SHOWN = 5  # predictions
+READY = ("tan", "kdb", "ande")  # families of ours that no run shows
+CELLLESS = ("dlr", "ande")  # families without a table of cells and weights
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
     "<p>The model as it is where the fit ended. The zip holds JSON, Parquet and a script that scores new rows with "
     "numpy and pyarrow alone; <code>model.joblib</code> is a pickle, for Python with this version of alrviz; the "
-    "weights are a table, a line a cell (dlr has no cells). Or drop rows that have the columns of this table: each "
-    "gets its class and the classes' probabilities, and values that training never saw are marked.</p>"
+    "weights are a table, a line a cell (dlr and AnDE have none). Or drop rows that have the columns of this table: "
+    "each gets its class and the classes' probabilities, and values that training never saw are marked.</p>"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A classifier that was fitted at one go, as a race of one racer that has ended.
+
+    classifier: of a family in `READY`. dataset: the table, of whose rows it was fitted on so many.
+    """
+
+    classifier: Any
+    dataset: Any
+    rows: int
+    ended: bool = True
+
+    @property
+    def runs(self) -> tuple["Ready"]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def recipe(self) -> Recipe:
+        """What was fitted."""
+        recipe: Recipe = self.classifier.to_recipe()
+        return recipe
+
+    @property
+    def recipes(self) -> tuple[Recipe]:
+        """What was fitted."""
+        return (self.recipe,)
 
 
 class ModelPart:
@@ -110,9 +143,10 @@ class ModelPart:
         small = size <= MOST
         for button in (self.zipped, self.pickled):
             button.visible = small
-        self.weights.visible = small and run.recipe.family != "dlr"
+        self.weights.visible = small and run.recipe.family not in CELLLESS
         much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
-        say(self.told, "" if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
+        fine = f"<p>Fitted on {run.rows:,} rows.</p>" if isinstance(run, Ready) else ""
+        say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
 
     @property
     def _run(self) -> Any:
@@ -120,9 +154,7 @@ class ModelPart:
 
     def _classifier(self) -> "RecipeClassifier":
         if self._model is None:
-            from alrviz.estimators.scoring import of_run
-
-            self._model = of_run(self._run)
+            self._model = _classifier_of(self._run)
         return self._model
 
     # ---- files -------------------------------------------------------------------------------------------------
@@ -160,9 +192,9 @@ class ModelPart:
         run, model = self._run, self._model  # now: another racer may be chosen while the thread works
 
         def work(stop: StopToken) -> "tuple[pd.DataFrame, str]":
-            from alrviz.estimators.scoring import of_run, score, score_csv
+            from alrviz.estimators.scoring import score, score_csv
 
-            found = score(of_run(run) if model is None else model, data, limits=limits, stop=stop)
+            found = score(_classifier_of(run) if model is None else model, data, limits=limits, stop=stop)
             return found, score_csv(found)
 
         self._jobs.start("score", work, self._show, self._refused)
@@ -189,8 +221,20 @@ class ModelPart:
         )
 
 
+def _classifier_of(run: Any) -> "RecipeClassifier":
+    if isinstance(run, Ready):
+        fitted: RecipeClassifier = run.classifier
+        return fitted
+    from alrviz.estimators.scoring import of_run
+
+    return of_run(run)
+
+
 def _size(run: Any) -> int:
     """The numbers that a run's model holds: cells x classes, or of dlr the numbers that vote."""
+    if isinstance(run, Ready):
+        counts = run.classifier.tables_.counts if run.recipe.family == "ande" else run.classifier.counts_
+        return int(counts.size)
     if run.tables is not None:
         return int(run.tables.counts.size)
     return sum(len(column.values) for column in getattr(getattr(run.model, "features", None), "columns", ()))
@@ -198,6 +242,8 @@ def _size(run: Any) -> int:
 
 def _has_model(run: Any) -> bool:
     """Whether there are weights to hand over: not of a recorded race, not of a fit that went astray."""
+    if isinstance(run, Ready):
+        return True
     return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
 
 

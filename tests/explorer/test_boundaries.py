@@ -5,7 +5,9 @@ import threading
 import numpy as np
 import pytest
 
+from alrviz import load_model
 from alrviz.explorer.boundaries_words import ABOUT
+from alrviz.explorer.convergence_model import READY
 from alrviz.explorer.convergence_words import rich
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
@@ -27,6 +29,7 @@ def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen
         ("&data=mixed-types&rows=300&model=alr_o1&axes=2-0&others=near", "alr n=1"),
         ("&data=mixed-types&rows=300&peer=truth", "the truth"),
         ("&data=iris&peer=svm-rbf&others=row&at=7", "SVM (RBF)"),
+        ("&data=iris&peer=kdb", "KDB"),
         ("&data=four-gaussians&rows=200&model=dlr", "dlr silverman"),
     ],
 )
@@ -39,7 +42,11 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     asked = dict(part.split("=") for part in link.removeprefix("&").split("&"))
     assert {key: shown[key] for key in asked} == asked
     compile(tab.script(), "script", "exec")
-    until(page, lambda: tab.model_part.part.visible != bool(tab.name))  # ours can be taken along, others' not
+    until(page, lambda: tab.model_part.part.visible == (not tab.name or tab.name in READY))
+    if tab.name in READY:
+        again = load_model(tab.model_part.zipped.callback())
+        np.testing.assert_array_equal(again.phi_, tab.peer.found.model.phi_)
+        assert f"Fitted on {tab.peer.found.rows} rows" in tab.model_part.told.object
     page.close()
 
 
