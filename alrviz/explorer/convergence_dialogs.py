@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import panel as pn
 import panel_material_ui as pmui
@@ -14,12 +14,18 @@ from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.clipboard import copy_code
 
+LOCAL = ("localhost", "127.0.0.1", "::1")
 _COPY = copy_code("source.data.value")
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 _SHARE = (
     "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
     "on to the race you run next in place of this one. It ends when you take it back, or when this server keeps the "
     "race no more.</p>"
+)
+_HERE = (
+    "<p>This address is of this machine alone. For others serve the explorer to the network (<code>alrviz explore "
+    "--address 0.0.0.0 --origin NAME</code>), open it by the machine's name there, and share the link from that "
+    "page.</p>"
 )
 _TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
 _NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
@@ -77,7 +83,7 @@ class Dialogs:
         if entry is None:
             self._text.object = _NOTHING
         else:
-            self._text.object = _SHARE
+            self._text.object = _SHARE + (_HERE if is_local() else "")
             self._link.value = reader_link(self.session.registry.share(entry))
             self._keep.value = entry.keep
         self._share.open()
@@ -102,6 +108,11 @@ def reader_link(secret: str) -> str:
     location = pn.state.location
     path = f"race/{secret}"
     return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)
+
+
+def is_local() -> bool:
+    """Whether the browser opened this page at an address that leads other machines elsewhere."""
+    return pn.state.location is not None and urlsplit(pn.state.location.href).hostname in LOCAL
 
 
 def _copy(label: str, source: Any, code: str) -> Any:

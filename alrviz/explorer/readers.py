@@ -24,7 +24,7 @@ from alrviz.pictures.replay import live_html
 TICK = 0.25  # seconds between two looks at the race
 BEAT = 40  # ticks of silence after which a reader is told that the server is there
 AT_ONCE = 50  # readers that are written to before others have their turn on the loop
-MOST = 1000  # readers of one link; more than a lecture room has
+MOST = 800  # readers of one link; a process has a thousand connections where nobody asked for more
 SILENT = 240  # ticks in which a reader takes nothing until it is given up
 SECRET = "([0-9a-f]{32})"
 _HEADERS = {

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from alrviz.explorer.convergence_dialogs import reader_link
+from alrviz.explorer.convergence_dialogs import is_local, reader_link
 from alrviz.views.clipboard import copy_code
 
 
@@ -25,3 +25,13 @@ def test_the_share_box_holds_the_whole_address(search, monkeypatch):
 def test_a_page_without_an_address_keeps_the_link(monkeypatch):
     monkeypatch.setattr(type(pn.state), "location", None)
     assert reader_link("abc") == "race/abc"
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [("http://localhost:5006/explorer", True), ("http://127.0.0.1:5006/", True), ("http://[::1]:5006/?q=1", True),
+     ("http://192.168.1.7:5006/explorer", False), ("https://localhost.example.org/explorer", False)],
+)  # fmt: skip
+def test_a_link_that_leads_others_elsewhere_says_so(address, local, monkeypatch):
+    monkeypatch.setattr(type(pn.state), "location", SimpleNamespace(href=address))
+    assert is_local() is local
