@@ -136,20 +136,26 @@ def test_an_example_races_by_itself():
     assert page.race_view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
 
 
-def test_a_reload_finds_the_race_and_a_secret_link_shows_it_to_others():
+def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_is_taken_back():
     registry = Registry(ServerLimits(), timer=False)
     page = open_page("?data=monks-1", registry=registry)
-    until(page, lambda: page.race_view.race is not None and ended(page))
-    race = page.race_view.race.entry.race
-    again = open_page(page.session.link, registry=registry)
-    assert again.race_view.race.entry.race is race
     page.dialogs.show_share()
-    watcher = open_page(page.dialogs._link.value, owner="b" * 32, registry=registry)
-    assert watcher.race_view.race.entry.race is race
-    assert watcher.race_view.transport.stop.disabled
-    assert "read-only" in watcher.race_view.status.object
+    assert not page.dialogs._link.visible, "no race was started yet"
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    entry = page.race_view.race.entry
+    assert open_page(page.session.link, registry=registry).race_view.race.entry is entry
+    assert not entry.shared
+    page.dialogs.show_share()
+    first = page.dialogs._link.value
+    assert registry.by_token(first.removeprefix("race/")) is entry
     stranger = open_page(page.session.link, owner="c" * 32, registry=registry)
     assert getattr(stranger.race_view.race, "entry", None) is None
+    page.dialogs._back.clicks += 1
+    assert registry.by_token(first.removeprefix("race/")) is None
+    assert not page.dialogs._link.visible
+    page.dialogs.show_share()
+    assert page.dialogs._link.visible
+    assert registry.by_token(page.dialogs._link.value.removeprefix("race/")) is entry
 
 
 def test_the_script_gives_the_screens_numbers():
