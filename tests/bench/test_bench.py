@@ -187,6 +187,13 @@ def test_a_data_file_is_found_in_its_folder(tmp_path):
         _tools.data_file(tmp_path, "letter")
 
 
+def test_ranks_of_poker_hands_are_names_of_cards_not_numbers(tmp_path):
+    hands = pd.DataFrame({f"rank{k}": np.arange(40) % 13 + 1 for k in range(1, 6)})
+    hands.assign(**{"class": np.arange(40) % 2}).to_csv(tmp_path / f"{families.POKER}.csv", index=False)
+    kinds = _sets.load_set(tmp_path, families.POKER).kinds
+    assert set(kinds.values()) == {"categorical"}
+
+
 def test_sweep_prints_a_row_a_number_of_workers_and_a_recipe(tmp_path, capsys):
     few = ["--rows", "120", "--rounds", "2", "--orders", "1", "--workers", "1", "--csv", str(tmp_path / "rows.csv")]
     assert bench.main(["sweep", *few]) == 0
