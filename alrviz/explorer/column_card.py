@@ -16,7 +16,7 @@ from alrviz.explorer.session import Session
 from alrviz.pictures.columns import ColumnPicture, numbers
 from alrviz.studies.export import to_csv
 from alrviz.views.column import ColumnView
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.saving import save_buttons
 from alrviz.views.style import safe
 
@@ -50,15 +50,14 @@ class ColumnCard:
         self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
         self.cuts.param.watch(lambda *_: self.draw(), "value")
-        self.title, self._numbers = html((4, 0)), html()
+        self.title = html((4, 0))
         self.view = ColumnView(height=256)
         save = save_buttons(
             self.view.figure.name, "alrviz-column", "the picture of the column", self.csv, "rows per level and class"
         )
-        self.folded = Folded("Numbers", pmui.Row(*save, margin=(0, 0, 8, 0)), self._numbers)
-        self.folded.param.watch(lambda _: self._show_numbers(), "open")
+        self.numbers = Numbers(save, self._numbers_html)
         controls = pn.Row(self.column, self.kind, self.cuts, sizing_mode="stretch_width", margin=0)
-        self.panel = card(controls, self.title, self.view, below, self.folded)
+        self.panel = card(controls, self.title, self.view, below, self.numbers)
 
     def show(self, dataset: "Dataset", name: str) -> None:
         """Show this column of a table."""
@@ -93,11 +92,10 @@ class ColumnCard:
         self._picture = picture
         self.title.object = f"<h2>{safe(picture.title)}</h2>"
         self.view.show(picture, self._classes)
-        self._show_numbers()
+        self.numbers.refresh()
 
-    def _show_numbers(self) -> None:
-        if self.folded.open and self._picture is not None:
-            self._numbers.object = numbers_html(self._picture, self._classes)
+    def _numbers_html(self) -> str:
+        return "" if self._picture is None else numbers_html(self._picture, self._classes)
 
     def csv(self) -> str:
         """Return the numbers of the picture, with where they come from."""

@@ -18,7 +18,7 @@ from alrviz.pictures.bandwidths import Picture, bandwidth_picture, contents, rat
 from alrviz.pictures.labels import Box
 from alrviz.studies.export import to_csv
 from alrviz.studies.scenes import BandwidthPath, path_frame
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.live_map import PRESSES
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import as_high, html, say
@@ -78,18 +78,16 @@ class BandwidthView(NotebookViewer):
         self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
         self._places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
         self.sentence = html()
-        self._numbers = html()
         parts = (("", "the bandwidths"), ("-nll", "the losses"))
         figures = [button for end, what in parts for button in _named(self._name + end, what)]
         save = csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step")
         saved = [*figures, save]
         if film is not None:
             saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
-        self._folded = Folded(numbers, pn.Row(*saved, margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(saved, self._numbers_html, title=numbers)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(*self._places, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.sentence, self._folded, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
@@ -110,7 +108,7 @@ class BandwidthView(NotebookViewer):
             else:
                 self._feed(self._picture, path)
             self._mark()
-        self._show_numbers()
+        self._numbers.refresh()
 
     def _make(self, path: BandwidthPath) -> None:
         picture = bandwidth_picture(path, name=self._name, dark=self.dark)
@@ -161,9 +159,8 @@ class BandwidthView(NotebookViewer):
         say(self.sentence, f"<p class='quiet'>{text}</p>")
         push_notebook(*self.panes)
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.path is not None:
-            say(self._numbers, numbers_html(self.path))
+    def _numbers_html(self) -> str:
+        return "" if self.path is None else numbers_html(self.path)
 
     def _csv(self) -> str:
         return "" if self.path is None else to_csv(path_frame(self.path), {"alrviz": __version__})

@@ -24,7 +24,7 @@ from alrviz.pictures.bias_variance import (
 )
 from alrviz.studies.export import study_csv
 from alrviz.views.bias_variance_words import GRID, filled, grid_html, numbers_html, sentence_html
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
@@ -82,12 +82,10 @@ class BiasVarianceView(StudyView):
         self._pictures = as_high(pn.Row(*self._panes, sizing_mode="stretch_both", margin=0), self._height, 330)
         self.body = pn.Column(controls, self._pictures, sizing_mode="stretch_width", margin=0)
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._numbers = html()
-        self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(self._saves(), self._numbers_html)
         # The bar stands above the grid: six recipes would push it out of a low window.
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._folded,
+            self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._numbers,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -125,7 +123,7 @@ class BiasVarianceView(StudyView):
         self._feed(contents(table, self.axis, self.definition))
         say(self._grid, grid_html(table, filled(study), self.definition))
         self.tell(sentence_html(study, table, self.definition))
-        self._show_numbers()
+        self._numbers.refresh()
 
     def _offer(self, axes: list[str]) -> None:
         """Offer the settings that the grid has more than one value of."""
@@ -150,9 +148,8 @@ class BiasVarianceView(StudyView):
         for pane, figure in zip(self._panes, self._picture.figures.values(), strict=True):
             pane.object = figure
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self._table is not None and self.study is not None:
-            say(self._numbers, numbers_html(self._table, self.definition))
+    def _numbers_html(self) -> str:
+        return "" if self._table is None or self.study is None else numbers_html(self._table, self.definition)
 
     def _csv(self) -> str:
         return "" if self.study is None else study_csv(self.study, self.study.summary())

@@ -16,7 +16,7 @@ from alrviz.pictures.palette import racer_colours
 from alrviz.studies.compare import COMPARED, pairs, to_latex
 from alrviz.studies.export import study_csv
 from alrviz.views.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
@@ -82,11 +82,9 @@ class CompareView(StudyView):
             width=SIDE, margin=(0, 0, 0, 20),
         )  # fmt: skip
         self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
-        self._numbers = html()
-        self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(self._saves(), self._numbers_html)
         self.layout = pn.Column(
-            self.sentence, self.bar.panel, self.body, self._folded, sizing_mode="stretch_width", margin=0
+            self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
     def _saves(self) -> list[Any]:
@@ -117,7 +115,7 @@ class CompareView(StudyView):
         say(self._pairs, pairs_html(study, lines, self.measure, self.dark))
         if len(study.names) > 1:
             self._feed(study, lines)
-        self._show_numbers()
+        self._numbers.refresh()
 
     def _offer(self, names: tuple[str, ...]) -> None:
         """Offer the recipes; a picture needs two."""
@@ -156,9 +154,8 @@ class CompareView(StudyView):
         self._dark, self._picture = self.dark, compare_picture(what, self._name, dark=self.dark)
         self._pane.object = self._picture.figure
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self._lines is not None:
-            say(self._numbers, numbers_html(self._lines))
+    def _numbers_html(self) -> str:
+        return "" if self._lines is None else numbers_html(self._lines)
 
     # -- what is saved -------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from alrviz.studies.map_axes import axis_of
 from alrviz.studies.others import OTHERS
 from alrviz.views import map_words
 from alrviz.views.asking import Asking, at_rest
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.live_map import LiveMap
 from alrviz.views.map_hand import MapHand
 from alrviz.views.map_menus import MapMenus
@@ -122,11 +122,9 @@ class DecisionMapView(NotebookViewer):
         self.head = pn.Row(
             self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
         )
-        self._numbers = html()
         told = "the value of every class at every place of the map"
         buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
-        self._folded = Folded(numbers, pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
         parts = [self.head, self._ground] if controls else [self._ground]
@@ -136,7 +134,7 @@ class DecisionMapView(NotebookViewer):
         above = self.heading if controls else pn.Row(self.heading, self.status, sizing_mode="stretch_width", margin=0)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(above, body, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.caption, self._folded, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.caption, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
@@ -249,7 +247,7 @@ class DecisionMapView(NotebookViewer):
             with pn.io.hold():
                 self.picture.show(self.surface, dark=self.dark, draggable=self.drawing == "move")
                 self._say()
-                self._show_numbers()
+                self._numbers.refresh()
 
     def _let_drag(self) -> None:
         with pn.io.hold():
@@ -270,9 +268,8 @@ class DecisionMapView(NotebookViewer):
         late = self._asking.busy and (self.surface is None or self.outdated)
         say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.surface is not None:
-            say(self._numbers, map_words.numbers_html(self.surface))
+    def _numbers_html(self) -> str:
+        return "" if self.surface is None else map_words.numbers_html(self.surface)
 
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there, and say so."""

@@ -17,7 +17,7 @@ from panel.io.notebook import push_notebook
 from alrviz import __version__
 from alrviz.studies.export import to_csv
 from alrviz.studies.scenes import Scene, scene_frame
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
@@ -82,15 +82,13 @@ class DensityRatioView(NotebookViewer):
         self._columns.param.watch(self._picked, "value")
         self.sentence = html()
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._numbers = html()
         told = "phi, weight and w phi of every column"
         save = csv_button("alrviz-density-ratios.csv", self._csv, told)
         self._saving = pn.Column(sizing_mode="stretch_width", margin=(0, 0, 8, 0))
-        self._folded = Folded(numbers, pn.Row(self._weighted, save, margin=0), self._saving, self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers([self._weighted, save], self._numbers_html, self._saving, title=numbers)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(self._columns, self._area, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.sentence, self._folded, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
@@ -160,7 +158,7 @@ class DensityRatioView(NotebookViewer):
         self._feed()
         push_notebook(*(cell.pane for cell in self.cells.values()))
         self._say()
-        self._show_numbers()
+        self._numbers.refresh()
 
     # -- words --------------------------------------------------------------------------------------------------------
 
@@ -179,9 +177,8 @@ class DensityRatioView(NotebookViewer):
         note = f" <b>{safe(scene.note, 80)}</b>" if scene.note else ""
         say(self.sentence, f"<p class='quiet'>Density log-ratio {what}: {whom}{some}.{note}</p>")
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.scene is not None:
-            say(self._numbers, numbers_html(self.scene))
+    def _numbers_html(self) -> str:
+        return "" if self.scene is None else numbers_html(self.scene)
 
     def _mark(self) -> None:
         self._area.styles = {"opacity": FADED if self.outdated else "1"}

@@ -3,6 +3,7 @@
 Not an accordion of panel-material-ui: a Bokeh figure inside one is never laid out when it sits deep in a page.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import panel as pn
@@ -10,6 +11,7 @@ import panel_material_ui as pmui
 import param
 from panel.viewable import Viewer
 
+from alrviz.views.panes import html, say
 from alrviz.views.style import ICONS
 
 _SX = {
@@ -61,3 +63,25 @@ class Folded(Viewer):
     def __panel__(self) -> Any:
         """Return the title and what it unfolds."""
         return self._panel
+
+
+class Numbers(Folded):
+    """The numbers of a picture: buttons that save them, and a table that is made only while it can be seen.
+
+    Args:
+        saves: the buttons.
+        made: returns the table as HTML, "" where there is none yet.
+        between: what stands between them.
+        title: what is pressed.
+    """
+
+    def __init__(self, saves: Sequence[Any], made: Callable[[], str], *between: Any, title: str = "Numbers"):
+        self.table = html()
+        super().__init__(title, pn.FlexBox(*saves, margin=(0, 0, 8, 0)), *between, self.table)
+        self._made = made
+        self.param.watch(lambda _: self.refresh(), "open")
+
+    def refresh(self) -> None:
+        """Bring the table up to date, if it is unfolded."""
+        if self.open:
+            say(self.table, self._made())

@@ -13,7 +13,7 @@ from alrviz import __version__
 from alrviz.pictures.gram import Picture, contents, gram_picture
 from alrviz.studies.export import to_csv
 from alrviz.studies.gram import Gram
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.saving import save_buttons
@@ -47,15 +47,13 @@ class GramMatrixView(NotebookViewer):
         self.pane = pn.pane.Bokeh(width=size, height=size, margin=0)
         self._size = size
         self.sentence = html()
-        self._numbers = html()
         buttons = save_buttons(
             self._name, "alrviz-gram", "the Gram matrix", self._csv, "the kernel of every pair of rows shown"
         )
-        self._folded = Folded(numbers, pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._place = pn.Column(self.pane, margin=0)
-        self.layout = pn.Column(self.sentence, self._place, self._folded, sizing_mode="stretch_width", margin=0)
+        self.layout = pn.Column(self.sentence, self._place, self._numbers, sizing_mode="stretch_width", margin=0)
         self.param.watch(lambda _: self.show(self.gram), "dark")
         self.param.watch(lambda _: self._mark(), "outdated")
         self.show(gram)
@@ -78,12 +76,11 @@ class GramMatrixView(NotebookViewer):
         else:
             self._picture.image.data = contents(gram).image
         say(self.sentence, sentence_html(gram))
-        self._show_numbers()
+        self._numbers.refresh()
         push_notebook(self.pane)
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.gram is not None:
-            say(self._numbers, numbers_html(self.gram))
+    def _numbers_html(self) -> str:
+        return "" if self.gram is None else numbers_html(self.gram)
 
     def _mark(self) -> None:
         self._place.styles = {"opacity": FADED if self.outdated else "1"}

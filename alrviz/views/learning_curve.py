@@ -26,7 +26,7 @@ from alrviz.pictures.learning_curve import (
 )
 from alrviz.studies.crossing import crossings
 from alrviz.studies.export import study_csv
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, save_buttons
 from alrviz.views.study_view import StudyView
@@ -92,12 +92,10 @@ class LearningCurveView(StudyView):
                 f"{file}-points.csv", self._csv_of_points, f"every point of every curve, {made}", "CSV of points"
             )
         )
-        self._numbers = html()
-        self._folded = Folded("Numbers", pn.FlexBox(*saves, margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(saves, self._numbers_html)
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self.aside, self._folded, sizing_mode="stretch_width", margin=0
+            self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
     def panes(self) -> list[Any]:
@@ -122,7 +120,7 @@ class LearningCurveView(StudyView):
         self._feed(what, racers, rows)
         say(self.told, told_html(study, asked))
         self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
-        self._show_numbers()
+        self._numbers.refresh()
 
     def _feed(self, what: Any, racers: list[tuple[str, str]], rows: int) -> None:
         made_of = (racers, rows, what.window, self.measure, self.span, self.dark)
@@ -135,9 +133,12 @@ class LearningCurveView(StudyView):
         )
         self._pane.object = self._picture.figure
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self._curves is not None and self.study is not None:
-            say(self._numbers, numbers_html(self._curves, self.study.names, self.measure))
+    def _numbers_html(self) -> str:
+        return (
+            ""
+            if self._curves is None or self.study is None
+            else numbers_html(self._curves, self.study.names, self.measure)
+        )
 
     def _csv(self) -> str:
         return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))

@@ -15,8 +15,8 @@ from alrviz.pictures.orders import COSTS, Picture, contents, feed, order_name, o
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.choose_order import Verdict
 from alrviz.studies.export import study_csv
-from alrviz.views.folded import Folded
-from alrviz.views.panes import as_high, html, say
+from alrviz.views.folded import Numbers
+from alrviz.views.panes import as_high, html
 from alrviz.views.saving import buttons_of_parts, csv_button
 from alrviz.views.study_view import StudyView
 from alrviz.views.style import safe
@@ -63,7 +63,6 @@ class OrderStudyView(StudyView):
         left = pn.Column(as_high(losses, high, 256), cost, sizing_mode="stretch_width", margin=0)
         right = pn.Column(as_high(reliability, square, 286), self.aside, width=SIDE, margin=(0, 0, 0, 16))
         self.body = pn.Row(left, right, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        self._numbers = html()
         parts = (
             ("", "losses"),
             ("-parameters", "parameters"),
@@ -72,10 +71,9 @@ class OrderStudyView(StudyView):
         )
         saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
         saves += buttons_of_parts(self._name, "alrviz-orders", parts)
-        self._folded = Folded("Numbers", pn.FlexBox(*saves, margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(saves, self._numbers_html)
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
+            self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
     def panes(self) -> list[Any]:
@@ -104,7 +102,7 @@ class OrderStudyView(StudyView):
             tables = {order_name(n): table[table.order == n] for n in orders}
             curve.feed(self._curve, tables, "" if verdict.order is None else order_name(verdict.order))
         self.tell(sentence_html(study, verdict.sentence, lines))
-        self._show_numbers()
+        self._numbers.refresh()
 
     def _make(self, orders: list[int], label: str, what: Any) -> None:
         self._picture = orders_picture(what, orders, label, self._name, dark=self.dark)
@@ -117,9 +115,8 @@ class OrderStudyView(StudyView):
         for pane, figure in zip(self._panes, figures, strict=True):
             pane.object = figure
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.study is not None:
-            say(self._numbers, numbers_html(self.study.summary()))
+    def _numbers_html(self) -> str:
+        return "" if self.study is None else numbers_html(self.study.summary())
 
     def _csv(self) -> str:
         return "" if self.study is None else study_csv(self.study)

@@ -17,7 +17,7 @@ from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
 from alrviz.studies.export import study_csv
 from alrviz.studies.path_reading import WORDS, Reading, generative_name, path_names, paths_of, readings, sentence
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.path_follower import Follower
 from alrviz.views.path_slider import AlphaSlider
@@ -76,11 +76,9 @@ class PathView(StudyView):
         self._panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in range(2)]
         self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
         self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        self._numbers = html()
-        self._folded = Folded("Numbers", pn.FlexBox(*self._saves(), margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(self._saves(), self._numbers_html)
         self.layout = pn.Column(
-            self.sentence, self.body, self.bar.panel, self._folded, sizing_mode="stretch_width", margin=0
+            self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
         self.param.watch(lambda _: self.redraw(), "measure")
         self.param.watch(lambda _: self._show_path(), "path")
@@ -157,7 +155,7 @@ class PathView(StudyView):
         else:
             drawn.feed(self._picture, what)
         self.tell(sentence_html(study, sentence(study, self.measure)))
-        self._show_numbers()
+        self._numbers.refresh()
         self._show_path()
 
     def _offer(self) -> None:
@@ -269,9 +267,8 @@ class PathView(StudyView):
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.study is not None:
-            say(self._numbers, numbers_html(self.study, self.study.summary()))
+    def _numbers_html(self) -> str:
+        return "" if self.study is None else numbers_html(self.study, self.study.summary())
 
     def _csv(self) -> str:
         return "" if self.study is None else study_csv(self.study)

@@ -22,7 +22,7 @@ from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.export import race_about, to_csv
 from alrviz.studies.verdict import verdict
 from alrviz.views import words
-from alrviz.views.folded import Folded
+from alrviz.views.folded import Numbers
 from alrviz.views.judging import Judging
 from alrviz.views.live import LivePicture
 from alrviz.views.measure_menu import MeasureMenu
@@ -106,12 +106,10 @@ class RaceView(NotebookViewer):
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
         self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16))
-        self._numbers = html()
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told)
         buttons.append(file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"))
-        self._folded = Folded("Numbers", pn.Row(*buttons, margin=(0, 0, 8, 0)), self._numbers)
-        self._folded.param.watch(lambda _: self._show_numbers(), "open")
+        self._numbers = Numbers(buttons, self._numbers_html)
         self._measures = MeasureMenu(self)
         # The label is for those who hear the page; the words on the buttons say it to the eye.
         self._axes = pmui.RadioButtonGroup(
@@ -132,7 +130,7 @@ class RaceView(NotebookViewer):
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
         left.param.update(height=HEIGHT, styles={"height": height})
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(self.sentence, self.body, self._folded, sizing_mode="stretch_width", margin=0)
+        self.layout = pn.Column(self.sentence, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout; the view comes alive with it."""
@@ -279,11 +277,10 @@ class RaceView(NotebookViewer):
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and self._judging is None:
             self._judging = Judging(watched)
-        self._show_numbers()
+        self._numbers.refresh()
 
-    def _show_numbers(self) -> None:
-        if self._folded.open and self.player.shown is not None:
-            say(self._numbers, words.numbers_html(self.player.shown, self.dark))
+    def _numbers_html(self) -> str:
+        return "" if self.player.shown is None else words.numbers_html(self.player.shown, self.dark)
 
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there."""

@@ -57,7 +57,7 @@ def shown(page):
 
 def page_panes(page):
     found = [page._name, page._head, page._notes, page._classes, page._prices, page._target.text]
-    return [*found, page._column.title, page._column._numbers]
+    return [*found, page._column.title, page._column.numbers.table]
 
 
 def buttons(page):
@@ -94,9 +94,9 @@ def test_cuts_are_those_that_a_race_makes(page):
 
 def test_the_numbers_behind_the_picture_are_shown_and_saved(page):
     card = page._column
-    assert card._numbers.object == ""  # folded: nothing to compute
-    card.folded.open = True
-    assert "<th class='n'>setosa</th>" in card._numbers.object
+    assert card.numbers.table.object == ""  # folded: nothing to compute
+    card.numbers.open = True
+    assert "<th class='n'>setosa</th>" in card.numbers.table.object
     back = pd.read_csv(io.StringIO(card.csv()), comment="#")
     assert list(back.columns) == ["level", "class", "rows", "share"]
     assert back["rows"].sum() == 150

@@ -117,12 +117,12 @@ def test_what_failed_is_said_in_its_cell_and_computed_again(monkeypatch):
 
 def test_the_definition_is_switched_and_each_adds_up():
     view = alrviz.BiasVarianceView(study().run())
-    view._folded.open = True
+    view._numbers.open = True
     table = view.study.summary()
     for kind, column in (("unbiased", "bias_unbiased"), ("Domingos", "bias_domingos"), ("plug-in", "bias")):
         view.definition = kind
         np.testing.assert_array_equal(view._picture.sources["bias"][0].data["y"], table[column])
-        assert f"<td>{table[column].iloc[0]:.5f}</td>" in view._numbers.object
+        assert f"<td>{table[column].iloc[0]:.5f}</td>" in view._numbers.table.object
     assert view._kinds.value == "plug-in"
 
 

@@ -133,9 +133,9 @@ def test_names_from_data_are_escaped_everywhere():
 
 def test_the_table_below_has_every_measure(done):
     view = alrviz.CompareView(done)
-    view._folded.open = True
-    assert text(view._numbers).count("<tr>") == 7
-    assert f"<td>{loss_text(done.summary().brier[3])}</td>" in text(view._numbers)
+    view._numbers.open = True
+    assert text(view._numbers.table).count("<tr>") == 7
+    assert f"<td>{loss_text(done.summary().brier[3])}</td>" in text(view._numbers.table)
 
 
 def test_csv_and_latex_have_the_numbers(done):

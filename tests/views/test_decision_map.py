@@ -332,8 +332,8 @@ class LogisticRegressionLike:
 
 def test_the_numbers_below(table, model):
     view = settle(view_of(model, *table, others="mean", title="lr"))
-    view._folded.open = True
-    assert "share of the map" in view._numbers.object
+    view._numbers.open = True
+    assert "share of the map" in view._numbers.table.object
     lines = view._csv().splitlines()
     assert lines[0].startswith("# alrviz:")
     assert '# model: "lr"' in lines

@@ -138,8 +138,8 @@ def test_no_scene_yet():
 
 def test_the_numbers_of_a_scene():
     view = alrviz.DensityRatioView(scene())
-    view._folded.open = True
-    assert "&lt;b&gt;u&lt;/b&gt;" in view._numbers.object
+    view._numbers.open = True
+    assert "&lt;b&gt;u&lt;/b&gt;" in view._numbers.table.object
     lines = view._csv().splitlines()
     assert "# step: 0" in lines
     assert sum(not line.startswith("#") for line in lines) == 1 + 41 + 41 + 2
@@ -183,8 +183,8 @@ def test_no_path_yet():
 
 def test_the_numbers_of_a_path():
     view = alrviz.BandwidthView(path(100))
-    view._folded.open = True
-    assert "40 of 100 steps" in view._numbers.object
+    view._numbers.open = True
+    assert "40 of 100 steps" in view._numbers.table.object
     assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 101
 
 
@@ -200,8 +200,8 @@ def test_the_kernel_says_how_many_pairs_it_tells():
     view.show(gram((1.0 * y)[None, None], y, ["<i>no</i>", "yes"]))
     assert view.pane.object is figure
     assert "100.0 %" not in view.sentence.object
-    view._folded.open = True
-    assert "&lt;i&gt;no&lt;/i&gt;" in view._numbers.object
+    view._numbers.open = True
+    assert "&lt;i&gt;no&lt;/i&gt;" in view._numbers.table.object
     assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 1 + 10
     view.show(gram(np.ones((1, 1, 3)), [0, 1, 1], ["a", "b"]))
     assert view.pane.object is not figure

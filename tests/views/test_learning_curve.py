@@ -85,14 +85,14 @@ def test_what_failed_is_said_and_computed_again(monkeypatch):
 
 def test_measure_and_zoom_are_switched():
     view = alrviz.LearningCurveView(study(repeats=3).run())
-    view._folded.open = True
+    view._numbers.open = True
     table = view.study.summary()
     first = table[table.racer == 0]
     view.measure = "log_loss"
     np.testing.assert_array_equal(view._picture.lines[0].data["y"], first.log_loss)
     view.measure = "rmse"
     np.testing.assert_allclose(view._picture.lines[0].data["y"], np.sqrt(first.rmse2))
-    assert f"<td>{np.sqrt(first.rmse2.iloc[-1]):.4f}</td>" in view._numbers.object
+    assert f"<td>{np.sqrt(first.rmse2.iloc[-1]):.4f}</td>" in view._numbers.table.object
     view.span = "first"
     assert view._spans.value == "first"
     assert view._picture.figure.x_range.start == 0

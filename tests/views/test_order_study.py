@@ -123,8 +123,8 @@ def test_dark_draws_the_same_in_other_colours():
 
 def test_the_csv_has_every_fit_and_what_made_them():
     view = alrviz.OrderStudyView(study().run())
-    view._folded.open = True
-    assert "<td>2</td>" in view._numbers.object
+    view._numbers.open = True
+    assert "<td>2</td>" in view._numbers.table.object
     text = view._csv()
     head = [line for line in text.splitlines() if line.startswith("#")]
     assert f'# data: {{"monks-1": "{view.study.dataset.hash}"}}' in head

@@ -206,9 +206,9 @@ def test_another_study_lets_fits_go_and_dark_draws_the_same(done):
 
 def test_the_csv_has_every_fit_and_the_table_says_what_stopped_early(done):
     view = alrviz.PathView(done)
-    view._folded.open = True
-    assert "naive Bayes" in view._numbers.object
-    assert "lr, no pull" in view._numbers.object
+    view._numbers.open = True
+    assert "naive Bayes" in view._numbers.table.object
+    assert "lr, no pull" in view._numbers.table.object
     frame = pd.read_csv(io.StringIO(view._csv()), comment="#")
     np.testing.assert_array_equal(frame.log_loss, done.frame().log_loss)
 

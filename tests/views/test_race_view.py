@@ -212,9 +212,9 @@ def test_csv_has_its_origin_and_the_steps():
 def test_the_table_of_numbers_is_made_when_it_is_unfolded():
     race = finished(4)
     view = view_of(race)
-    assert view._numbers.object == ""
-    view._folded.open = True
-    assert view._numbers.object.count("<tr>") == 5
+    assert view._numbers.table.object == ""
+    view._numbers.open = True
+    assert view._numbers.table.object.count("<tr>") == 5
 
 
 def test_recorded_race_is_shown_whole_at_once_and_round_trips():
