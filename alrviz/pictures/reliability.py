@@ -51,8 +51,8 @@ def reliability_picture(colours: Mapping[str, str], name: str) -> Picture:
     lines, glyphs, items = {}, {}, []
     for (text, colour), marker in zip(colours.items(), cycle(MARKERS), strict=False):
         source = lines[text] = ColumnDataSource(line_of(pd.DataFrame()))
-        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
-        dots = fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker)
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=FAINT)
+        dots = fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=FAINT)
         glyphs[text] = (line, dots)
         items.append(LegendItem(label=text, renderers=[line, dots]))
     tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
@@ -68,9 +68,9 @@ def feed(picture: Picture, tables: Mapping[str, pd.DataFrame], chosen: str = "")
     """Show these tables by the names of their lines; the one of `chosen` is marked."""
     for text, source in picture.lines.items():
         source.data = line_of(tables.get(text, pd.DataFrame()))
-        strong = 1.0 if text == chosen or not chosen else FAINT
         line, dots = picture.glyphs[text]
-        line.glyph.line_alpha = dots.glyph.fill_alpha = dots.glyph.line_alpha = strong
+        # Not their alpha: a notebook's page sends that back in a form that Bokeh's own Line refuses.
+        line.muted = dots.muted = bool(chosen) and text != chosen
     marked = tables.get(chosen) if chosen in picture.lines else None
     picture.bars.data = line_of(pd.DataFrame() if marked is None else marked)
     starts = [float(np.min(source.data["x"])) for source in picture.lines.values() if len(source.data["x"])]

@@ -102,8 +102,9 @@ def test_reliability_marks_one_line_and_its_errors():
     np.testing.assert_array_equal(picture.lines["n = 2"].data["y"], [0.6])
     np.testing.assert_allclose(picture.bars.data["low"], [0.3, 0.85])
     np.testing.assert_allclose(picture.bars.data["high"], [0.5, 1.0])  # a share is at most 1
-    faint = {name: line.glyph.line_alpha for name, (line, _) in picture.glyphs.items()}
-    assert faint["n = 1"] == 1.0 > faint["n = 2"]
+    faint = {name: [part.muted for part in parts] for name, parts in picture.glyphs.items()}
+    assert faint == {"n = 1": [False, False], "n = 2": [True, True]}
+    assert picture.glyphs["n = 2"][0].muted_glyph.line_alpha < picture.glyphs["n = 2"][0].glyph.line_alpha == 1.0
     assert picture.figure.x_range.start == pytest.approx(0.4)
     for left, chosen in (({}, ""), ({"class shares": table([0.5], [0.5])}, "class shares")):
         reliability.feed(picture, left, chosen)
