@@ -217,9 +217,9 @@ def test_a_stop_ends_a_map_between_chunks(mixed, model):
 
 
 def test_chunks_change_nothing(mixed, model, monkeypatch):
-    whole = last(decision_map(model, mixed[0], others="near"))
+    whole = last(decision_map(model, mixed[0], others="near", sides=(30,)))
     monkeypatch.setattr(numbers, "CHUNK", 37)
-    np.testing.assert_array_equal(last(decision_map(model, mixed[0], others="near")).values, whole.values)
+    np.testing.assert_array_equal(last(decision_map(model, mixed[0], others="near", sides=(30,))).values, whole.values)
 
 
 def test_levels_stand_in_their_order_with_what_is_missing_last():
