@@ -28,6 +28,7 @@ LIKE = 1.05
 PRINTED = ("bias", "variance", "error", "rmse")  # measures of the printed counts, in the papers' order
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
 SURE = 0.05
+FEW = 3  # sets: with fewer they are told by name
 ENOUGH = 6  # sets: with fewer the sign test is never beyond chance, whichever way all of them point
 _COUNTED = ("n_iter", "train_seconds", "classify_seconds", "to_goal")
 
@@ -208,6 +209,10 @@ def likely(pair: Pair, what: Found) -> str:
             parts.append(
                 f"the same side, but not beyond chance on {len(what.sets)} sets ({wins + draws + losses} there)"
             )
+    if len(what.sets) < FEW:
+        parts.append(f"on {' and '.join(what.sets)} alone")
+    if "rf" in (pair.a, pair.b) and pair.measure not in _COUNTED:
+        parts.append("the forest takes numbers as they are, alr cut ones")
     if pair.measure.endswith("_seconds"):
         parts.append(f"medians {np.median(what.a):.2g} and {np.median(what.b):.2g} s, beside other work")
     return "; ".join(part for part in (*parts, what.sizes) if part)
