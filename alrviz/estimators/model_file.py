@@ -143,7 +143,7 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
         if missing:
             raise ModelFileError(f"the file has no {missing[0]}, which a {about['form']} model needs")
         n_classes = len(about["bias"])
-        tables = {name: _read_table(zipped, name, n_classes, allowed) for name in wanted}
+        tables = {name: _read_table(name, _bytes(zipped, name, sizes[name]), n_classes, allowed) for name in wanted}
         return restore(about, tables)
 
 
@@ -174,7 +174,7 @@ def _require(needed: int, allowed: int) -> None:
 
 
 def _checked_names(zipped: zipfile.ZipFile) -> dict[str, int]:
-    """Return what is in the zip and how large it says it is; reading stops at that size."""
+    """Return what is in the zip and how large it says it is; reading (`_bytes`) stops at that size."""
     known = {SCRIPT, ABOUT, *(name for form in FORMS.values() for name in (*form.files, *form.script_only))}
     sizes: dict[str, int] = {}
     for info in zipped.infolist():
@@ -182,10 +182,18 @@ def _checked_names(zipped: zipfile.ZipFile) -> dict[str, int]:
             raise ModelFileError(f"the zip holds {info.filename!r}, which no model has; nothing was unpacked")
         if info.filename in sizes or info.flag_bits & 1:
             raise ModelFileError(f"the zip holds {info.filename} twice or encrypted; nothing was unpacked")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack all or nothing
+            raise ModelFileError(f"{info.filename} is packed another way than save_model does; nothing was unpacked")
         sizes[info.filename] = info.file_size
     if ABOUT not in sizes:
         raise ModelFileError(f"the zip has no {ABOUT}; expected a zip as alrviz.save_model writes it")
     return sizes
+
+
+def _bytes(zipped: zipfile.ZipFile, name: str, size: int) -> bytes:
+    """Read as much as the zip says there is: `ZipFile.read` unpacks all that is there before it cuts it off."""
+    with zipped.open(name) as file:
+        return file.read(size)
 
 
 def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
@@ -195,7 +203,7 @@ def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
     def refuse(constant: str) -> Any:
         raise ModelFileError(f"{ABOUT} holds {constant}, which is no number")
 
-    about = json.loads(zipped.read(ABOUT), parse_constant=refuse)
+    about = json.loads(_bytes(zipped, ABOUT, size), parse_constant=refuse)
     if not isinstance(about, Mapping) or "format" not in about:
         raise ModelFileError(f"{ABOUT} does not say its format; expected a zip as alrviz.save_model writes it")
     if about["format"] != FORMAT or isinstance(about["format"], bool):
@@ -212,13 +220,21 @@ def _read_about(zipped: zipfile.ZipFile, size: int) -> dict[str, Any]:
     return dict(about)
 
 
-def _read_table(zipped: zipfile.ZipFile, name: str, n_classes: int, allowed: int) -> ModelTable:
-    """Read a table without its words, after its own figures say that it fits."""
-    file = pq.ParquetFile(pa.BufferReader(zipped.read(name)))
-    chosen = [column for column in file.schema_arrow.names if not column.startswith(_NOT_READ)]
-    told = file.metadata
-    groups = sum(told.row_group(k).total_byte_size for k in range(told.num_row_groups))
-    _require(max(groups, 3 * 8 * told.num_rows * len(chosen)), allowed)
+def _read_table(name: str, data: bytes, n_classes: int, allowed: int) -> ModelTable:
+    """Read a table without its words, after its own figures say that it fits.
+
+    What is packed well in Parquet is small there (one list of a million zeros, one text a million times): values are
+    counted, not bytes alone, and only numbers and lists of them are read.
+    """
+    file = pq.ParquetFile(pa.BufferReader(data))
+    chosen = [field for field in file.schema_arrow if not field.name.startswith(_NOT_READ)]
     if len(chosen) > 8 + 4 * n_classes:
         raise ModelFileError(f"{name} has {len(chosen)} columns, more than {n_classes} classes need")
-    return ModelTable(name, file.read(columns=chosen), n_classes)
+    for field in chosen:
+        own = field.type.value_type if pa.types.is_list(field.type) else field.type
+        if not pa.types.is_integer(own) and not pa.types.is_floating(own):
+            raise ModelFileError(f"{name}: {field.name!r} holds {field.type}; numbers were expected")
+    told = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
+    values = sum(group.column(j).num_values for group in told for j in range(group.num_columns))
+    _require(max(sum(group.total_byte_size for group in told), 3 * 8 * values), allowed)
+    return ModelTable(name, file.read(columns=[field.name for field in chosen]), n_classes)

@@ -8,6 +8,7 @@ import textwrap
 import types
 import warnings
 import zipfile
+import zlib
 
 import joblib
 import numpy as np
@@ -377,7 +378,7 @@ TABLE_LIES = {
     "a cell below 0": ("cells.parquet", lambda t: t.assign(cell=-1), "below 0"),
     "the same cell": ("cells.parquet", lambda t: pd.concat([t, t]), "ascending"),
     "phi of infinity": ("cells.parquet", lambda t: t.assign(phi_0=np.inf), "no finite numbers"),
-    "phi of text": ("cells.parquet", lambda t: t.assign(phi_1="x"), "float64 was expected"),
+    "phi of text": ("cells.parquet", lambda t: t.assign(phi_1="x"), "numbers were expected"),
     "no phi": ("cells.parquet", lambda t: t.drop(columns="phi_2"), "no column 'phi_2'"),
     "a parent that is no column": ("tuples.parquet", lambda t: t.assign(members=[[9]] * 4), "no tuple of 4 columns"),
     "a child twice": ("tuples.parquet", lambda t: t.assign(members=[[0]] * 4), "two sets of parents"),
@@ -468,9 +469,43 @@ def test_other_names_are_refused_and_nothing_is_written(good, tmp_path, monkeypa
 def test_a_bomb_is_refused_before_it_is_unpacked(good, monkeypatch):
     bomb = rewritten(good, **{"cells.parquet": b"\0" * 50_000_000})
     assert len(bomb.getvalue()) < 100_000
-    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
     with pytest.raises(MemoryLimitError, match="max_memory"):
         load_model(bomb, max_memory=10_000_000)
+
+
+def test_of_a_bomb_that_lies_about_its_size_no_more_is_unpacked(good, monkeypatch):
+    """The sizes in a zip are its own words: it says a hundred bytes and holds fifty million."""
+    unpacked, original = [], zipfile.ZipExtFile._read1
+
+    def read(self, n):
+        unpacked.append(n)
+        return original(self, n)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "_read1", read)
+    for kind, message in ((zipfile.ZIP_DEFLATED, "damaged"), (zipfile.ZIP_BZIP2, "packed another way")):
+        bomb = rewritten(good, **{"cells.parquet": None})
+        with zipfile.ZipFile(bomb, "a", kind) as zipped:
+            zipped.writestr("cells.parquet", b"\0" * 50_000_000)
+            info = zipped.getinfo("cells.parquet")
+            info.file_size, info.CRC = 100, zlib.crc32(b"\0" * 100)
+        unpacked.clear()
+        with pytest.raises(ModelFileError, match=message):
+            load_model(bomb, max_memory=10_000_000)
+        assert sum(unpacked) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([[0] * 3_000_000]), pa.array(["x" * 1_000_000] * 100).dictionary_encode(), pa.array(["x"])],
+)
+def test_what_parquet_packs_too_well_is_refused(good, monkeypatch, column):
+    out = io.BytesIO()
+    pq.write_table(pa.table({"members": column}), out, compression="zstd")
+    assert len(out.getvalue()) < 100_000
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises((MemoryLimitError, ModelFileError), match=r"MiB may be used|numbers were expected"):
+        load_model(rewritten(good, **{"tuples.parquet": out.getvalue()}), max_memory=20_000_000)
 
 
 def test_a_bomb_of_parquet_is_refused(good):
