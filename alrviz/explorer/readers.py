@@ -11,6 +11,7 @@ they are, it asks readers too.
 import asyncio
 import gzip
 import weakref
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -90,14 +91,14 @@ class RaceSteps(_Quiet):
         """The reader has gone."""
         self.left.set()
 
-    def tell(self, line: bytes, whole: bytes) -> None:
+    def tell(self, line: bytes, whole: Callable[[], bytes]) -> None:
         """Send a line, or all there is to whoever has missed some; nothing while the last is still on its way."""
         if self._sent is not None and not self._sent.done():
             self.behind += 1
             if self.behind > SILENT:
                 self.left.set()
             return
-        self.write(whole if self.behind else line)
+        self.write(whole() if self.behind else line)
         self.behind = 0
         self._sent = self.flush()
 
@@ -115,7 +116,7 @@ class Crowd:
         if not self._feed.whole:
             self._feed.pull()
         self.readers.add(reader)
-        reader.tell(self._feed.whole, b"")
+        reader.tell(self._feed.whole, lambda: b"")
         if self._task is None:
             self._task = asyncio.ensure_future(self._run())
 
@@ -137,8 +138,8 @@ class Crowd:
 
     async def _tell(self, line: bytes) -> None:
         for number, reader in enumerate(list(self.readers)):
-            if line or reader.behind:
-                reader.tell(line, line if self._feed.gone else self._feed.whole)
+            if (line or reader.behind) and not reader.left.is_set():  # while others were told some have gone
+                reader.tell(line, lambda: line if self._feed.gone else self._feed.whole)
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
 

@@ -123,18 +123,40 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
 
     async def look():
         slow = Slow()
-        slow.tell(b"1", b"whole 1")
-        slow.tell(b"2", b"whole 2")
-        slow.tell(b"3", b"whole 3")
+        for line in (b"1", b"2", b"3"):
+            slow.tell(line, lambda: pytest.fail("all there is costs much, and is not sent"))
         assert slow.got == [b"1"]
         slow._sent.set_result(None)
-        slow.tell(b"4", b"whole 4")
+        slow.tell(b"4", lambda: b"whole 4")
         slow._sent.set_result(None)
-        slow.tell(b"5", b"whole 5")
+        slow.tell(b"5", lambda: b"whole 5")
         assert slow.got == [b"1", b"whole 4", b"5"]
         for _ in range(readers.SILENT + 1):
-            slow.tell(b"6", b"whole 6")
+            slow.tell(b"6", lambda: b"whole 6")
         assert slow.left.is_set()
+
+    asyncio.run(look())
+
+
+def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
+    monkeypatch.setattr(readers, "AT_ONCE", 1)
+
+    class Listens:
+        def __init__(self):
+            self.left, self.behind, self.got = asyncio.Event(), 0, []
+
+        def tell(self, line, whole):
+            assert not self.left.is_set(), "Tornado refuses to write behind an answer's end"
+            self.got.append(line)
+
+    async def look():
+        crowd = readers.Crowd(Registry(ServerLimits(), timer=False), "f" * 32)
+        crowd.readers = one, two, three = [Listens() for _ in range(3)]
+        telling = asyncio.ensure_future(crowd._tell(b"1"))
+        await asyncio.sleep(0)
+        two.left.set()
+        await telling
+        assert [reader.got for reader in (one, two, three)] == [[b"1"], [], [b"1"]]
 
     asyncio.run(look())
 
