@@ -6,7 +6,7 @@
                       columns, levels, then count_k, log_theta_k, w_k, phi_k of each class k as far as there are any
     parents.parquet   tuple, cell (of the parents alone), columns, levels; of networks rest_k, of ande count_k
     levels.parquet    column, level, name; of networks and ande alone_k, of dlr count_k
-    features.parquet  of dlr, a feature a line: column, name, numeric, log_h, w_k, missing_k, origin and per_unit of its
+    features.parquet  of dlr, a feature a line: column, name, log_h, w_k, missing_k, origin and per_unit of its
                       grid (0: it has none)
     votes.parquet     of dlr, by feature, class and value: feature, class, value, weight
     nodes.parquet     of dlr, for the script: feature, node, sum_k
