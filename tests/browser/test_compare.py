@@ -12,7 +12,7 @@ from alrviz.studies.measures import loss_text
 from tests.browser.steps import Explorer, say
 from tests.browser.test_keyboard import check
 from tests.browser.test_looks import Look
-from tests.browser.test_order import DONE, priced
+from tests.browser.test_order import DONE, priced, reached_and_named
 from tests.conftest import Served
 
 pytestmark = pytest.mark.browser
@@ -67,12 +67,7 @@ def test_it_looks_right(new_explorer: Callable[..., Explorer]):
 
 @slow
 def test_every_control_is_reached_and_has_its_name(explorer: Explorer):
-    explorer.open(SMALL)
-    priced(explorer)
-    explorer.js("probe.focused()?.blur()")
-    explorer.page.keyboard.press("Space")
-    explorer.wait_says(DONE)
-    check(explorer)
+    reached_and_named(explorer, SMALL)
     explorer.button("History").click()
     explorer.wait_says("^comparison on monks-1, xor$")
     explorer.page.reload(wait_until="commit")  # Tab begins where one pressed last: at the top again
