@@ -25,7 +25,7 @@ from alrviz.pictures.replay import live_html
 TICK = 0.25  # seconds between two looks at the race
 BEAT = 40  # ticks of silence after which a reader is told that the server is there
 AT_ONCE = 50  # readers that are written to before others have their turn on the loop
-MOST = 800  # readers of one link; a process has a thousand connections where nobody asked for more
+MOST = 800  # readers of all links; a process has a thousand connections where nobody asked for more
 SILENT = 240  # ticks in which a reader takes nothing until it is given up
 SECRET = "([0-9a-f]{32})"
 _HEADERS = {
@@ -80,7 +80,7 @@ class RaceSteps(_Quiet):
             self.set_status(404)
             return
         crowd = _crowd(self.registry, secret)
-        if len(crowd.readers) >= MOST:
+        if sum(not reader.left.is_set() for each in _crowds.values() for reader in each.readers) >= MOST:
             self.set_status(503)
             return
         self.set_header("Content-Type", "application/x-ndjson")

@@ -168,7 +168,9 @@ def test_beyond_so_many_readers_the_next_is_to_ask_again(monkeypatch):
         served = Served()
         lines, _ = served.listen()
         await lines.get()
-        assert (await served.ask(f"{served.secret}/steps")).code == 503
+        other = served.registry.share(served.registry.add(ByHand(), "bob"))
+        for secret in (served.secret, other):
+            assert (await served.ask(f"{secret}/steps")).code == 503
 
     asyncio.run(look())
 
