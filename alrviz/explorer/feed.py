@@ -49,6 +49,7 @@ class Feed:
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
         status = (race.ended, race.phase, race.activity, entry.note)
+        lasting = [racer for racer in watched.racers if racer.run.outcome is None]
         judged = self._judging is not None and self._judging.done()
         if not watched.pull() and status == self._status and not judged:
             return b""
@@ -57,8 +58,8 @@ class Feed:
             self._judging = Judging(watched)
         watched.move(watched.last)
         film = race_film(watched, by="the server" if entry.note else "its owner", most=STEPS)
-        lasting = [len(racer) - 1 for racer in watched.racers if racer.run.outcome is None]
-        return self._told.tell(film, min(lasting, default=watched.last), self._words(race))
+        settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
+        return self._told.tell(film, settled, self._words(race))
 
     def _words(self, race: Governed) -> str:
         if race.ended:

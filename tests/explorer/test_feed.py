@@ -9,6 +9,7 @@ from alrviz.explorer.feed import STEPS, Feed
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
 from alrviz.views.replay import race_film
 from alrviz.views.watched import Watched
@@ -146,6 +147,24 @@ def test_whoever_looks_on_keeps_the_race_going_and_does_nothing_else(registry):
     registry.sweep()
     assert race.calls == ["start", "stop"]
     assert "Stopped by the server" in Player().take(feed.pull()).known["sentences"][-1][1]
+
+
+def test_the_last_step_of_a_racer_that_ends_while_others_are_read_is_told(registry, monkeypatch):
+    race, _, feed = shared(registry)
+    race.take(3)
+    race.take(1, racer=0)
+    pull = Watched.pull
+
+    def pulled(watched):
+        new = pull(watched)
+        if race.runs[1].outcome is None:
+            race.take(1, racer=1)
+            race.runs[1].outcome = Outcome("converged", "by hand")
+        return new
+
+    monkeypatch.setattr("alrviz.explorer.feed.Watched.pull", pulled)
+    player = Player().take(feed.pull())
+    assert player.take(feed.pull()).film == film_of(race)
 
 
 def test_it_says_who_paused(registry):
