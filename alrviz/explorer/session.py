@@ -159,7 +159,7 @@ class Session(Opening):
     def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
-        link = write_link(self.state.replace(fit="", run=""))
+        link = write_link(self.state.replace(fit="", run="", kept=""))
         self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT)
         return Governed(self.registry, self.fit)
 
