@@ -228,12 +228,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = Model(options.model)
         table = read_rows(options.rows, [column.name for column in model.columns], options.delimiter)
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
+        if options.out:
+            Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:  # arrow's errors are ValueErrors and KeyErrors
         sys.stderr.write(f"score: {error}\n")
         return 2
-    if options.out:
-        Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")
-    else:
+    if not options.out:
         sys.stdout.write(text.getvalue())
     return 0
 

@@ -137,8 +137,9 @@ def test_read_back_it_is_the_same_model(fitted):
     if hasattr(model, "explain"):  # not ande: its scores are no sums
         pd.testing.assert_frame_equal(again.explain(new.head(5)), model.explain(new.head(5)))
     weights = getattr(model, "weights_", None)
-    assert (again.weights_ is None if hasattr(again, "weights_") else True) if weights is None else True
-    if weights is not None:
+    if weights is None:
+        assert getattr(again, "weights_", None) is None
+    else:
         np.testing.assert_array_equal(again.weights_, weights)
     np.testing.assert_array_equal(load_model(file_of(again)).decision_function(new), model.decision_function(new))
 
@@ -154,6 +155,7 @@ ALONE = """
     for k in range(int(sys.argv[1])):
         for kind in ("csv", "parquet"):
             assert score.main([f"{k}.{kind}", "--model", f"{k}.zip", "-o", f"{k}-{kind}.out"]) == 0
+    assert score.main(["0.csv", "--model", "0.zip", "-o", "no/such/folder.out"]) == 2
     taken = {name.split(".")[0] for name in sys.modules}
     assert not taken & {"alrviz", "pandas", "numba", "scipy", "sklearn"}, taken
     assert {"numpy", "pyarrow"} <= taken
