@@ -22,7 +22,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import panel as pn
 from bokeh.util.warnings import BokehUserWarning
+from panel.io.resources import LOCAL_DIST
 
 SWITCH = 0.001  # seconds; Python's own is 0.005. Shorter ones cost a fit more than they give a visitor.
 AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
@@ -54,6 +56,17 @@ def settle(context: Any) -> None:
     sys.setswitchinterval(SWITCH)
     gc.collect()
     gc.freeze()
+
+
+def own_styles(document: Any) -> None:
+    """Let a page's style sheets be this server's own from its beginning.
+
+    Panel says so only while it writes a page's HTML. A browser that connects longer after that than an unused session
+    lives (15 s: a busy machine, a laptop that slept) gets a new session, whose style sheets would be asked of a public
+    server.
+    """
+    path = pn.state.rel_path
+    document.template_variables.setdefault("dist_url", f"{path}/{LOCAL_DIST}" if path else LOCAL_DIST)
 
 
 def hush() -> None:

@@ -182,6 +182,7 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     session = Session(owner=owner, served=dataset)
     if request is not None:
         process.hush()
+        process.own_styles(pn.state.curdoc)
         readers.attach(request)
         session.hold()
     dark = (pn.state.cookies.get(look.THEME_COOKIE) if request is not None else "") == "dark"
