@@ -49,6 +49,7 @@ curvature: it is flat. log [[theta]] grows as a cell gets rarer, so alr bends th
 is, the more it helps.
 Each scale is shown over its own median: the search along a line finds one common factor by itself."""
 
+
 def rich(text: str) -> str:
     """Our own texts as HTML: paragraphs, *strong*, [[term]] or [[term|shown]] with its explanation, $LaTeX$."""
     text = re.sub(r"\$\$(.+?)\$\$", lambda m: math(m[1], block=True), text.strip())
