@@ -140,6 +140,7 @@ class Density:
 
     LIMIT, LARGEST = 30.0, 1e140  # of |phi|; of numbers
     REACH = 40.0  # votes exp(-40) below the nearest one's are nothing beside it
+    AT_ONCE = 2**20  # rows x votes of an exact sum: 8 MB an array; rows in both tails of a million votes would take GBs
 
     def __init__(self, about: Mapping[str, Any], tables: Mapping[str, "pa.Table"], columns: Sequence[Any]):
         self.columns, self.bias, self.m, self.thin = columns, np.array(about["bias"]), about["smoothing"], about["thin"]
@@ -161,7 +162,7 @@ class Density:
         for d in range(len(self.of)):
             a, b = np.searchsorted(feature, (d, d + 1))
             ends = a + np.searchsorted(cls[a:b], np.arange(classes + 1))
-            self.votes.append([(value[i:j], weight[i:j]) for i, j in pairwise(ends.tolist())])
+            self.votes.append([self._near(value[i:j], weight[i:j]) for i, j in pairwise(ends.tolist())])
             a, b = np.searchsorted(grid.to_numpy(), (d, d + 1))
             self.nodes.append((node[a:b], sums[a:b]))
 
@@ -197,9 +198,12 @@ class Density:
         order = np.argsort(x)
         for k, votes in enumerate(self.votes[d]):
             todo = order[np.isneginf(out[order, k])]
-            for rows in np.array_split(todo, max(1, len(todo) // 256)):
-                out[rows, k] = self._exactly(x[rows], *votes, self.h[d])
+            out[todo, k] = self._exactly(x[todo], *votes, self.h[d])
         return out
+
+    def _near(self, value: "np.ndarray", weight: "np.ndarray") -> tuple["np.ndarray", "np.ndarray", float]:
+        """Votes of one class, and beyond which exponent they are nothing however many they are."""
+        return value, weight, self.REACH + (np.log(weight.sum() / weight.min()) if len(weight) else 0.0)
 
     def _on_grid(self, d: int, x: "np.ndarray") -> "np.ndarray":
         """S_k by cubic weights of the four nodes around x, 0 where one of them is not there."""
@@ -215,17 +219,22 @@ class Density:
         found = (node[n] == j - 1) & (node[n + 3] == j + 2)
         return np.where(found[:, None], sum(w[:, None] * sums[n + i] for i, w in enumerate(weights)), 0.0)
 
-    def _exactly(self, x: "np.ndarray", value: "np.ndarray", weight: "np.ndarray", h: float) -> "np.ndarray":
+    def _exactly(
+        self, x: "np.ndarray", value: "np.ndarray", weight: "np.ndarray", reach: float, h: float
+    ) -> "np.ndarray":
         """log S of one class at sorted x, of all votes that lie near enough to one of them."""
         if not len(value) or not len(x):
             return np.full(len(x), -np.inf)
         at, half = np.searchsorted(value, x), 0.5 / (h * h)
         gap = np.minimum(np.abs(x - value[np.minimum(at, len(value) - 1)]), np.abs(x - value[np.maximum(at - 1, 0)]))
         nearest = gap * gap
-        reach = np.sqrt(nearest + (self.REACH + np.log(weight.sum() / weight.min())) / half)
-        a, b = np.searchsorted(value, (x - reach).min()), np.searchsorted(value, (x + reach).max(), side="right")
-        far = x[:, None] - value[a:b]
-        votes = np.exp(np.minimum(0.0, (nearest[:, None] - far * far) * half)) @ weight[a:b]
+        far = np.sqrt(nearest + reach / half)
+        a, b = np.searchsorted(value, (x - far).min()), np.searchsorted(value, (x + far).max(), side="right")
+        if len(x) > 1 and len(x) * (b - a) > self.AT_ONCE:
+            middle = len(x) // 2
+            return np.concatenate([self._exactly(own, value, weight, reach, h) for own in (x[:middle], x[middle:])])
+        apart = x[:, None] - value[a:b]
+        votes = np.exp(np.minimum(0.0, (nearest[:, None] - apart * apart) * half)) @ weight[a:b]
         with np.errstate(over="ignore"):
             beyond = nearest * half
             return np.where(beyond > 1e300, -np.inf, np.log(votes) - beyond)

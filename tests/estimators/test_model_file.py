@@ -66,6 +66,8 @@ MODELS = {
     "ande-2": AnDEClassifier(n=2, smoothing=0.5),
     "dlr": DLRClassifier(class_weight="balanced"),
     "dlr-loo": DLRClassifier(bandwidth="loo", max_iter=2, tol=0.0),
+    "dlr-paper": DLRClassifier(bandwidth="paper", max_iter=2, tol=0.0),
+    "dlr-validation": DLRClassifier(bandwidth="validation", max_iter=2, tol=0.0),
 }
 
 
@@ -236,6 +238,9 @@ def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
     assert min(len(alone._form.nodes[d][0]) for d in range(3)) > 100
     found = alone.scores({name: pa.array(new[name], from_pandas=True) for name in new})
     np.testing.assert_allclose(found, model._scores(new), rtol=0, atol=1e-10)
+    alone._form.AT_ONCE = 300  # a row or two, with all votes that they reach
+    again = alone.scores({name: pa.array(new[name], from_pandas=True) for name in new})
+    np.testing.assert_allclose(again, found, rtol=0, atol=1e-12)
     usual = (new["two"].sub(5e5).abs() < 6e5) & (new["tail"].abs() < 1e3)  # log sums of millions have fewer digits
     np.testing.assert_allclose(found[usual], model._scores(new)[usual], rtol=0, atol=1e-12)
 
