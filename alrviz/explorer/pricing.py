@@ -165,6 +165,7 @@ def priced(
         if recipe.family != "dlr":
             beside = beside or Beside(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
+            beside.wait(stop)  # the price times a pass, which needs those kernels and the processor to itself
         tell("preparing: planning, pricing")
         price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
         found.append((name, price))
@@ -172,8 +173,6 @@ def priced(
         if not price.refused:
             tell("preparing: compiling")
             classes = prepared.encoded.n_classes
-            if beside:
-                beside.wait(stop)
             if recipe.family == "dlr":
                 warm_density(classes)
             elif recipe.family == "elr":
