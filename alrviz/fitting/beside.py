@@ -39,7 +39,12 @@ class Beside:
             return
         command = [sys.executable, "-c", _COMPILE, str(n_classes), objective]
         quiet = subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        try:
+            process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        except OSError:  # there is none to be had
+            self.begun = False
+            self._ended.set()
+            return
         threading.Thread(target=self._watch, args=(process,), name="compiling beside", daemon=True).start()
 
     def _watch(self, process: "subprocess.Popen[bytes]") -> None:

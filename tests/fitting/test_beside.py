@@ -67,6 +67,11 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
     failing = beside.Beside(2, "nll")
     assert failing.begun
     failing.wait(StopToken())
+    made_up(monkeypatch)
+    monkeypatch.setattr(sys, "executable", "")
+    none = beside.Beside(2, "nll")
+    assert not none.begun
+    none.wait(StopToken())
 
 
 @pytest.mark.parametrize(("threads", "never"), [(1, True), (2, False)])
