@@ -1,7 +1,8 @@
 """The density form of a model file: the numbers that vote, column by column, counts of levels, bandwidths, weights.
 
-Every column's numbers are sorted within their class, so that no row can be put together again. Grids are written for
-the script (nodes.parquet); read back, they are made of the votes as in a fit.
+Every column's numbers are sorted within their class, so that rows cannot be put together again; but a vote keeps its
+row's weight, by which rows of different weights can. Grids are written for the script (nodes.parquet); read back, they
+are made of the votes as in a fit.
 """
 
 from collections.abc import Mapping
