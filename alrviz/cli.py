@@ -132,7 +132,10 @@ def _score(options: argparse.Namespace) -> int:
         _require_file(file)
     from alrviz.estimators.scoring import score, score_csv
 
-    found = score(options.model, options.rows)
+    try:
+        found = score(options.model, options.rows)
+    except OSError as error:
+        raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
     text = score_csv(found)
     if options.out is None:
         sys.stdout.write(text)

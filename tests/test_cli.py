@@ -235,3 +235,13 @@ def test_score_says_what_it_cannot_use(tmp_path, capsys):
     assert "damaged, cut short or no model" in capsys.readouterr().err
     assert cli.main(["score", str(tmp_path / "modl.zip"), rows]) == 2
     assert "did you mean 'model.zip'" in capsys.readouterr().err
+
+
+def test_score_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "model.zip")
+
+    monkeypatch.setattr("alrviz.estimators.scoring.score", refuse)
+    (tmp_path / "model.zip").touch()
+    assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
+    assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
