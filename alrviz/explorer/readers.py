@@ -86,6 +86,8 @@ class RaceSteps(_Quiet):
         self.set_header("Content-Type", "application/x-ndjson")
         crowd.join(self)
         await self.left.wait()
+        if self.behind > SILENT:  # it would not take the answer's end either, and hold its connection for ever
+            self.detach().close()
 
     def on_connection_close(self) -> None:
         """The reader has gone."""

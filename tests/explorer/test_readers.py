@@ -1,7 +1,9 @@
 """The readers' page and its steps over HTTP: who gets what, in which form, and who gets nothing."""
 
 import asyncio
+import contextlib
 import json
+from urllib.parse import urlsplit
 
 import pytest
 from bokeh.server.auth_provider import NullAuth
@@ -20,6 +22,22 @@ from tests.races import ByHand
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
+SERVERS = []
+
+
+def in_loop(work):
+    """Run it in a loop of its own, whose servers end with it."""
+
+    async def worked():
+        try:
+            await work
+        finally:
+            while SERVERS:
+                SERVERS.pop().stop()
+
+    asyncio.run(worked())
+
+
 class Served:
     """A server in this loop, with one race whose link was given away."""
 
@@ -34,7 +52,9 @@ class Served:
         application.auth_provider = auth or NullAuth()
         application.prefix = ""
         socket, port = bind_unused_port()
-        HTTPServer(application).add_socket(socket)
+        server = HTTPServer(application)
+        server.add_socket(socket)
+        SERVERS.append(server)
         self.url = f"http://127.0.0.1:{port}/explorer/race/"
 
     async def ask(self, path, **options):
@@ -61,7 +81,7 @@ def test_the_page_is_one_for_all_and_keeps_the_secret():
         packed = await served.ask(served.secret, decompress_response=True)
         assert packed.body == page.body
 
-    asyncio.run(look())
+    in_loop(look())
 
 
 @pytest.mark.parametrize("which", ["f" * 32, "", "0", "F" * 32, "%00" * 32, "f" * 33])
@@ -72,7 +92,7 @@ def test_a_wrong_secret_gets_nothing(which):
             assert (await served.ask(path)).code == 404
         assert (await served.ask(served.entry.id)).code == 404, "the run's own name is no secret of a link"
 
-    asyncio.run(look())
+    in_loop(look())
 
 
 def test_whatever_is_sent_changes_nothing():
@@ -84,7 +104,7 @@ def test_whatever_is_sent_changes_nothing():
                 assert (await served.ask(path, method=method, body=body)).code == 405
         assert served.race.calls == []
 
-    asyncio.run(look())
+    in_loop(look())
 
 
 def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
@@ -107,7 +127,7 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
         assert (await one_ends).code == (await two_ends).code == 200
         assert (await served.ask(served.secret)).code == 404
 
-    asyncio.run(look())
+    in_loop(look())
 
 
 def test_a_slow_reader_is_passed_over_and_then_told_all():
@@ -135,7 +155,7 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
             slow.tell(b"6", lambda: b"whole 6")
         assert slow.left.is_set()
 
-    asyncio.run(look())
+    in_loop(look())
 
 
 def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
@@ -158,7 +178,28 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
         await telling
         assert [reader.got for reader in (one, two, three)] == [[b"1"], [], [b"1"]]
 
-    asyncio.run(look())
+    in_loop(look())
+
+
+def test_who_takes_nothing_loses_the_connection(monkeypatch):
+    monkeypatch.setattr(readers, "TICK", 0.01)
+    monkeypatch.setattr(readers, "SILENT", 3)
+
+    async def look():
+        served = Served()
+        served.race.dataset.name = "long" * 2**22  # more than a socket holds
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(served.url).port)
+        writer.write(f"GET /explorer/race/{served.secret}/steps HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        await reader.readuntil(b"\r\n\r\n")
+        (crowd,) = (crowd for crowd in readers._crowds.values() if crowd.readers)
+        while crowd.readers:
+            served.race.take(1)
+            await asyncio.sleep(0.01)
+        with contextlib.suppress(ConnectionResetError):
+            assert len(await asyncio.wait_for(reader.read(), 60)) < 2**24, "the rest was let go"
+        writer.close()
+
+    in_loop(look())
 
 
 def test_beyond_so_many_readers_the_next_is_to_ask_again(monkeypatch):
@@ -172,7 +213,7 @@ def test_beyond_so_many_readers_the_next_is_to_ask_again(monkeypatch):
         for secret in (served.secret, other):
             assert (await served.ask(f"{secret}/steps")).code == 503
 
-    asyncio.run(look())
+    in_loop(look())
 
 
 def test_where_visitors_must_say_who_they_are_readers_must_too():
@@ -186,4 +227,4 @@ def test_where_visitors_must_say_who_they_are_readers_must_too():
             answer = await served.ask(path)
             assert (answer.code, answer.headers["Location"][:6]) == (302, "/login")
 
-    asyncio.run(look())
+    in_loop(look())
