@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
@@ -123,6 +124,9 @@ class ModelTable:
         column = self._found(name)
         if not pa.types.is_list(column.type) or not pa.types.is_integer(column.type.value_type):
             raise ModelFileError(f"{self.file}: {name!r} holds {column.type}; lists of whole numbers were expected")
+        longest = pc.max(pc.list_value_length(column)).as_py() or 0
+        if longest > n_columns:  # before it is a million of Python's numbers, and words of an error
+            raise ModelFileError(f"{self.file}: a list of {longest:,} is no tuple of {n_columns} columns")
         found = [tuple(own or ()) for own in column.to_pylist()]
         for own in found:
             if not own or len(set(own)) < len(own) or not all(j is not None and 0 <= j < n_columns for j in own):

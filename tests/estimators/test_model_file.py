@@ -388,6 +388,11 @@ TABLE_LIES = {
     "phi of text": ("cells.parquet", lambda t: t.assign(phi_1="x"), "numbers were expected"),
     "no phi": ("cells.parquet", lambda t: t.drop(columns="phi_2"), "no column 'phi_2'"),
     "a parent that is no column": ("tuples.parquet", lambda t: t.assign(members=[[9]] * 4), "no tuple of 4 columns"),
+    "a long tuple": (
+        "tuples.parquet",
+        lambda t: t.assign(members=[[0] * 5] * 4),
+        "a list of 5 is no tuple of 4 columns",
+    ),
     "a child twice": ("tuples.parquet", lambda t: t.assign(members=[[0]] * 4), "two sets of parents"),
     "fewer levels": ("levels.parquet", lambda t: t.head(3), "3 lines"),
 }
