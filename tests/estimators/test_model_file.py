@@ -398,13 +398,6 @@ TABLE_LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", TABLE_LIES)
-def test_a_lie_in_a_table_is_refused(good, lie):
-    name, change, message = TABLE_LIES[lie]
-    with pytest.raises(ModelFileError, match=message):
-        load_model(lied_table(good, name, change))
-
-
 DENSITY_LIES = {
     "no such column": ("features.parquet", lambda t: t.assign(column=99), "columns of the table"),
     "a column twice": ("features.parquet", lambda t: pd.concat([t, t]), "each once"),
@@ -420,13 +413,6 @@ DENSITY_LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", DENSITY_LIES)
-def test_a_lie_in_a_density_model_is_refused(density, lie):
-    name, change, message = DENSITY_LIES[lie]
-    with pytest.raises(ModelFileError, match=message):
-        load_model(lied_table(density, name, change))
-
-
 AVERAGE_LIES = {
     "counts below 0": ("cells.parquet", lambda t: t.assign(count_0=-1.0), "below 0"),
     "fewer tuples": ("tuples.parquet", lambda t: t.head(2), "does not list"),
@@ -435,11 +421,14 @@ AVERAGE_LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", AVERAGE_LIES)
-def test_a_lie_in_an_average_is_refused(average, lie):
-    name, change, message = AVERAGE_LIES[lie]
+TOLD = {"good": TABLE_LIES, "density": DENSITY_LIES, "average": AVERAGE_LIES}  # to the fixture of that name
+
+
+@pytest.mark.parametrize(("model", "lie"), [(model, lie) for model, lies in TOLD.items() for lie in lies])
+def test_a_lie_in_a_table_is_refused(model, lie, request):
+    name, change, message = TOLD[model][lie]
     with pytest.raises(ModelFileError, match=message):
-        load_model(lied_table(average, name, change))
+        load_model(lied_table(request.getfixturevalue(model), name, change))
 
 
 @pytest.mark.parametrize(
