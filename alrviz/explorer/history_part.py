@@ -52,7 +52,7 @@ class HistoryPart:
         self.more = pmui.Button(label="More", variant="text", size="small", visible=False, margin=(4, 0))
         self.more.on_click(lambda _: self._show_more())
         self.told = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self.open = _link("Open", "open_in_browser", "Open: show it again as it was", "contained")
+        self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
         self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
         self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
         self.csv = pmui.FileDownload(

@@ -7,6 +7,7 @@ milliseconds. Only the first page on a machine that never compiled is worth a pr
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from alrviz.passes.threads import available_threads
 from alrviz.stop import StopToken
 
 EVERY = 0.02  # seconds between two looks at the stop token
+LONGEST = 60.0  # seconds; who takes longer is not waited for
 _once = threading.Lock()  # whoever asks first in this process has it, and keeps it
 _COMPILE = """
 import sys
@@ -52,8 +54,9 @@ class Beside:
         self._ended.set()
 
     def wait(self, stop: StopToken) -> None:
-        """Return when it has ended; whoever stops does not wait for it."""
-        while not self._ended.wait(EVERY):
+        """Return when it has ended, or hangs; whoever stops does not wait for it."""
+        latest = time.monotonic() + LONGEST
+        while not self._ended.wait(EVERY) and time.monotonic() < latest:
             stop.check()
 
 

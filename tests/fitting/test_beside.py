@@ -61,7 +61,12 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
     stop.stop()
     with pytest.raises(Stopped):
         lasting.wait(stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(beside, "LONGEST", 0.1)
+        lasting.wait(StopToken())
+        assert not lasting._ended.is_set()  # it hangs
     lasting.wait(StopToken())
+    assert lasting._ended.is_set()
     made_up(monkeypatch)
     monkeypatch.setattr(beside, "_COMPILE", "raise SystemExit(3)")
     failing = beside.Beside(2, "nll")
