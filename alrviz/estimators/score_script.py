@@ -212,7 +212,15 @@ def read_rows(path: str, names: Sequence[str], delimiter: str = ",") -> "pa.Tabl
         column_types={name: pa.string() for name in names}, include_columns=list(names), strings_can_be_null=False
     )
     parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    return pyarrow.csv.read_csv(path, parse_options=parse, convert_options=options)
+    try:
+        return pyarrow.csv.read_csv(path, parse_options=parse, convert_options=options)
+    except KeyError:
+        there = pyarrow.csv.open_csv(path, parse_options=parse).schema.names
+        missing = [name for name in names if name not in there]
+        raise ValueError(
+            f"no column {missing[0]!r} in {path}, which has {there}; the model takes {list(names)}. Columns that a "
+            "semicolon parts are read with --delimiter ';'; a date is scored by its parts, under the model's names"
+        ) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

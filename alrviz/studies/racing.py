@@ -25,8 +25,8 @@ def racing_words(lanes: Sequence[Lane]) -> str:
         return f"{at} {_heldout(lanes)}"
     first, second, *others = sorted(lanes, key=lambda lane: lane.last)
     if second.last - first.last < LEVEL * abs(second.last):
-        who = "them" if not others else f"{first.name} and {second.name}, which lead,"
-        return f"{at} nothing between {who} so far ({level_words(lanes, first)})."
+        who = f"{first.name} and {second.name} {'lead' if others else 'are level'}"
+        return f"{at} {who}: {level_words(lanes, first)}, within 0.1 % of each other."
     rest = ", the next" if others else ""
     gap = f"{second.last - first.last:.4f} below {second.name}{rest}"
     return f"{at} {first.name} leads, {level_words(lanes, first)}, {gap}."

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, paired
-from alrviz.studies.racing import level_words, racing_words
+from alrviz.studies.racing import LEVEL, level_words, racing_words
 
 NO_DIFFERENCE = 1.25
 NOTHING_TO_FIT = ("anje", "nb")
@@ -127,8 +127,8 @@ def _so_far(lanes: Sequence[Lane]) -> str:
         return "; the objectives differ, so compare held out"
     order = sorted(lanes, key=lambda lane: lane.last)
     low, high = order[0], order[-1]
-    if high.last - low.last < 1e-3 * abs(high.last):
-        return f"; nothing between them so far ({level_words(lanes, low)})"
+    if high.last - low.last < LEVEL * abs(high.last):
+        return f"; {level_words(lanes, low)} so far, within 0.1 % of each other"
     others = _list(f"{lane.last:.4f} ({lane.name})" for lane in order[1:])
     return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 

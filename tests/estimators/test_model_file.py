@@ -269,9 +269,22 @@ def test_any_table_is_scored_alike(model, seed, n_classes, rows, gaps):
 def script_of(file):
     """The script of a model file as a module."""
     module = types.ModuleType("score")
+    module.__file__ = "score.py"
     with zipfile.ZipFile(file) as zipped:
         exec(zipped.read("score.py"), module.__dict__)
     return module
+
+
+def test_a_file_without_a_column_is_told_what_it_has(tmp_path, capsys):
+    X, y = drawn(40)
+    file = tmp_path / "model.zip"
+    file.write_bytes(file_of(NaiveBayesClassifier().fit(X, y)).getvalue())
+    (tmp_path / "rows.csv").write_text("a;b\n1;2\n")
+    assert script_of(file).main([str(tmp_path / "rows.csv"), "--model", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert f"no column {X.columns[0]!r}" in told
+    assert "which has ['a;b']" in told
+    assert "--delimiter ';'" in told
 
 
 def test_no_row_can_be_put_together_from_a_density_model():

@@ -92,7 +92,10 @@ def test_step_limit_lower_so_far():
 
 def test_step_limit_with_nothing_between_them():
     told = verdict([lane("lr", np.full(201, 0.4001), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
-    assert told.sentence == "Step limit: no racer has converged; nothing between them so far (NLL 0.4000 nats per row)."
+    assert (
+        told.sentence
+        == "Step limit: no racer has converged; NLL 0.4000 nats per row so far, within 0.1 % of each other."
+    )
 
 
 def test_converged_above_a_racer_at_its_limit_is_no_win():
@@ -273,7 +276,9 @@ def test_while_it_goes_on_it_says_who_leads_and_by_how_much():
         "alr leads, NLL 0.4500 nats per row, 0.0500 below diagonal, the next."
     )
     level = [lane(name, [0.9], None) for name in ("lr", "alr")]
-    assert verdict(level).sentence == "Racing, iteration 0: nothing between them so far (NLL 0.9000 nats per row)."
+    assert verdict(level).sentence == (
+        "Racing, iteration 0: lr and alr are level: NLL 0.9000 nats per row, within 0.1 % of each other."
+    )
     assert verdict([alr]).sentence == "Racing, iteration 2: NLL 0.4500 nats per row."
     gone = lane("gd", [0.9, np.nan], "diverged")
     assert verdict([gone, lr, alr]).sentence == verdict([lr, alr]).sentence
