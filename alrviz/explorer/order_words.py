@@ -21,8 +21,9 @@ The large picture shows the [[log loss]] of held-out rows, in [[nats]]: a thin g
 the mean with one standard error. Parts share training rows, which makes their spread too small to be true; the error is
 Nadeau's and Bengio's, which allows for that: its square is $s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$
 parts. The ring marks the verdict: the *smallest* order whose mean is within one such error of the lowest, the error
-being that of the difference to the lowest, part by part. Below, on log scales, what an order costs: its parameters, and
-the seconds of one fit, the choice of [[alpha]] included.
+being that of the difference to the lowest, part by part. Below, on log scales, what an order costs: the parameters of a
+fit (its training rows hold fewer cells than the whole table, which the price beside the picture counts), and its
+seconds, the choice of [[alpha]] included.
 
 *Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
 against the share it got right. On the dashed diagonal a model means what it says; below it is too sure of itself, above
