@@ -116,7 +116,7 @@ class BiasVarianceView(StudyView):
         study = self.study
         self.body.visible = self._grid.visible = study is not None
         if study is None:
-            self.tell("<span class='quiet'>No study yet.</span>")
+            self.tell_none()
             return
         self._table = table = study.summary()
         self._offer(varying(table))

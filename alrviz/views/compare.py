@@ -106,7 +106,7 @@ class CompareView(StudyView):
         study = self.study
         self.body.visible = study is not None
         if study is None:
-            self.tell("<span class='quiet'>No study yet.</span>")
+            self.tell_none()
             return
         self._lines = lines = study.summary()
         self._offer(study.names)

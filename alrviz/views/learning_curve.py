@@ -107,7 +107,7 @@ class LearningCurveView(StudyView):
         study = self.study
         self.body.visible = study is not None
         if study is None:
-            self.tell("<span class='quiet'>No study yet.</span>")
+            self.tell_none()
             return
         self._curves = curves = measured(study.summary())
         crossed = crossings(curves, self.measure) if self.measure in curves else []

@@ -85,7 +85,7 @@ class OrderStudyView(StudyView):
         study = self.study
         self.verdict = None
         if study is None:
-            self.tell("<span class='quiet'>No study yet.</span>")
+            self.tell_none()
             return
         self.verdict = verdict = study.verdict()
         lines = study.summary()

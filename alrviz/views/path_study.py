@@ -137,7 +137,7 @@ class PathView(StudyView):
         self.body.visible = study is not None
         if study is None:
             self.follower.forget()
-            self.tell("<span class='quiet'>No study yet.</span>")
+            self.tell_none()
             return
         self.follower.about(study)
         self._offer()

@@ -88,6 +88,10 @@ class StudyView(NotebookViewer):
         """Let the sentence say this, as HTML."""
         say(self.sentence, f"<div class='sentence'>{text}</div>")
 
+    def tell_none(self) -> None:
+        """Let the sentence say that there is no study."""
+        self.tell("<span class='quiet'>No study yet.</span>")
+
     # -- the study -----------------------------------------------------------------------------------------------------
 
     def __panel__(self) -> Any:

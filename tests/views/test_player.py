@@ -19,6 +19,17 @@ def playing(race, ticks=10):
     return player
 
 
+def outdated(coming):
+    """A player of a race that has ended, whose settings have changed since; Run asks for `coming`."""
+    old = ByHand()
+    old.take(3)
+    old.end()
+    player = Player(lambda: coming)
+    player.take_up(old)
+    player.outdated = True
+    return player
+
+
 def test_a_press_that_found_no_race_is_repeated_as_it_was():
     made = []
     player = Player(lambda: made[-1] if made else None)
@@ -56,12 +67,8 @@ def test_a_press_of_run_as_a_race_begins_by_itself_does_not_pause_it(clock):
 
 
 def test_before_the_first_point_no_press_comes_too_late_to_be_met(clock):
-    old, race = ByHand(), ByHand()
-    old.take(3)
-    old.end()
-    player = Player(lambda: race)
-    player.take_up(old)
-    player.outdated = True
+    race = ByHand()
+    player = outdated(race)
     player.begin()
     clock[0] += 30 * MEANT  # it compiles
     player.run()
@@ -107,12 +114,7 @@ def test_what_was_asked_for_is_paused_at_once(clock):
 
 
 def test_stop_gives_up_what_run_waits_for():
-    old = ByHand()
-    old.take(3)
-    old.end()
-    player = Player(lambda: None)
-    player.take_up(old)
-    player.outdated = True
+    player = outdated(None)
     player.run()
     player.stop()
     assert not player.waits
