@@ -21,7 +21,7 @@ from alrviz.studies.measures import loss_text
 
 Data = dict[str, Any]
 _ROOM = 0.45  # of an order, left of the first and right of the last
-COSTS: Mapping[str, str] = {"parameters": "parameters a fit (log)", "train_seconds": "seconds a fit (log)"}
+COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds a fit (log)"}
 
 
 @dataclass(frozen=True, slots=True)
