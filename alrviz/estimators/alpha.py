@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.encode import Encoder
+from alrviz.data.encode import Encoder, class_codes
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
@@ -56,9 +56,10 @@ def choose_alpha(
             'alpha="cv" compares held-out log losses, and objective="hinge" has no probabilities; expected '
             'objective="nll" or "mse", or a number for alpha'
         )
+    classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on
     made = [
-        _prepared(recipe, X, y, weights, train, test, categorical_features, n_jobs)
-        for train, test in stratified_folds(y, FOLDS, recipe.seed)[: 1 if len(y) > MANY else FOLDS]
+        _prepared(recipe, X, classes, code, weights, train, test, categorical_features, n_jobs)
+        for train, test in stratified_folds(code, FOLDS, recipe.seed)[: 1 if len(y) > MANY else FOLDS]
     ]
     folds = [fold for fold in made if fold is not None]
     if not folds:
@@ -104,7 +105,8 @@ def _fitted(
 def _prepared(
     recipe: Recipe,
     X: Any,
-    y: NDArray[Any],
+    classes: NDArray[Any],
+    code: NDArray[np.intp],
     weights: NDArray[np.float64],
     train: NDArray[np.intp],
     test: NDArray[np.intp],
@@ -112,8 +114,9 @@ def _prepared(
     n_jobs: int | None,
 ) -> Prepared | None:
     """The rows of a fold, encoded; those of a class that its training rows do not have say nothing about alpha."""
-    test = test[np.isin(y[test], y[train])]
-    if not len(test) or len(np.unique(y[train])) < 2:
+    learned = np.bincount(code[train], minlength=len(classes)) > 0
+    test = test[learned[code[test]]]
+    if not len(test) or learned.sum() < 2:
         return None
     take = (lambda rows: X.iloc[rows]) if isinstance(X, pd.DataFrame) else (lambda rows: X[rows])
     encoder = Encoder(
@@ -121,6 +124,6 @@ def _prepared(
         n_bins=recipe.n_bins,
         missing=recipe.missing,
         categorical_features=categorical_features,
-    ).fit(take(train), y[train], weights[train])
-    encoded = encoder.encode(take(train), y[train], weights[train])
-    return Prepared(encoded, encoder.encode(take(test), y[test], weights[test]), encoder, n_jobs)
+    ).fit(take(train), classes[code[train]], weights[train])
+    encoded = encoder.encode(take(train), classes[code[train]], weights[train])
+    return Prepared(encoded, encoder.encode(take(test), classes[code[test]], weights[test]), encoder, n_jobs)

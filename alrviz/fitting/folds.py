@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.data.encode import class_codes
 from alrviz.errors import RecipeError
 
 Rows = NDArray[np.intp]
@@ -23,7 +24,8 @@ def stratified_folds(y: NDArray[Any], folds: int, seed: int) -> list[tuple[Rows,
 
     if len(y) < folds:
         raise RecipeError(f"{len(y)} rows cannot be shared out over {folds} folds; expected at most {len(y)} folds")
-    _, code, size = np.unique(y, return_inverse=True, return_counts=True)
+    classes, code = class_codes(y, len(y))
+    size = np.bincount(code, minlength=len(classes))
     rare = size < folds
     strata = np.where(rare[code], -1, code)
     if 0 < size[rare].sum() < folds:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.data.encode import Encoder
+from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.errors import TableError
 from alrviz.fitting.recipe import Recipe
@@ -206,7 +206,8 @@ def split(y: NDArray[Any], holdout: float, seed: int) -> tuple[NDArray[np.intp],
     A class of one row is never held out, and every class keeps a row for training.
     """
     rows = np.arange(len(y))
-    _, code, size = np.unique(y, return_inverse=True, return_counts=True)
+    classes, code = class_codes(y, len(y))  # labels may be objects, which are slow to compare
+    size = np.bincount(code, minlength=len(classes))
     single = size[code] == 1
     rest = rows[~single]
     n_held = round(holdout * len(y))

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.data.encode import class_codes
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_datasets, require_recipes, unpack
 from alrviz.studies.decomposition import decompose, left_out
@@ -101,7 +102,7 @@ class Errors:
     """
 
     def __init__(self, labels: NDArray[Any]):
-        classes, self._y = np.unique(labels, return_inverse=True)
+        classes, self._y = class_codes(labels, len(labels))
         self._n_classes = len(classes)
         self._judged: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # rows of a fold, by seed, folds and fold
         self._found: dict[Hashable, tuple[tuple[int, ...], Row]] = {}

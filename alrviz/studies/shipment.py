@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alrviz.data.encode import class_codes
+
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
@@ -37,14 +39,18 @@ class Table:
         return cls(dataset.hash, dataset.X, dataset.y)
 
     @cached_property
+    def _coded(self) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        return class_codes(self.labels, len(self.labels))
+
+    @property
     def classes(self) -> NDArray[Any]:
         """(C,) labels."""
-        return np.unique(self.labels)
+        return self._coded[0]
 
-    @cached_property
+    @property
     def y(self) -> NDArray[np.intp]:
         """(N,) index of each row's class."""
-        return np.searchsorted(self.classes, self.labels)
+        return self._coded[1]
 
 
 class TableMissing(LookupError):

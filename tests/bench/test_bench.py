@@ -202,3 +202,9 @@ def test_sweep_prints_a_row_a_number_of_workers_and_a_recipe(tmp_path, capsys):
     rows = pd.read_csv(tmp_path / "rows.csv", comment="#")
     assert rows.workers.dropna().tolist() == [1]
     assert rows.recipe.dropna().tolist() == ["lr", "alr"]
+
+
+def test_study_prints_a_row_an_order_and_boosting(capsys):
+    assert bench.main(["study", "--rows", "300", "--columns", "4", "--folds", "2", "--jobs", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith(("order 0", "order 1", "whole study", "boosting")) for line in lines) == 4
