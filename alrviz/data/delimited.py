@@ -43,7 +43,7 @@ def read_delimited(
     delimiter = options.delimiter or named or detect_delimiter(sample)
     first = _first_row(sample, delimiter)
     check_columns(len(first), limits)
-    header = not _looks_like_data(first) if options.header is None else options.header
+    header = not looks_like_data(first) if options.header is None else options.header
     if options.header is None and not header:
         notes.append("the first row holds numbers, so it was read as data, and the columns were numbered")
     names, renamed = clean_names(first if header else [""] * len(first), numbered=not header)
@@ -108,7 +108,7 @@ def _first_row(sample: str, delimiter: str) -> list[str]:
         raise TableError(f"the first row cannot be read ({error}); a row of names was expected") from error
 
 
-def _looks_like_data(first: list[str]) -> bool:
+def looks_like_data(first: list[str]) -> bool:
     """Whether a first row is no row of names: its numbers have decimals, repeat, or do not rise as years do."""
     texts = [text.strip() for text in first]
     numbers = [text for text in texts if NUMBER.match(text)]

@@ -1,13 +1,32 @@
-"""Excel workbooks (.xlsx): the first sheet with content, its shown values, never its formulas.
+"""Excel workbooks (.xlsx): a sheet's shown values, never its formulas.
 
-openpyxl reads them and is an extra. A workbook is a zip: what it says to unpack to is checked before it is opened.
+    zip -> workbook.xml (sheets), styles.xml (which formats are dates), sharedStrings.xml (texts) -> sheet.xml (cells)
+
+Read as a stream, cell by cell, into columns of codes: what a sheet says of its own size (the dimension tag, row
+numbers, a lone cell at XFD1048576) allocates nothing and drops nothing. The libraries were measured and left: openpyxl
+fills the rectangle around all cells and believes the dimension tag; calamine fills that rectangle too, in one piece
+(17 billion cells end the whole process), and makes every number a float, in which long ids merge. A document type, with
+which XML texts explode, is refused.
 """
 
 import datetime
 import io
+import math
+import posixpath
+import re
 import zipfile
-from dataclasses import replace
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from xml.parsers import expat
 
+import numpy as np
+import pyarrow as pa
+
+from alrviz.data.delimited import looks_like_data
 from alrviz.data.frames import number_text
 from alrviz.data.interpret import Parsed, interpret
 from alrviz.data.limits import Limits, check_bytes, check_columns, check_rows
@@ -15,76 +34,368 @@ from alrviz.data.names import clean_names
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
-from alrviz.errors import AlrvizError, TableError
+from alrviz.errors import TableError
 from alrviz.stop import StopToken
+
+PIECE = 1 << 18  # bytes of XML between two looks at the stop token: some 20 ms
+EXACT_DIGITS = 15  # more of them are no float's: such whole numbers stay as they are written
+# What a format's code shows when words in quotes, colours and escaped characters are taken out of it.
+NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+DURATION = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)
+DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # built in, without a code
+DURATION_FORMAT = 46
+EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
 def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
-    """Return the columns of the first sheet that holds something, read as the same table saved as CSV would be."""
-    _check_zip(data, limits)
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise TableError(
-            "reading .xlsx needs openpyxl: pip install 'alrviz[xlsx]', or save the sheet as CSV"
-        ) from error
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        rows, title = _rows(book, limits, stop)
-        book.close()
-    except AlrvizError:
-        raise
-    except Exception as error:  # openpyxl raises whatever the broken part of a file makes it stumble on
-        raise TableError(f"the workbook is damaged or not an .xlsx file ({error})") from error
-    notes = [f"the sheet {title!r} was read, of {len(book.sheetnames)}"] if len(book.sheetnames) > 1 else []
-    width = max(len(row) for row in rows)
-    names, renamed = clean_names([*rows[0], *[""] * (width - len(rows[0]))])
+    """Return the columns of the first visible sheet that holds something, read as the same table saved as CSV."""
+    with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        book = _Book(archive, limits, stop)
+        sheet, title = _chosen_sheet(book)
+    notes = [f"the sheet {title!r} was read, of {len(book.sheets)}"] if len(book.sheets) > 1 else []
+    places = sorted(sheet.columns)
+    first = [sheet.columns[place].first for place in places]
+    header = not looks_like_data(first) if options.header is None else options.header
+    if options.header is None and not header:
+        notes.append("the first row holds numbers, so it was read as data, and the columns were numbered")
+    names, renamed = clean_names(first if header else [""] * len(first), numbered=not header)
     columns = []
-    for i, name in enumerate(names):
+    for name, place in zip(names, places, strict=True):
         stop.check()
-        columns.append(TextColumn.from_values(name, [row[i] if i < len(row) else "" for row in rows[1:]]))
-    plain = replace(options, header=True)
-    return interpret(columns, plain, [*notes, *renamed], stop)
+        columns.append(sheet.columns.pop(place).text(name, sheet.rows, skip=int(header)))
+    return interpret(columns, replace(options, header=header), [*notes, *sheet.remarks(), *renamed], stop)
 
 
-def _check_zip(data: Buffer, limits: Limits) -> None:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
-            check_bytes(sum(entry.file_size for entry in archive.infolist()), limits, unpacked=True)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise TableError(f"the workbook or zip archive is damaged ({error})") from error
-    if "xl/workbook.xml" not in names:
-        raise TableError(
-            "this is a zip archive, not a table; unpack it and read the CSV, Parquet, ARFF or xlsx file in it"
-        )
-
-
-def _rows(book: "openpyxl.Workbook", limits: Limits, stop: StopToken) -> tuple[list[list[str]], str]:  # type: ignore[name-defined]  # noqa: F821
-    for sheet in book.worksheets:
-        rows: list[list[str]] = []
-        for count, values in enumerate(sheet.iter_rows(values_only=True)):
-            if count % 100 == 0:
-                stop.check()
-            row = [_text(value) for value in values]
-            while row and not row[-1]:
-                row.pop()
-            check_columns(len(row), limits)
-            if row:
-                rows.append(row)
-                check_rows(len(rows) - 1, limits)
-        if rows:
-            return rows, sheet.title
+def _chosen_sheet(book: "_Book") -> tuple["_Sheet", str]:
+    formulas = 0
+    for title, part in sorted(book.sheets, key=lambda sheet: sheet[1] in book.hidden):
+        sheet = _Sheet(book)
+        book.parse(part, sheet.start, sheet.end, sheet.data)
+        formulas += sheet.uncached
+        if sheet.rows:
+            if sheet.rows == 1 and sheet.uncached:
+                raise TableError(_only_formulas(title, sheet.uncached))
+            return sheet, title
+    if formulas:
+        raise TableError(_only_formulas(book.sheets[0][0], formulas))
     raise TableError("the workbook is empty; a row of names and at least one row of values were expected")
 
 
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int | float):
-        return number_text(float(value))
-    if isinstance(value, datetime.datetime):
-        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat()
-    return str(value).strip()
+def _only_formulas(title: str, count: int) -> str:
+    return (
+        f"the sheet {title!r} holds {count:,} formulas whose values the file does not keep, and no other row of "
+        "values; open it in a spreadsheet program and save it again, or save it as CSV"
+    )
+
+
+@contextmanager
+def _damage_told() -> Iterator[None]:
+    """Say of whatever goes wrong in a zip or its XML that the workbook is damaged."""
+    try:
+        yield
+    except TableError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError, RuntimeError, NotImplementedError,
+            ValueError, LookupError, OverflowError) as error:  # fmt: skip
+        raise TableError(
+            f"the workbook or zip archive is damaged ({error or type(error).__name__}); open it in a spreadsheet "
+            "program and save it again, or save the sheet as CSV"
+        ) from error
+
+
+class _Book:
+    """The parts of a workbook that its sheets stand on: their places, formats that show dates, shared texts."""
+
+    def __init__(self, archive: zipfile.ZipFile, limits: Limits, stop: StopToken):
+        self.limits, self.stop = limits, stop
+        self._archive = archive
+        self._read = 0
+        entries = {entry.filename: entry for entry in archive.infolist()}
+        if "xl/workbook.xml" not in entries:
+            raise TableError(
+                "this is a zip archive, not a table; unpack it and read the CSV, Parquet, ARFF or xlsx file in it"
+            )
+        parts = [entry for entry in entries.values() if entry.filename.endswith((".xml", ".rels"))]
+        check_bytes(sum(entry.file_size for entry in parts), limits, unpacked=True)
+        self.sheets: list[tuple[str, str]] = []  # title, name of the part
+        self.hidden: set[str] = set()
+        self.epoch = EPOCHS[0]
+        self._targets: dict[str, tuple[str, str]] = {}  # relation: type, name of the part
+        self.parse("xl/_rels/workbook.xml.rels", self._relation)
+        self.parse("xl/workbook.xml", self._sheet)
+        if not self.sheets:
+            raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
+        self.shows = self._formats()
+        self.texts = self._shared()
+
+    def part(self, kind: str) -> str:
+        """Return the name of the first part of this kind, empty without one."""
+        return next((part for what, part in self._targets.values() if what == kind), "")
+
+    def parse(
+        self,
+        part: str,
+        start: Callable[[str, dict[str, str]], None],
+        end: Callable[[str], None] | None = None,
+        data: Callable[[str], None] | None = None,
+    ) -> None:
+        """Send a part's elements to `start`, `end` and `data`; names come without their namespace's prefix."""
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = lambda name, attributes: start(name.rpartition(":")[2], attributes)
+        if end is not None:
+            parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
+        parser.CharacterDataHandler = data
+        parser.StartDoctypeDeclHandler = _no_doctype
+        entry = self._archive.getinfo(part)
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack all or nothing
+            raise TableError("the workbook is packed in a way that no spreadsheet program uses; save it again")
+        with self._archive.open(entry) as file:
+            while piece := file.read(PIECE):
+                self.stop.check()
+                self._read += len(piece)
+                check_bytes(self._read, self.limits, unpacked=True)
+                parser.Parse(piece, False)
+        parser.Parse(b"", True)
+
+    def _relation(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "Relationship" and attributes.get("TargetMode") != "External":
+            target = posixpath.normpath(posixpath.join("/xl", attributes.get("Target", ""))).lstrip("/")
+            self._targets[attributes.get("Id", "")] = (attributes.get("Type", "").rpartition("/")[2], target)
+
+    def _sheet(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "workbookPr":
+            self.epoch = EPOCHS[attributes.get("date1904") in ("1", "true")]
+        elif name == "sheet":
+            relation = next((value for key, value in attributes.items() if key.rpartition(":")[2] == "id"), "")
+            kind, part = self._targets.get(relation, ("", ""))
+            if kind == "worksheet":  # others are charts and dialogs
+                self.sheets.append((attributes.get("name", ""), part))
+                if attributes.get("state", "visible") != "visible":
+                    self.hidden.add(part)
+
+    def _formats(self) -> list[str]:
+        """Return what each style of a cell shows: "" for numbers, "date" or "duration"."""
+        part = self.part("styles")
+        codes: dict[str, str] = {}
+        shows: list[str] = []
+        inside: list[str] = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            if name == "numFmt":
+                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")
+            elif name in ("cellXfs", "cellStyleXfs"):
+                inside[:] = [name]
+            elif name == "xf" and inside == ["cellXfs"]:
+                number = attributes.get("numFmtId", "0")
+                shows.append(_what_shows(number, codes.get(number)))
+
+        if part:
+            self.parse(part, start)
+        return shows
+
+    def _shared(self) -> list[str]:
+        part, texts = self.part("sharedStrings"), _Texts()
+        if part:
+            self.parse(part, texts.start, texts.end, texts.data)
+        return texts.found
+
+
+def _no_doctype(*_: object) -> None:
+    raise TableError("the workbook holds a document type, which no spreadsheet program writes; it was not opened")
+
+
+def _what_shows(number: str, code: str | None) -> str:
+    if code is None:
+        known = int(number) if number.isdecimal() else 0
+        return "duration" if known == DURATION_FORMAT else "date" if known in DATE_FORMATS else ""
+    shown = NOT_SHOWN.sub("", code.split(";")[0])
+    if DURATION.search(shown):
+        return "duration"
+    return "date" if re.search(r"[dmyhs]", shown, re.IGNORECASE) and "general" not in shown.lower() else ""
+
+
+class _Texts:
+    """The shared texts: of each the parts in all its fonts, without the small letters that say how it sounds."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._parts: list[str] = []
+        self._open = self._aside = False
+
+    def start(self, name: str, _: dict[str, str]) -> None:
+        self._open = name == "t" and not self._aside
+        if name == "si":
+            self._parts.clear()
+        elif name == "rPh":
+            self._aside = True
+
+    def end(self, name: str) -> None:
+        self._open = False
+        if name == "rPh":
+            self._aside = False
+        elif name == "si":
+            self.found.append("".join(self._parts))
+
+    def data(self, text: str) -> None:
+        if self._open:
+            self._parts.append(text)
+
+
+@dataclass
+class _Column:
+    """A column under way: the text of its first row, a code per row as far as it reaches, and the texts by code."""
+
+    first: str = ""
+    codes: "array[int]" = field(default_factory=lambda: array("i"))
+    levels: dict[str, int] = field(default_factory=dict)
+
+    def put(self, row: int, text: str) -> None:
+        if row == 0:
+            self.first = text
+        if row > len(self.codes):
+            self.codes.frombytes(b"\xff" * 4 * (row - len(self.codes)))
+        self.codes.append(self.levels.setdefault(text, len(self.levels)))
+
+    def text(self, name: str, rows: int, skip: int) -> TextColumn:
+        codes = np.full(rows, -1, dtype=np.int32)
+        codes[: len(self.codes)] = self.codes
+        return TextColumn.of(name, codes[skip:], pa.array(list(self.levels), type=pa.string()))
+
+
+class _Sheet:
+    """The cells of a sheet, row by row; a row's number is not asked, as empty rows are left out anyway."""
+
+    def __init__(self, book: _Book):
+        self._book = book
+        self.columns: dict[int, _Column] = {}
+        self.rows = self.uncached = self.merged = 0
+        self._places: dict[str, int] = {}  # letters of a column: its place
+        self._cells: list[tuple[int, str]] = []
+        self._place = -1
+        self._kind = self._style = ""
+        self._formula = self._open = self._aside = False
+        self._parts: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "c":
+            self._kind, self._style = attributes.get("t", "n"), attributes.get("s", "")
+            self._place = self._place_of(attributes["r"]) if "r" in attributes else self._place + 1
+            self._formula = False
+            self._parts.clear()
+        elif name == "v" or name == "t":
+            self._open = not self._aside
+        elif name == "f":
+            self._formula = True
+        elif name == "row":
+            self._place = -1
+        elif name == "rPh":
+            self._aside = True
+        elif name == "mergeCell":
+            self.merged += 1
+
+    def data(self, text: str) -> None:
+        if self._open:
+            self._parts.append(text)
+
+    def end(self, name: str) -> None:
+        if name == "v" or name == "t":
+            self._open = False
+        elif name == "c":
+            if self._parts:
+                text = self._text("".join(self._parts)).strip()
+                if text:
+                    self._cells.append((self._place, text))
+            elif self._formula:
+                self.uncached += 1
+        elif name == "row" and self._cells:
+            self._end_row()
+        elif name == "rPh":
+            self._aside = False
+
+    def _end_row(self) -> None:
+        if len({place for place, _ in self._cells}) < len(self._cells):
+            raise TableError(
+                f"the workbook is damaged: row {self.rows + 1:,} of those with values has two in one cell; open it in "
+                "a spreadsheet program and save it again"
+            )
+        for place, text in self._cells:
+            if place not in self.columns:
+                self.columns[place] = _Column()
+                check_columns(len(self.columns), self._book.limits)
+            self.columns[place].put(self.rows, text)
+        self._cells.clear()
+        self.rows += 1
+        check_rows(self.rows - 1, self._book.limits)
+        if self.rows & 1023 == 0:
+            check_bytes(4 * self.rows * len(self.columns), self._book.limits, unpacked=True)
+
+    def _place_of(self, reference: str) -> int:
+        letters = reference.rstrip("0123456789")
+        place = self._places.get(letters)
+        if place is None:
+            if not re.fullmatch("[A-Za-z]{1,3}", letters):
+                raise TableError(f"the workbook is damaged: {reference[:20]!r} is no cell")
+            place = 0
+            for letter in letters.upper():
+                place = 26 * place + ord(letter) - 64
+            self._places[letters] = place
+        return place
+
+    def _text(self, value: str) -> str:
+        kind = self._kind
+        if kind == "s":
+            number = int(value)
+            if not 0 <= number < len(self._book.texts):
+                raise TableError(f"the workbook is damaged: a cell shows text {number}, and there is none")
+            return self._book.texts[number]
+        if kind == "n":
+            shows = self._book.shows[int(self._style)] if self._style and self._book.shows else ""
+            return _date_text(float(value), shows, self._book.epoch) if shows else _plain_number(value)
+        if kind == "b":
+            return str(value.strip() not in ("0", "false"))
+        return value.removesuffix("T00:00:00") if kind == "d" else value
+
+    def remarks(self) -> Sequence[str]:
+        """Return what a reader should know of cells whose content is not, or not everywhere, in the table."""
+        notes = []
+        if self.uncached:
+            cells = "1 formula is" if self.uncached == 1 else f"{self.uncached:,} formulas are"
+            notes.append(
+                f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+            )
+        if self.merged:
+            areas = "1 area" if self.merged == 1 else f"{self.merged:,} areas"
+            notes.append(f"{areas} of merged cells: the value is in the first cell of each, the others are missing")
+        return notes
+
+
+def _plain_number(value: str) -> str:
+    """Return a number as people write it; a whole one of many digits exactly as it stands."""
+    digits = value.strip()
+    if digits.lstrip("-").isdecimal() and len(digits) > EXACT_DIGITS:
+        return digits
+    number = float(digits)
+    return number_text(number) if math.isfinite(number) else digits
+
+
+def _date_text(serial: float, shows: str, epoch: datetime.datetime) -> str:
+    """Return days since the epoch as a date, a date with its time, or where there is no day a time."""
+    try:
+        span = datetime.timedelta(milliseconds=round(serial * 86_400_000))
+        if shows == "duration":
+            return _clock(span)
+        if 0 <= serial < 1 and epoch == EPOCHS[0]:
+            return _clock(span)
+        if serial < 60 and epoch == EPOCHS[0]:
+            span += datetime.timedelta(days=1)  # its first 60 days count a 29 February 1900 that never was
+        when: Any = epoch + span
+    except (OverflowError, ValueError):
+        return number_text(serial)  # what no calendar has is shown as the number that it is
+    return when.date().isoformat() if when.time() == datetime.time() else when.isoformat()
+
+
+def _clock(span: datetime.timedelta) -> str:
+    seconds = round(span.total_seconds())
+    sign, seconds = "-" if seconds < 0 else "", abs(seconds)
+    return f"{sign}{seconds // 3600:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"

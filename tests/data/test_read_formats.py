@@ -1,7 +1,8 @@
 import datetime
 import decimal
 import io
-import sys
+import re
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,7 @@ def test_names_of_a_frame():
 
 
 def workbook(*sheets) -> bytes:
-    openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl, the extra alrviz[xlsx]")
+    openpyxl = pytest.importorskip("openpyxl", reason="workbooks are written with openpyxl")
     book = openpyxl.Workbook()
     book.remove(book.active)
     for number, rows in enumerate(sheets):
@@ -207,11 +208,140 @@ def test_xlsx():
     assert "1 row without a class was dropped" in dataset.notes
 
 
-def test_xlsx_without_openpyxl(monkeypatch):
-    data = workbook([("a", "class"), (1.5, "x")])
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(TableError, match=r"pip install 'alrviz\[xlsx\]'"):
-        read_table(data)
+def edited(data: bytes, change, part: str = "sheet1.xml") -> bytes:
+    """The workbook with the XML of one part changed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, change(content.decode()).encode() if name.endswith(part) else content)
+    return buffer.getvalue()
+
+
+def sixty_rows() -> bytes:
+    return workbook([("a", "b", "class"), *[(i % 7 + 0.5, f"v{i % 5}", "yes" if i % 3 else "no") for i in range(60)]])
+
+
+def renumbered(number):
+    """A change of the XML: row k becomes row number(k), its cells with it."""
+    return lambda xml: re.sub(r'r="([A-Z]*)(\d+)"', lambda found: f'r="{found[1]}{number(int(found[2]))}"', xml)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(
+            lambda xml, said=said: xml.replace('<dimension ref="A1:C61"', f'<dimension ref="{said}"')
+            for said in ("A1:C31", "A1:B61", "A1", "A1:XFD1048576")
+        ),
+        renumbered(lambda k: 7 * k),
+        renumbered(lambda k: k if k < 30 else k - 20),
+        lambda xml: re.sub(r' r="[A-Z]*\d+"', "", xml),
+    ],
+    ids=["half the rows", "without the class", "one cell", "all cells", "jumping", "going back", "no numbers"],
+)
+def test_what_a_sheet_says_of_its_size_and_places_loses_nothing(change):
+    data = sixty_rows()
+    changed = edited(data, change)
+    assert changed != data
+    dataset = read_table(changed)
+    assert dataset.hash == read_table(data).hash
+    assert (dataset.n_rows, dataset.target, dataset.kinds) == (60, "class", {"a": "numeric", "b": "categorical"})
+
+
+def test_a_cell_far_away_is_a_row_and_a_column_and_no_more():
+    def far(xml):
+        cell = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row>'
+        return xml.replace("</sheetData>", cell + "</sheetData>")
+
+    table = read_columns(edited(sixty_rows(), far), limits=Limits(bytes=100_000, columns=10))
+    assert table.n_rows == 61
+    assert table.names == ("a", "b", "class", "column 4")
+
+
+def test_columns_of_a_sheet_are_counted_against_their_limit_and_cells_against_that_of_bytes():
+    with pytest.raises(TableError, match="3 columns, at most 2"):
+        read_table(sixty_rows(), limits=Limits(columns=2))
+    sparse = workbook([tuple(f"c{j}" for j in range(300)), *[(i,) for i in range(3000)]])
+    with pytest.raises(TableError, match="unpacks to more than"):
+        read_table(sparse, limits=Limits(bytes=1_000_000))
+
+
+def test_two_values_in_one_cell_are_refused():
+    with pytest.raises(TableError, match="row 1 of those with values has two in one cell"):
+        read_table(edited(sixty_rows(), lambda xml: re.sub(r' r="[A-Z]+(\d+)"', r' r="A\1"', xml)))
+
+
+def test_a_whole_number_of_many_digits_in_a_sheet_stays_as_it_is():
+    def large(xml):
+        return re.sub(r"<v>(\d+)\.5</v>", lambda found: f"<v>{2**62 + int(found[1])}</v>", xml)
+
+    dataset = read_table(edited(sixty_rows(), large), a="categorical")
+    assert set(dataset.X["a"].cat.categories) == {str(2**62 + i) for i in range(7)}
+
+
+def test_formulas_without_values_are_counted_and_a_sheet_of_nothing_else_is_refused():
+    some = [("a", "b", "class"), *[(f"=1+{i}", f"v{i % 2}", "yes" if i % 2 else "no") for i in range(8)]]
+    dataset = read_table(workbook(some))
+    assert any("8 formulas are missing, as the file keeps no values of them" in note for note in dataset.notes)
+    with pytest.raises(TableError, match="24 formulas whose values the file does not keep"):
+        read_table(workbook([some[0], *[("=1", "=2", "=3")] * 8]))
+
+
+def test_merged_cells_are_told():
+    data = edited(
+        sixty_rows(),
+        lambda xml: xml.replace("</sheetData>", '</sheetData><mergeCells><mergeCell ref="A2:A3"/></mergeCells>'),
+    )
+    assert any(note.startswith("1 area of merged cells") for note in read_table(data).notes)
+
+
+def test_a_hidden_sheet_is_read_last():
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(workbook([("p", "q"), (1, 2)], [("a", "class"), (1.5, "x"), (2.5, "y")])))
+    book.worksheets[0].sheet_state = "hidden"
+    book.active = 1
+    buffer = io.BytesIO()
+    book.save(buffer)
+    assert read_columns(buffer.getvalue()).names == ("a", "class")
+
+
+def test_numbers_in_the_first_row_of_a_sheet_are_data():
+    dataset = read_table(workbook([(1.5, "u", "x"), (2.5, "v", "y"), (1.5, "w", "x")]))
+    assert dataset.n_rows == 3
+    assert any("the first row holds numbers" in note for note in dataset.notes)
+
+
+def test_days_and_times_of_a_sheet():
+    when = datetime.datetime(2020, 1, 31, 8, 30)
+    rows = [("when", "at", "long", "money", "class")]
+    rows += [(when, datetime.time(8, 30), datetime.timedelta(hours=26, minutes=5), 3.5, "xy"[i % 2]) for i in range(4)]
+    frame = read_table(workbook(rows), at="categorical", long="categorical").frame
+    assert frame["when"].tolist() == [when] * 4
+    assert set(frame["at"]) == {"08:30:00"}
+    assert set(frame["long"]) == {"26:05:00"}
+    assert frame["money"].tolist() == [3.5] * 4
+
+
+def test_a_document_type_in_a_workbook_is_refused():
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><worksheet'
+    with pytest.raises(TableError, match="a document type"):
+        read_table(edited(sixty_rows(), lambda xml: xml.replace("<worksheet", bomb, 1)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda xml: xml[: len(xml) // 2],
+        lambda xml: re.sub('<c r="A1".*?</c>', '<c r="A1" t="s"><v>999</v></c>', xml),
+        lambda xml: xml.replace("<v>0.5</v>", "<v>half</v>"),
+        lambda xml: xml.replace('r="A1"', 'r="?1"'),
+    ],
+    ids=["cut", "no such text", "no number", "no cell"],
+)
+def test_a_damaged_sheet(change):
+    with pytest.raises(TableError, match=r"the workbook (or zip archive )?is damaged"):
+        read_table(edited(sixty_rows(), change))
 
 
 def test_an_empty_workbook():
