@@ -21,12 +21,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
 from alrviz.data.encoding import to_utf8
 from alrviz.data.interpret import Parsed, Values
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.names import clean_names
-from alrviz.data.numbers import force_numbers, parse_dates, short
+from alrviz.data.numbers import force_numbers, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn, text_index

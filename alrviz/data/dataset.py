@@ -6,17 +6,18 @@ Both are never changed; `with_target` and `with_kinds` return new ones, and what
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
-from alrviz.data.interpret import Values, text_of
+from alrviz.data.interpret import Values, said_numbers, text_of
 from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
-from alrviz.data.numbers import detect_convention, force_numbers, listed
+from alrviz.data.missing import sentinel_notes, sentinels
+from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.shown import Column, column_notes
 from alrviz.data.target import check_labels, class_labels
@@ -51,7 +52,8 @@ class Table:
             )
         if len(values[0].series) == 0:
             raise TableError("the table has names but no rows; at least one row of values was expected")
-        return cls(name, tuple(result), options, limits, tuple(notes))
+        table = cls(name, tuple(result), options, limits, tuple(notes))
+        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,6 +64,11 @@ class Table:
     def n_rows(self) -> int:
         """Rows read, those without a class included."""
         return len(self.values[0].series)
+
+    @cached_property
+    def sentinels(self) -> dict[str, list[str]]:
+        """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
+        return sentinels([column.series for column in self.values if not column.made])
 
     def default_target(self) -> tuple[str, str]:
         """Return the column guessed to be the class, and why."""
@@ -202,7 +209,7 @@ def _rows(column: Values, keep: np.ndarray) -> Values:
     series = column.series[keep].reset_index(drop=True)
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.cat.remove_unused_categories()
-    return Values(column.name, series, column.declared, column.hint)
+    return replace(column, series=series)
 
 
 def _build(
@@ -259,8 +266,7 @@ def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Col
             f"column {column.name!r} holds dates and cannot be {said}; its year, month and weekday are columns"
         )
     if said == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
-        text = text_of(series)
-        series = force_numbers(text, *detect_convention([text], table.options))  # the table's marks, or its own
+        series = said_numbers(text_of(series), table.options)  # the table's marks, or its own
     return Column(column.name, said, False, "as you said", n_levels, missing), series
 
 

@@ -11,13 +11,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from alrviz.data.interpret import Parsed, Values
+from alrviz.data.dates import parse_dates
+from alrviz.data.interpret import Parsed, Values, without_missing, words
 from alrviz.data.limits import Limits, check_bytes, check_columns, check_rows
+from alrviz.data.missing import without_numbers
 from alrviz.data.names import clean_names
-from alrviz.data.numbers import parse_dates, short
+from alrviz.data.numbers import short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn, detect_missing, text_index
+from alrviz.data.text import TextColumn, text_index
 from alrviz.errors import TableError
 from alrviz.stop import StopToken
 
@@ -48,20 +50,22 @@ def _name(label: object) -> str:
 
 def settle(columns: list[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken) -> Parsed:
     """Finish the text among typed columns: gaps and dates."""
-    missing = options.missing
-    if missing is None:
-        missing, doubts = detect_missing([column for column in columns if isinstance(column, TextColumn)], stop)
-        notes = notes + doubts
-    tokens = tuple(dict.fromkeys(("", *missing)))
+    texts = [column for column in columns if isinstance(column, TextColumn)]
+    mended, tokens, doubts = without_missing(texts, options, stop)
+    notes, waiting = notes + doubts, iter(mended)
     result = []
     for column in columns:
         stop.check()
         if isinstance(column, TextColumn):
-            column = column.without(tokens)
+            column = next(waiting)
             dates = parse_dates(column, day_first=False)
-            if dates is not None and dates[1]:
-                notes = [*notes, dates[1]]
-            column = Values(column.name, column.categorical() if dates is None else dates[0])
+            if dates is not None:
+                column, note = Values(column.name, dates[0]), dates[1]
+            else:
+                column, note = words(column, options)
+            notes = [*notes, note] if note else notes
+        else:
+            column = replace(column, series=without_numbers(column.series, tokens))
         result.append(column)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
     return Parsed(result, filled, notes)

@@ -2,7 +2,7 @@
 
     declared by the source (a dtype, an ARFF type)                      that kind
     no values                                                           ignore
-    dates                                                               ignore; year, month, weekday stand for them
+    dates                                                               ignore; year, month, weekday (hour) stand for it
     text: different on more than half the rows                          ignore (an id)
     text: levels in a known order (10-19, 20-29; low, medium, high)     ordinal
     text                                                                categorical
@@ -74,7 +74,7 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if n_present == 0:
         return "ignore", "it has no values"
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        return "ignore", "dates; their year, month and weekday are columns of their own"
+        return "ignore", "dates; what stands for them (year, month ...) is in columns of their own"
     if values.declared is not None:
         kind, why = values.declared, values.hint or "its type says so"
     elif isinstance(values.series.dtype, pd.CategoricalDtype):
@@ -141,12 +141,10 @@ def _range_key(level: str) -> tuple[float, int]:
 
 
 def date_parts(values: Values) -> list[Values]:
-    """Return what stands for a column of dates: its year (a number), month and weekday (ordinal)."""
+    """Return what stands for a column of dates: year and, where there are times, hour (numbers), month and weekday."""
     dates = values.series
     present = dates.notna().to_numpy()
-    year = dates.dt.year.to_numpy(dtype=np.float64, na_value=np.nan)
-    years = pd.Series(year.astype(np.int64) if present.all() else year, name=f"{values.name} year")
-    parts = [Values(str(years.name), years, "numeric", f"the year of {values.name!r}")]
+    parts = [_date_number(values, "year", dates.dt.year, present)]
     for part, labels, numbers in (
         ("month", MONTHS, dates.dt.month.to_numpy(dtype=np.float64, na_value=np.nan) - 1),
         ("weekday", WEEKDAYS, dates.dt.day_of_week.to_numpy(dtype=np.float64, na_value=np.nan)),
@@ -154,15 +152,17 @@ def date_parts(values: Values) -> list[Values]:
         codes = np.where(present, numbers, -1).astype(np.int8)
         name = f"{values.name} {part}"
         categorical = pd.Categorical.from_codes(codes, categories=list(labels), ordered=False)
-        parts.append(
-            Values(
-                name,
-                pd.Series(categorical.remove_unused_categories(), name=name),
-                "ordinal",
-                f"the {part} of {values.name!r}",
-            )
-        )
+        series = pd.Series(categorical.remove_unused_categories(), name=name)
+        parts.append(Values(name, series, "ordinal", f"the {part} of {values.name!r}", made=True))
+    if (dates.dropna() != dates.dropna().dt.normalize()).any():
+        parts.append(_date_number(values, "hour", dates.dt.hour, present))
     return parts
+
+
+def _date_number(values: Values, part: str, numbers: pd.Series, present: np.ndarray) -> Values:
+    found = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    series = pd.Series(found.astype(np.int64) if present.all() else found, name=f"{values.name} {part}")
+    return Values(str(series.name), series, "numeric", f"the {part} of {values.name!r}", made=True)
 
 
 def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:

@@ -1,4 +1,4 @@
-"""Which texts are numbers or dates, in which convention, and their values.
+"""Which texts are numbers, in which convention, and their values.
 
 A column is a column of numbers when every level that is not missing is one. The convention (decimal mark, thousands
 marks) is the table's, and the one under which most columns are numbers; so 1,5 beside 2,25 makes a decimal comma,
@@ -21,17 +21,6 @@ from alrviz.stop import NEVER, StopToken
 CODE = r"^[+-]?(0[0-9]|[0-9]{16})"
 INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
-DATE_FORMATS = (
-    (r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$", ("%Y-%m-%d",)),
-    (r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}$", ("%Y/%m/%d",)),
-    (r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}$", ("%d.%m.%Y",)),
-    (r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}$", ("%m/%d/%Y", "%d/%m/%Y")),
-    (r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}$", ("%d-%m-%Y", "%m-%d-%Y")),
-    (
-        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?$",
-        ("ISO8601",),
-    ),
-)
 
 
 def number_pattern(decimal: str, thousands: str) -> str:
@@ -126,32 +115,6 @@ def _values(column: TextColumn, decimal: str, thousands: str) -> np.ndarray:
 
 def _whole(numbers: np.ndarray) -> bool:
     return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
-
-
-def parse_dates(column: TextColumn, *, day_first: bool) -> tuple[pd.Series, str] | None:
-    """Return the column as datetimes and a note about an ambiguous order, or None where it is not of dates."""
-    for pattern, formats in DATE_FORMATS:
-        if len(column.levels) == 0 or not _all_match(column.levels, pattern):
-            continue
-        texts = column.levels.to_pylist()
-        parsed = {form: _to_datetime(texts, form) for form in formats}
-        fitting = [form for form in formats if not parsed[form].isna().any()]
-        if not fitting:
-            return None
-        chosen = next((form for form in fitting if form.startswith("%d") == day_first), fitting[0])
-        note = ""
-        if len(fitting) > 1:
-            order = "day" if chosen.startswith("%d") else "month"
-            note = f"dates in {column.name!r} are read {order} first, as {texts[0]!r} can be read both ways"
-        values = parsed[chosen].to_numpy()
-        values = np.append(values, np.array("NaT", values.dtype))
-        return pd.Series(values[column.codes], name=column.name), note
-    return None
-
-
-def _to_datetime(texts: Sequence[str], form: str) -> pd.DatetimeIndex:
-    index = pd.DatetimeIndex(pd.to_datetime(pd.Series(texts, dtype=object), format=form, errors="coerce", utc=True))
-    return index.tz_localize(None)
 
 
 def short(text: object, width: int = 60) -> str:

@@ -8,7 +8,32 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
-MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-")
+# Texts that are a missing value wherever they stand: what people, R, pandas, databases and spreadsheets write.
+MISSING = (
+    *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-"),
+    *(
+        "#N/A",
+        "#NA",
+        "#VALUE!",
+        "#DIV/0!",
+        "#REF!",
+        "#NAME?",
+        "#NUM!",
+        "<NA>",
+        "NaT",
+        "(null)",
+        "\\N",
+        "n.a.",
+        "N.A.",
+        "k.A.",
+    ),
+)
+# Texts that are one among numbers and dates; among words they may be a level ("none", "mild", "severe").
+DOUBTFUL = (
+    *("-", "--", "---", ".", "..", "*", "None", "none", "NONE", "nil", "na", "Na", "N/a", "\u2013", "\u2014"),
+    *("missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available", "Not Available"),
+    *("not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +44,8 @@ class ReadOptions:
 
     `delimiter` is one character, `encoding` one of Python's names, `decimal` "." or ",", `thousands` "" (no marks),
     ",", ".", " " or "'", `missing` the texts that stand for a missing value (an empty cell always does), `header`
-    whether the first row holds the names. Formats that carry their own types use `missing` alone.
+    whether the first row holds the names, `merge_case` whether spellings that differ in upper and lower case alone are
+    one level (default: yes). Formats that carry their own types use `missing` and `merge_case` alone.
     """
 
     delimiter: str | None = None
@@ -28,6 +54,7 @@ class ReadOptions:
     thousands: str | None = None
     missing: tuple[str, ...] | None = None
     header: bool | None = None
+    merge_case: bool | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):

@@ -25,7 +25,10 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
         ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
         ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
-        ("of dates and split into year, month and weekday", [c.name for c in guessed if c.why.startswith("dates;")]),
+        (
+            "of dates and split into year, month, weekday, hour",
+            [c.name for c in guessed if c.why.startswith("dates;")],
+        ),
         ("with one value only", [c.name for c in columns if c.levels == 1 and c.kind not in ("ignore", "target")]),
     )
     return [

@@ -13,11 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.options import MISSING
-from alrviz.stop import NEVER, StopToken
-
 # A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
 MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
+MOST_SPELLINGS = 1000  # levels: whoever has more has names or ids
 NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
@@ -80,34 +78,28 @@ def text_index(levels: Sequence[str]) -> pd.Index:
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 
-def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> tuple[tuple[str, ...], list[str]]:
-    """Return the texts that stand for missing in this table, the empty one first, and notes about doubtful ones.
+def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
+    """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
 
-    Every text of `MISSING` that occurs counts, but "-" only where it cannot be a level: in a column of numbers, or of
-    words; a column of signs (+, -) or single letters has it as a level, and then it is one in the whole table.
+    The commonest spelling stays. Ids stay as they are, and single letters that are not the answers Y, N, T, F, M and J:
+    codes may well tell "a" from "A".
     """
-    present: set[str] = set()
-    dash_gap: list[str] = []
-    dash_level: list[str] = []
-    candidates = pa.array(MISSING, type=pa.string())
-    for column in columns:
-        stop.check()
-        found = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
-        present.update(found)
-        if "-" in found:
-            (dash_gap if _dash_is_gap(column, found) else dash_level).append(column.name)
-    notes = []
-    if dash_level:
-        present.discard("-")
-        if dash_gap:
-            notes.append(f"'-' is a level of {dash_level[0]!r}, so it was kept as a level in {dash_gap[0]!r} too")
-    return ("", *(token for token in MISSING if token and token in present)), notes
-
-
-def _dash_is_gap(column: TextColumn, found: Sequence[str]) -> bool:
-    others = column.levels.filter(pc.invert(pc.is_in(column.levels, value_set=pa.array(found, type=pa.string()))))
-    if len(others) == 0:
-        return False
-    if pc.all(pc.match_substring_regex(others, NUMBERLIKE)).as_py():
-        return True
-    return bool(pc.min(pc.utf8_length(others)).as_py() > 1)
+    levels = column.levels
+    folded = pc.replace_substring_regex(pc.utf8_lower(levels), r"\s+", " ").dictionary_encode()
+    n_kept = len(folded.dictionary)
+    if n_kept == len(levels) or len(levels) > MOST_SPELLINGS:
+        return column, ""
+    short = folded.dictionary.filter(pc.equal(pc.utf8_length(folded.dictionary), 1)).to_pylist()
+    if short and not (set(short) <= set("yntfmj") and len(short) == n_kept):
+        return column, ""
+    place = folded.indices.to_numpy()
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
+    order = np.lexsort((-counts, place))
+    kept = order[np.searchsorted(place[order], np.arange(n_kept))]
+    names = levels.to_pylist()
+    several = [k for k in range(n_kept) if (place == k).sum() > 1]
+    said = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
+    more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
+    note = f"spellings in {column.name!r} that differ in upper and lower case are one level: {'; '.join(said)}{more}"
+    merged = TextColumn(column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(kept)))
+    return merged, note

@@ -13,10 +13,10 @@ import pandas as pd
 from alrviz.data.dataset import with_date_parts
 from alrviz.data.delimited import read_delimited
 from alrviz.data.encode import Encoder
-from alrviz.data.interpret import interpret, text_of
+from alrviz.data.interpret import interpret, said_numbers, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.numbers import detect_convention, force_numbers
-from alrviz.data.options import MISSING, ReadOptions
+from alrviz.data.numbers import detect_convention
+from alrviz.data.options import DOUBTFUL, MISSING, ReadOptions
 from alrviz.data.read import read_values
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import TextColumn
@@ -65,9 +65,9 @@ def _of_text(
 ) -> dict[str, pd.Series]:
     """The encoder's columns among those of text."""
     numeric = [column for column in encoder.columns_ if column.kind == "numeric" and column.name in texts]
-    plain = {column.name: texts[column.name].without(MISSING) for column in numeric}
+    plain = {column.name: texts[column.name].without((*MISSING, *DOUBTFUL)) for column in numeric}
     decimal, thousands = detect_convention(list(plain.values()), options, stop)
-    found = {name: _numbers(column, (decimal, thousands), options) for name, column in plain.items()}
+    found = {name: said_numbers(column, options, (decimal, thousands)) for name, column in plain.items()}
     for column in encoder.columns_:
         stop.check()
         if column.kind != "numeric" and column.name in texts:
@@ -82,19 +82,8 @@ def _of_text(
     return found
 
 
-def _numbers(column: TextColumn, mark: tuple[str, str], options: ReadOptions) -> pd.Series:
-    """A column with the marks of most, else with its own."""
-    own = detect_convention([column], options)
-    try:
-        return force_numbers(column, *mark)
-    except TableError:
-        if own == mark:
-            raise
-    return force_numbers(column, *own)
-
-
 def _typed(series: pd.Series, kind: str) -> pd.Series:
     """A column that its file typed: text where numbers are wanted is read as such."""
     if kind == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
-        return force_numbers(text_of(series), ".", "")
+        return said_numbers(text_of(series), ReadOptions(), (".", ""))
     return series

@@ -43,7 +43,7 @@ def guess(values, name="a", **options):
         (["same"] * 40, "a", "categorical", "text; always the same, so it tells nothing"),
         ([("low", "medium", "high")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
         ([("0-9", "10-19", "20+")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
-        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; their year, month and weekday are"),
+        ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; what stands for them (year"),
         ([f"0{i % 4}" for i in range(40)], "a", "categorical", "text"),
     ],
 )
@@ -105,7 +105,7 @@ def test_dates_become_year_month_weekday():
     assert [column.why for column in dataset.columns][1:3] == ["the year of 'when'", "the month of 'when'"]
     assert dataset.X["when month"].tolist()[:2] == ["Jan", "Feb"]
     assert list(dataset.X["when month"].cat.categories) == ["Jan", "Feb", "Mar"]
-    assert "1 column is of dates and split into year, month and weekday: 'when'" in dataset.notes
+    assert "1 column is of dates and split into year, month, weekday, hour: 'when'" in dataset.notes
 
 
 @pytest.mark.parametrize(

@@ -150,12 +150,13 @@ def test_missing_tokens_are_detected_shown_and_editable():
     assert {"NA", "null", "-"} <= set(kept.X["a"].cat.categories)
 
 
-def test_a_dash_beside_a_plus_is_a_level():
-    dataset = read_table(b"a,b,class\n1,uu,+\n2,vv,-\n3,ww,-\n-,xx,+\n")
+def test_a_dash_is_a_level_beside_a_plus_and_missing_among_numbers():
+    dataset = read_table(b"a,b,class\n1,uu,+\n2,vv,-\n3,ww,-\n-,xx,+\n", a="numeric")
     assert dataset.n_classes == 2
     assert dataset.n_rows == 4
     assert dataset.options.missing == ("",)
-    assert "'-' is a level of 'class', so it was kept as a level in 'a' too" in dataset.notes
+    assert dataset.X["a"].isna().tolist() == [False, False, False, True]
+    assert "'-' is missing in 'a', but a level of 'class'" in dataset.notes
 
 
 def test_codes_stay_levels():
