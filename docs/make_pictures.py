@@ -39,7 +39,7 @@ class Page:
 DONE = "fits · done"
 PAGES = {
     "explorer": Page("", "alr is faster"),
-    "tour-preconditioners": Page("?q=preconditioners", "is faster by"),
+    "tour-preconditioners": Page("?q=preconditioners", "times faster"),
     "tour-boundaries": Page("?page=boundaries", "^ended"),
     "tour-path": Page("?page=path", DONE, "Run"),
     "tour-order": Page("?page=order", DONE, "Run"),

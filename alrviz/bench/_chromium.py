@@ -17,7 +17,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
              "--disable-sync", "--no-first-run"]  # fmt: skip
 SCRIPTS = [Path(__file__).with_name(name) for name in ("_page.js", "_live.js")]
 PATIENCE = 120_000  # ms
-PRICED = "bench.says('an iteration of all')"  # the page has encoded and counted the table
+PRICED = "bench.says('per iteration, all racers')"  # the page has encoded and counted the table
 
 
 @contextmanager

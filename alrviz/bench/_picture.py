@@ -103,7 +103,7 @@ def panels_of(rows: Iterable[dict[str, str]]) -> list[Panel]:
     panels = [Panel("Seconds per iteration of L-BFGS, order 2, the same objective", each)] if each else []
     if target:
         groups = {name: _bars(found) for name, found in target.items()}
-        panels.append(Panel("Seconds until F is within 0.001 nats a row of the lowest found", groups))
+        panels.append(Panel("Seconds until F is within 0.001 nats per row of the lowest found", groups))
     return panels
 
 

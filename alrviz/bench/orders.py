@@ -79,7 +79,7 @@ def _measured(encoded: Encoded, order: int, run: Run, size: int, first: float) -
         each=median(each) if len(each) else np.nan,
         most=max(each, default=np.nan),
         iterations=steps[-1].index,
-        solver=run.recipe.name.rsplit(", ", 1)[-1],
+        solver=run.recipe.solver,
         start=steps[0].objective,
         objective=steps[-1].objective,
         outcome=str(run.outcome),

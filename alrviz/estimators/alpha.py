@@ -1,4 +1,4 @@
-"""alpha="cv": how strong the pull is, chosen by held-out log loss inside the rows that a fit is given.
+"""alpha="cv": how strong the penalty is, chosen by held-out log loss inside the rows that a fit is given.
 
     for alpha in 10^4, 10^3.5, ... 10^-3:   fit each fold's other rows, started at the model of the alpha before
     the alpha of the lowest mean log loss of the rows left out; of equal ones the strongest

@@ -79,7 +79,7 @@ class ALRClassifier(LinearClassifier):
                      - log of the sum over classes                                               [ALR] (14)
 
     The models are those of LR^n; in these units the optimum is often reached in fewer steps. w = gamma is AnJE, the
-    generative model: `start="anje"` begins there, `center="anje"` pulls toward it.
+    generative model: `start="anje"` begins there, `center="anje"` shrinks toward it.
 
     {parameters}
 

@@ -5,12 +5,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "order": ("int from 1", "n: how many columns each tuple has. At most the number of columns."),
     "alpha": (
         'float from 0, or "cv"',
-        "Weight of the penalty alpha ||. - center||^2; 0 for none: then often no best model exists. "
+        "Weight of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists. "
         '"cv" chooses it by held-out log loss of three folds of the training rows (of one where they are over 20,000); '
         "`alpha_` says which, `alphas_` what was tried.",
     ),
     "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),
-    "center": ("", "The model that the penalty pulls toward, and that a large alpha gives: {models}."),
+    "center": ("", "The model that the penalty shrinks toward, and that a large alpha gives: {models}."),
     "start": ("", "The model that the first step starts from: {models}."),
     "scale": ("", "Units of the weights: {units}."),
     "share": (
@@ -186,7 +186,7 @@ _NETWORK_ATTRIBUTES: dict[str, tuple[str, str]] = {
     ),
     "counts_": ("ndarray (S, C)", "Sums of row weights of each seen cell."),
     "phi_": ("ndarray (S, C)", "log p(level | parents' levels, class) of each seen cell."),
-    "intercept_": ("ndarray (C,)", "Logarithm of the smoothed class shares."),
+    "intercept_": ("ndarray (C,)", "Logarithm of the smoothed class prior."),
 }
 # What a class has beside those of every classifier, or in their place.
 OWN: dict[str, tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]] = {

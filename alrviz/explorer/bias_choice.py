@@ -49,7 +49,7 @@ GRIDS: Mapping[str, Grid] = {
     ),
     "alphas": Grid(
         "lr, n = 2, by alpha",
-        "A stronger pull takes variance away and adds bias.",
+        "A stronger penalty takes variance away and adds bias.",
         tuple(Recipe("lr", order=2, alpha=alpha) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)),
     ),
     "families": Grid(

@@ -17,7 +17,7 @@ from alrviz.explorer.questions import ALPHAS, OWN
 from alrviz.explorer.session import Session
 
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
-_ALPHAS = {"each its own": _OWN_ALPHA, "by each fold": "cv"}
+_ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv"}
 _FOLDS = {slug.replace("x", " x "): slug for slug in FOLDS}
 _ROUNDS = "Shuffles of the rows, and into how many folds each is cut; every fold is judged by a fit on the others"
 _THETAS = dict(zip(("all rows", "rows so far"), THETAS, strict=True))
@@ -105,7 +105,7 @@ class CurveMenus(Menus):
     def __init__(self, session: Session, changed: Callable[[bias_curve_choice.Asked], None]):
         super().__init__(session, changed, bias_curve_choice.GRIDS)
         self.repeats = select(
-            "Orders of the rows", {}, 160, description="Shuffles; every learner meets the rows in each"
+            "Shuffles", {}, 160, description="Orders of the rows; every learner meets the rows in each"
         )
         self.window = select("Window (rows)", {}, 136, description="Over how many of the last rows a point is the mean")
         self.theta = select("log theta from", _THETAS, 152, description=explain("theta"))

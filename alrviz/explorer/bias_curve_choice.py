@@ -85,7 +85,7 @@ class Asked:
 
     @property
     def slug(self) -> str:
-        """Orders of the rows and window, as a link has them; "" for the first."""
+        """Shuffles and window, as a link has them; "" for the first."""
         return "" if (self.repeats, self.window) == (FIRST_REPEATS, FIRST_WINDOW) else f"{self.repeats}-{self.window}"
 
     @property

@@ -26,13 +26,13 @@ that most rounds give; bias is 1 where it is wrong, and net variance is what rou
 less what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of the grid.
 
 Error bars are one standard error by the jackknife over rounds; they shrink as rounds are added, and there are none
-before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger pull ([[alpha]])
-does the opposite, and more training rows take variance away."""
+before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger penalty
+([[alpha]]) does the opposite, and more training rows take variance away."""
 
 ABOUT_CURVE = r"""
 [[prequential|Test, then train]]: a row is predicted with what was learned so far, and then learned from. A point is the
-mean over the last rows, the *window*; the first points average the few rows there are. The rows come in several orders,
-the same for every learner: the line is the mean, the band one standard error.
+mean over the last rows, the *window*; the first points average the few rows there are. The rows come in several
+shuffles, the same for every learner: the line is the mean, the band one standard error.
 
 *lr* and *alr* take one step a row, by sgd (one step length for all weights) or adagrad (one for each weight, which
 shrinks with use); the first step length is the one that does best on the first 2,000 rows. [[AnJE]] only counts. Low

@@ -41,7 +41,7 @@ class ColumnMenus:
         self._dataset: Dataset | None = None
         self.menus = [
             pmui.Select(label=label, options={}, width=108, size="small", margin=(0, 8, 0, 0), visible=False)
-            for label in ("Across", "Up")
+            for label in ("x", "y")
         ]
         for menu in self.menus:
             menu.param.watch(self._chosen, "value")

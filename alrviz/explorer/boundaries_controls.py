@@ -23,9 +23,11 @@ SETTINGS = "Settings: everything else about this model"
 DRAW = "Draw: add, move and remove points; the models follow"
 PYTHON = "Python: copy this map as a script whose numbers are the screen's"
 EXAMPLES = (
-    Example("much", "Four Gaussians: no straight line can tell the classes apart, two curves can", "four-gaussians", 0),
+    Example(
+        "clear gain", "Four Gaussians: no straight line tells the classes apart, two curves do", "four-gaussians", 0
+    ),
     Example("some", "Age curve: the risk falls, rises and falls again with age", "age-curve", 0),
-    Example("too little", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
+    Example("fails", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
 )
 FIRST_PEER = "lr"
 BANDWIDTHS = {
@@ -78,7 +80,7 @@ class DlrControls:
         self._chosen, self._setting = chosen, False
         why = explain("bandwidth")
         self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=152, description=why, **_SMALL)
-        self._peer = pmui.Select(label="Beside it", options={}, width=184, **_SMALL)
+        self._peer = pmui.Select(label="Compare with", options={}, width=184, **_SMALL)
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
@@ -86,7 +88,7 @@ class DlrControls:
             label="Draw", icon="draw", variant="outlined", size="small", margin=0, description=DRAW, visible=False
         )
         self.draw.on_click(lambda _: pressed("draw"))
-        asked = pn.pane.HTML("<span class='quiet'>What does it gain?</span>", stylesheets=[PANE_CSS], align="center")
+        asked = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], align="center")
         self.settings, python = text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)
         for name, button in (("settings", self.settings), ("python", python)):
             button.on_click(lambda _, name=name: pressed(name))
@@ -112,7 +114,7 @@ class DlrControls:
 
     def offer_drawing(self, offered: bool, waiting: int) -> None:
         """Offer to draw or not; `waiting` points were put by, and drawing goes on with them."""
-        label = f"Draw on: {waiting:,} points" if waiting else "Draw"
+        label = f"Resume drawing: {waiting:,} points" if waiting else "Draw"
         change(self.draw, visible=offered, label=label, description=f"{label}; they were put by" if waiting else DRAW)
 
     def show(self, session: Session, table: "Dataset | None", recipe: Recipe, peer: str) -> None:

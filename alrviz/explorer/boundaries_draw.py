@@ -37,8 +37,10 @@ class DrawBar:
         self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 12, 0, 0))
         clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", cleared)
-        keep = _button("Keep", "check", "Keep: make a table of these points", done, variant="contained")
-        leave = _button("Leave", "close", "Leave: forget these points", left)
+        keep = _button(
+            "Save as data set", "check", "Save as data set: make a table of these points", done, variant="contained"
+        )
+        leave = _button("Discard", "close", "Discard: forget these points", left)
         self.action.param.watch(lambda _: self._act(acted), "value")
         self.panel = pn.FlexBox(
             self.action, self.label, self.words, clear, leave, keep, align_items="center", gap="4px 0",

@@ -96,7 +96,7 @@ class ColumnsGrid:
         self._filling = True
         frame = columns_frame(dataset)
         frame["why"] = [
-            "as it was made" if k in known and why == "as you said" else why for k, why in enumerate(frame["why"])
+            "by construction" if k in known and why == "as you said" else why for k, why in enumerate(frame["why"])
         ]
         try:
             self.table.stylesheets = [_CSS] if len(frame) > PAGE else [_CSS, _ONE_PAGE]

@@ -27,7 +27,7 @@ class CompareControls:
             sizing_mode="stretch_width", solid=False,
             description="Data sets: demo sets, and tables that you have dropped",
         )  # fmt: skip
-        self.folds = select("Judged on", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
+        self.folds = select("Cross-validation", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
         for menu in (self.sets, self.folds):
             menu.param.watch(lambda _: self._chosen(), "value")
 

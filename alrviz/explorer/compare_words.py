@@ -27,7 +27,7 @@ uneven a count is if neither were better: with $W$ wins and $L$ losses $p = \min
 binomial with $W + L$ trials of probability $1/2$. A few data sets cannot say much: 5 wins of 5 have $p = .06$. The
 [[mean rank]] gives every data set one vote; the [[geometric mean]] of ratios says how much lower a recipe is.
 
-In the picture every data set is a point: its mean for one recipe across, for the other upward, both on log axes.
+In the picture every data set is a point: its mean for one recipe on x, for the other on y, both log axes.
 On the dashed diagonal they are equal; bars are one standard deviation, grey dots single folds. Bias and variance are
 those of Kohavi and Wolpert, [[plug-in]]."""
 

@@ -1,7 +1,7 @@
 """The Convergence page: a question chooses the racers, Run lets them race, one sentence says what came of it.
 
 The first screen is alive: a recorded race is there at once, and a live one takes its place as soon as the table is
-made. What computes (prices, the picture of why) does so on threads and arrives with the pump; the race itself is
+made. What computes (prices, the picture of scales) does so on threads and arrives with the pump; the race itself is
 watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 

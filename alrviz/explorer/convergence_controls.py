@@ -41,7 +41,7 @@ class Controls:
         self.alpha = _select("alpha", {f"{a:g}": a for a in ALPHAS}, 104, description=explain("alpha"))
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
-        try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
+        try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         self.panel = pn.Row(
             self.question, self.data, self.order, self.alpha, pn.HSpacer(), try_it,
             *(pill(example, tried) for example in EXAMPLES), sizing_mode="stretch_width", margin=(0, 0, 8, 0),

@@ -63,7 +63,7 @@ class Dialogs:
         self._keep.param.watch(self._kept, "value")
         self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._copy_link = _copy("Copy the link", self._link, _ABSOLUTE)
-        self._back = pmui.Button(label="Take it back", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
+        self._back = pmui.Button(label="Revoke link", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
         self._back.on_click(lambda _: self._take_back())
         share_dialog = pmui.Dialog(
             self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, title="Share this race",

@@ -106,7 +106,7 @@ class ModelPart:
         )  # fmt: skip
         buttons = (self.racer, self.zipped, self.pickled, self.weights)
         return Folded(
-            "Take the model along, or score new rows", about,
+            "Export model, or score new rows", about,
             pn.FlexBox(*buttons, align_items="center", gap="4px", sizing_mode="stretch_width", margin=(8, 0)),
             pn.Row(self.strip, self.scored, align="center", sizing_mode="stretch_width", margin=0), self.told,
         )  # fmt: skip

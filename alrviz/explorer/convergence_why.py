@@ -29,9 +29,9 @@ class Why:
         self.picture = pn.pane.Bokeh(margin=0)
         self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
-        buttons = save_buttons(_NAME, "alrviz-why", "the picture of why", self._csv, "its points")
+        buttons = save_buttons(_NAME, "alrviz-why", "the picture of scales", self._csv, "its points")
         self.part = Folded(
-            "The picture of why",
+            "Why is it faster?",
             self.about,
             pn.Row(self.picture, text, sizing_mode="stretch_width", margin=0),
             pn.Row(*buttons, margin=(4, 0, 0, 0)),
@@ -76,7 +76,7 @@ class Why:
 
 
 def why_points(dataset: Any, recipe: Recipe, stop: Any) -> Any:
-    """The points of the picture of why, from the counts that the race shares."""
+    """The points of the picture of scales, from the counts that the race shares."""
     from alrviz.fitting.prepare import prepare
     from alrviz.studies.why import scale_points
 

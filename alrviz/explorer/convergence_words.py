@@ -28,26 +28,27 @@ is the score of class $k$: one number [[phi]] for each [[cell]] that the row fal
 
 $$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| \phi - \phi_0 \|^2$$
 
-the [[NLL]] plus a pull of strength [[alpha]] toward a [[center]] $\phi_0$; its settings may take squared error or
-the squared hinge instead of NLL, and let the pull act on $w$. Racers differ in what they move: [[LR|lr]]
-moves $\phi = w$, [[ALR|alr]] moves $\phi = w \cdot \log \theta$ with [[theta]] counted beforehand, [[diagonal]] moves
-$\phi = w \cdot h^{-1/2}$ with $h = N_{\text{cell}} \pi_k (1 - \pi_k)$, adaptive the same with $h$ taken anew at every
-step, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Where each cell and class has a
-weight of its own, free of bounds, and the pull, if any, acts on [[phi]]: same functions, same best fit, other paths.
+the [[NLL]] plus an L2 penalty of strength [[alpha]] that shrinks toward a [[center]] $\phi_0$; its settings may take
+squared error or the squared hinge instead of NLL, and let the penalty act on $w$. Racers differ in what they move:
+[[LR|lr]] moves $\phi = w$, [[ALR|alr]] moves $\phi = w \cdot \log \theta$ with [[theta]] counted beforehand,
+[[diagonal]] moves $\phi = w \cdot h^{-1/2}$ with $h = N_{\text{cell}} \pi_k (1 - \pi_k)$, adaptive the same with $h$
+taken anew at every step, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Where each
+cell and class has a weight of its own, free of bounds, and the penalty, if any, acts on [[phi]]: same functions, same
+best fit, other paths.
 
 *Full lines* are training rows, *dashed* ones [[held-out]] rows, both per row in [[nats]]. Grey lines are the class
-shares (what one knows without looking at a row) and [[AnJE]]. The *gap* shows how far F is above the lowest value any
-racer has reached, on a log scale: a straight line gains the same factor with every iteration. *Milestones* are the
-first iterations within 1 % and 0.1 % of that value. Where the rows are [[separable]], and often elsewhere,
-log loss without a pull has no best model: the lines fall for ever, and the race only tells how fast."""
+prior (what one knows without looking at a row) and [[AnJE]]. The *suboptimality* shows how far F is above the lowest
+value any racer has reached, on a log scale: a straight line gains the same factor with every iteration. *Milestones*
+are the first iterations within 1 % and 0.1 % of that value. Where the rows are [[separable]], and often elsewhere,
+unregularised log loss has no finite optimum: the lines fall for ever, and the race only tells how fast."""
 
 WHY = """
-A family is a scale between its weights and [[phi]]; a solver walks as if phi were measured with that scale. The best
-scale that treats every number by itself is one over the root of the curvature, the diagonal of the Hessian: the
-orange line. The nearer a family comes to that line, the rounder the valley its solver sees. lr knows nothing of
-curvature: it is flat. log [[theta]] grows as a cell gets rarer, so alr bends the right way, and the more uneven theta
-is, the more it helps.
-Each scale is shown over its own median: the search along a line finds one common factor by itself."""
+Each family scales [[phi]], and that scale is a diagonal *preconditioner* for its solver. The best diagonal
+preconditioner is one over the root of the curvature, the diagonal of the Hessian: the orange line. The nearer a family
+comes to that line, the better conditioned its problem and the fewer iterations its solver needs. lr has no
+preconditioner: its line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the right way, and the more
+uneven theta is, the more it helps.
+Each scale is shown over its own median: the line search finds one common factor by itself."""
 
 
 def rich(text: str) -> str:
@@ -70,7 +71,7 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     if len(parameters) > 1:
         words = f"{words} to {count_text(parameters[-1])}"
     passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
-    spent = f"{seconds_text(sum(passes))} an iteration of all" if passes else "not timed"
+    spent = f"{seconds_text(sum(passes))} per iteration, all racers" if passes else "not timed"
     memory = bytes_text(sum(price.bytes for _, price in priced))
     size = f"{words} parameters · {memory}"
     if len(priced) > FEW:  # beside so many racers there is room for the time alone

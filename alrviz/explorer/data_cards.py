@@ -78,7 +78,7 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
 def notes_html(dataset: "Dataset") -> str:
     """Return what was done while reading, as sentences."""
     if not dataset.notes:
-        return "<p class='quiet'>Nothing to remark: nothing was dropped or split.</p>"
+        return "<p class='quiet'>No issues found: nothing was dropped or split.</p>"
     sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in dataset.notes)
     return f"<p class='quiet'>{sentences}</p>"
 

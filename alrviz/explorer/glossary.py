@@ -21,10 +21,10 @@ TERMS = {
     "Gram matrix": "The similarities of all pairs of rows; sorted by class it shows blocks where the kernel knows the "
     "classes.",
     "leave-one-out": "A row is judged by what all other rows say: it does not vote for itself.",
-    "alpha": "Strength of the pull toward the center: NLL + alpha times the squared distance. 0 is no pull.",
+    "alpha": "Strength of the L2 penalty: NLL + alpha times the squared distance to the center. 0 is unregularised.",
     "bias": "What is wrong on the average of models learned from other rows: more rows do not take it away.",
     "cell": "A tuple of columns with one level chosen for each.",
-    "center": "The model the weights are pulled toward when alpha is above 0: nothing (0), all ones (1), or AnJE.",
+    "center": "The model the weights are shrunk toward when alpha is above 0: nothing (0), all ones (1), or AnJE.",
     "held-out": "Rows kept out of training, on which a model is judged.",
     "level": "One value of a categorical column, or one interval of a numeric column.",
     "MDL": "Minimum description length (Fayyad and Irani): cuts a numeric column only where the cut pays for itself in "
@@ -36,8 +36,8 @@ TERMS = {
     "phi": "The table of numbers that is added up for a row: one number per cell and class.",
     "plug-in": "An estimate made by putting observed shares in place of probabilities.",
     "prequential": "Test, then train: each row is predicted before it is learned from.",
-    "separable": "The training rows can be told apart perfectly; log loss without a pull then has no best model, and "
-    "weights grow without end.",
+    "separable": "The training rows can be told apart perfectly; unregularised log loss then has no finite optimum, "
+    "and weights grow without end.",
     "start": "Where the optimiser begins: at zero, at one, or at AnJE.",
     "theta": "Share of a class's training rows that fall into a cell, smoothed.",
     "tuple": "A set of n columns, looked at together.",

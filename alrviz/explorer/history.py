@@ -121,7 +121,7 @@ def csv_of(kept: Kept) -> str:
     recipes = _readable(text for text, _, _ in cells if text)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
     rows = [
-        {"cell": k, "name": names.get(text, UNREAD) if text else "class shares", **row}
+        {"cell": k, "name": names.get(text, UNREAD) if text else "class prior", **row}
         for k, (text, _, found) in enumerate(cells)
         for row in found
     ]

@@ -108,7 +108,7 @@ class Notice:
             return f"<p>{safe(session.told)}</p>"
         if session.wanted is not None:
             return (
-                f"<p><b>This link is about a table of its maker's.</b> Drop the same file to see it: "
+                f"<p><b>This link uses the author's own data.</b> Drop the same file to see it: "
                 f"{safe(session.wanted, 300)}. It was not sent along, and never leaves the server it is dropped on.</p>"
             )
         return ""

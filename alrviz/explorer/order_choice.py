@@ -107,7 +107,7 @@ def _runs(offer: Offer) -> bool:
 
 
 def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:
-    """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class shares.
+    """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class prior.
 
     An alpha that each fold chose is the middle one of them.
     """

@@ -1,4 +1,4 @@
-"""The controls of "Which order?": data, family, folds, alpha and what it pulls toward.
+"""The controls of "Which order?": data, family, folds, alpha and what it shrinks toward.
 
 They show what they are told and tell what was chosen.
 """
@@ -20,7 +20,7 @@ from alrviz.fitting.recipe import Recipe
 _FAMILY_NAMES = {"lr": "lr", "alr": "alr", "anje": "AnJE"}
 FOLD_NAMES = {"5": "5 folds", "2x5": "2 x 5 folds", "10": "10 folds", "5x2": "5 x 2 folds", "10x10": "10 x 10 folds"}
 _CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE"}
-_CV = "by each fold"
+_CV = "nested CV"
 
 
 class OrderControls:
@@ -38,10 +38,10 @@ class OrderControls:
         self._asked: Asked | None = None
         self.data = data_menu(session)
         self.family = select("Family", {_FAMILY_NAMES[name]: name for name in FAMILIES}, 104)
-        self.folds = select("Judged on", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
+        self.folds = select("Cross-validation", {FOLD_NAMES[slug]: slug for slug in FOLDS}, 144)
         alphas = {_CV: "cv"} | {f"{alpha:g}": alpha for alpha in ALPHAS}
         self.alpha = select("alpha", alphas, 144, description=explain("alpha"))
-        self.center = select("Pull toward", {}, 136, description=explain("center"))
+        self.center = select("Shrink toward", {}, 136, description=explain("center"))
         self.parts = [self.data, self.family, self.folds, self.alpha, self.center]
         for menu in self.parts[1:]:
             menu.param.watch(lambda _: self._chosen(), "value")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ABOUT = r"""
 Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
-*class shares* is the model that looks at no column. Each order is fitted on the same training parts of the table and
+*class prior* is the model that looks at no column. Each order is fitted on the same training parts of the table and
 judged on the rows left out, again and again: *cross-validation*. Numeric columns are cut, and [[alpha]] is chosen where
 it says so, inside the training rows of each part, so that [[held-out]] rows stay unseen.
 
@@ -26,7 +26,7 @@ fit (its training rows hold fewer cells than the whole table, which the price be
 seconds, the choice of [[alpha]] included.
 
 *Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
-against the share it got right. On the dashed diagonal a model means what it says; below it is too sure of itself, above
+against its observed accuracy. On the dashed diagonal a model means what it says; below it is too sure of itself, above
 it not sure enough. Bars are one standard error of a share."""
 
 

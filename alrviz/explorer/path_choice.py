@@ -22,7 +22,7 @@ FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
 CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
 # A path is judged at alphas of its own; this one is only so that equal paths are equal recipes.
 FIRST = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=STEPS),)
-# Passes that a fit without a pull takes, for an estimate: it has no best model where rows can be told apart.
+# Passes that an unregularised fit takes, for an estimate: it has no finite optimum where rows can be told apart.
 _FREE = 500
 
 

@@ -1,4 +1,4 @@
-"""The controls of "Generative to discriminative": data, family, order, and what alpha pulls toward.
+"""The controls of "Generative to discriminative": data, family, order, and what alpha shrinks toward.
 
 They show what they are told and tell what was chosen.
 """
@@ -39,7 +39,7 @@ class PathControls:
         self.data = data_menu(session)
         self.family = select("Family", _FAMILIES, 136)
         self.order = select("Order", {f"n = {n}": n for n in ORDERS}, 104, description=explain("order"))
-        self.center = select("Pull toward", _CENTERS, 152, description=explain("center"))
+        self.center = select("Shrink toward", _CENTERS, 152, description=explain("center"))
         self.parts = [self.data, self.family, self.order, self.center]
         for menu in self.parts[1:]:
             menu.param.watch(lambda _: self._chosen(), "value")

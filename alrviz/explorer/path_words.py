@@ -18,11 +18,11 @@ $$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| w - w_0 \|^2$$
 
 for one [[alpha]] after the other, each fit started at the one before. Where alpha is large nothing but the [[center]]
 $w_0$ counts: with [[AnJE]] that is the *generative* model (naive Bayes at n = 1), whose [[theta]] is counted, not
-fitted; with 0 it is a model that knows nothing. Where alpha is small nothing pulls any more: the *discriminative*
+fitted; with 0 it is a model that knows nothing. Where alpha is small nothing shrinks any more: the *discriminative*
 model, which is free to fit every training row. 1 stands for all weights at one: at n = 1 that is naive Bayes too, above
 it ALR counts every column many times and is too sure of itself.
 
-*Full lines* are training rows: pulled less, they never get worse in [[log loss]]. *Dashed lines* are [[held-out]] rows,
+*Full lines* are training rows: shrunk less, they never get worse in [[log loss]]. *Dashed lines* are [[held-out]] rows,
 and a ring marks the lowest of them. Dotted lines are models that have no alpha; those far outside are named at the
 edge, with an arrow. Numbers are per row; an end counts as worse than the best where it is more than two standard errors
 above it, row by row. The best is chosen on the rows it is judged on, which flatters it a little: the page *Which

@@ -15,7 +15,7 @@ MOST_RACERS = 6
 # themselves.
 STEPS = 1000
 ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-PULL = 0.1  # alpha where a question needs a pull and none was chosen
+PULL = 0.1  # alpha where a question needs a penalty and none was chosen
 
 Racers = tuple[tuple[str, dict[str, Any]], ...]
 
@@ -93,13 +93,13 @@ QUESTIONS: Mapping[str, Question] = {
         orders=False,
     ),
     "pull": Question(
-        "Pull toward 0, 1 or AnJE?",
-        "Where the penalty pulls to decides what a strong alpha leaves: nothing, or a generative model.",
+        "Shrink toward 0, 1 or AnJE?",
+        "What the penalty shrinks toward decides what a strong alpha leaves: nothing, or a generative model.",
         _centers,
         pulls=True,
     ),
     "tables": Question(
-        "How long to fit tables?",
+        "When to stop fitting ELR?",
         "ELR fits the tables of naive Bayes, and of a tree, to the class. The log loss of training rows falls at every "
         "step; that of held-out rows (dashed) rises again, early on small tables. Cross-tuning stops where folds say.",
         lambda order: tuple(
@@ -140,7 +140,7 @@ class Example:
 
 
 EXAMPLES = (
-    Example("a gain", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
-    Example("little", "LED, single columns: there is little to gain", "led", 1),
-    Example("none", "Tic-tac-toe can be fitted perfectly: no best model exists", "tic-tac-toe", 2),
+    Example("ALR wins", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
+    Example("draw", "LED, single columns: there is little to gain", "led", 1),
+    Example("no finite optimum", "Tic-tac-toe can be fitted perfectly: the weights grow without end", "tic-tac-toe", 2),
 )

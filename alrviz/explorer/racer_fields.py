@@ -10,6 +10,7 @@ from typing import Any
 from alrviz.errors import RecipeError
 from alrviz.explorer.questions import ALPHAS
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.matrix import SOLVER_NAMES
 from alrviz.fitting.param import Param
 from alrviz.fitting.recipe import Recipe
 
@@ -78,29 +79,29 @@ _FIELDS = (
     Field("scale", "Scale"),
     Field("order", "Order n"),
     Field("objective", "Objective"),
-    Field("alpha", "alpha: strength of the pull", "alpha", 0.01),
-    Field("penalty", "Pull acts on"),
-    Field("center", "Pull toward", "center"),
+    Field("alpha", "alpha: strength of the penalty", "alpha", 0.01),
+    Field("penalty", "Penalty acts on"),
+    Field("center", "Shrink toward", "center"),
     Field("start", "Start at", "start"),
     Field("solver", "Solver"),
-    Field("memory", "Steps that the solver remembers"),
-    Field("max_iter", "Most iterations", step=100),
+    Field("memory", "L-BFGS memory"),
+    Field("max_iter", "Max iterations", step=100),
     Field("tol", "Converged below (tol)", step=1e-6),
-    Field("share", "A weight for"),
+    Field("share", "Weight sharing"),
     Field("bounds", "Weights between"),
     Field("smoothing", "Smoothing m of theta", "theta", 0.1),
     Field("missing", "Missing values"),
     Field("unseen", "Cells never seen", "cell"),
     Field("class_weight", "Class weights"),
     Field("bandwidth", "Bandwidths"),
-    Field("validation_fraction", "Share that validates bandwidths", step=0.05),
+    Field("validation_fraction", "Validation share for bandwidths", step=0.05),
     Field("structure", "Structure"),
     Field("cross_tuning", "Number of iterations"),
     Field("k", "Parents of a column, k"),
     Field("selective", "Columns"),
     Field("n", "Columns every other depends on, n"),
     Field("n_estimators", "Trees", step=50),
-    Field("C", "C: the less, the stronger the pull"),
+    Field("C", "C: smaller is stronger regularisation"),
     Field("kernel", "Kernel"),
 )
 _COMMON = (
@@ -120,9 +121,10 @@ _WORDS: Mapping[Any, str] = {
 _OWN: Mapping[str, Mapping[Any, str]] = {
     "discretize": {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"},
     "cross_tuning": {True: "by cross-tuning", False: "to the end"},
+    "solver": SOLVER_NAMES,
     "selective": {False: "all of them", True: "the best of them (selective)"},
     "kernel": {"rbf": "Gaussian (RBF)", "linear": "linear", "poly": "polynomial"},
-    "alpha": {"cv": "chosen by each fold"},
+    "alpha": {"cv": "nested CV"},
 }
 
 

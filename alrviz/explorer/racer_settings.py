@@ -30,7 +30,7 @@ from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.style import safe
 
 _NONE = "none"  # stands for None in menus, which show nothing for it
-_PAPER = "Paper mode: start, solver, tolerance and limits as the papers have them, without a pull"
+_PAPER = "Paper mode: start, solver, tolerance and limits as the papers have them, unregularised"
 _BADGE = "<p><b class='good'>paper mode</b> <span class='quiet'>as the papers ran it</span></p>"
 
 

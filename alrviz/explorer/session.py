@@ -57,7 +57,7 @@ class Session(Opening):
     sizes = param.String(default="", doc="Slug of its training sizes.")
     theta = param.String(default="", doc="Slug of where learners row by row take log theta from.")
     measure = param.String(default="", doc="What held-out rows are judged by.")
-    alpha = param.Number(default=None, allow_None=True, doc="The strength of the pull that is looked at, or none.")
+    alpha = param.Number(default=None, allow_None=True, doc="The strength of the penalty that is looked at, or none.")
     path = param.Integer(default=0, doc="The path that is looked at.")
     sets: tuple = param.Parameter(default=(), doc="Names of the demo sets that recipes are compared on.")
     files: tuple = param.Parameter(default=(), doc="The visitor's tables that they are compared on.")

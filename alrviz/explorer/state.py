@@ -72,7 +72,7 @@ class State:
         theta: slug of where learners row by row take log theta from, "" for its page's own.
         measure: what held-out rows are judged by ("rmse"), "" for the page's own.
         sets, files: the demo sets, by name, and the visitor's tables that recipes are compared on; none for the page's.
-        alpha, path: the strength of the pull that is looked at along a path, None for the page's own; and which path.
+        alpha, path: the strength of the penalty looked at along a path, None for the page's own; and which path.
         fit: id of the run of a map, to be found again by its owner.
         kept: id of a race in the run store, to be opened again by its owner.
         run: id of a run, to be found again by its owner.
@@ -128,7 +128,7 @@ def _measure(text: str) -> str:
 
 
 def _strength(text: str) -> float | None:
-    """A strength of a pull: above 0, and a number."""
+    """A strength of a penalty: above 0, and a number."""
     try:
         number = float(text)
     except ValueError:

@@ -101,7 +101,7 @@ class Facts:
 
     @property
     def separation(self) -> "MappingProxyType[str, float]":
-        """The separation meter: share of (cell, class) pairs with count 0, share of rows that lead, norm of phi."""
+        """Separation: share of (cell, class) pairs with count 0, of rows classified correctly, norm of phi."""
         last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
         empty = self._tables.empty_share if self._tables else nan
         return MappingProxyType(

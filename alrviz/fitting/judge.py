@@ -51,7 +51,7 @@ class Judge:
         free = self._objective.alpha == 0 and self._objective.bounds is None
         if free and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
-                           "no best model exists, weights would grow without end")  # fmt: skip
+                           "no finite optimum exists, weights would grow without end")  # fmt: skip
         if self._flat() and self._objective.criterion(point) < math.sqrt(self._tol):
             what = self._objective.judged_as
             return Outcome(CONVERGED, f"{what} fell by less than {self._tol:g} of itself over {WINDOW} steps "

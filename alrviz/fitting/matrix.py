@@ -31,6 +31,11 @@ NEEDS: Mapping[str, frozenset[str]] = {
 }
 OFFERS: Mapping[str, frozenset[str]] = {"nll": _NEWTON | {"rows"}, "mse": _NEWTON | {"rows"}, "hinge": _NEWTON}
 
+# What texts for people call them.
+SOLVER_NAMES: Mapping[str, str] = {
+    "lbfgs": "L-BFGS", "cg": "CG", "gd": "gradient descent", "tron": "TRON", "lbfgsb": "L-BFGS-B", "sgd": "SGD",
+    "adagrad": "AdaGrad", "newton": "Newton", "none": "no solver",
+}  # fmt: skip
 # Solvers that draw the order of the rows.
 STOCHASTIC = ("sgd", "adagrad")
 

@@ -79,12 +79,12 @@ def first_rise() -> Observer:
 
 
 def shares_loss(log_pi: Floats, rows: Rows) -> float:
-    """Return the log loss per row of the class shares, whose logarithms are given."""
+    """Return the log loss per row of the class prior, whose logarithms are given."""
     return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
 
 
 def baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
-    """Return the log losses per row that a curve is compared with: class shares, and AnJE where smoothing allows it."""
+    """Return the log losses per row that a curve is compared with: class prior, and AnJE where smoothing allows it."""
     stop.check()
     total = float(rows.weights.sum())
     found = {"class_shares": shares_loss(tables.log_pi, rows)}

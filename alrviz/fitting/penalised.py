@@ -41,7 +41,7 @@ class Objective(ABC):
 
     Args:
         rows: training rows; their weights count rows in the loss (class weights already multiplied in).
-        center: the weights that the penalty pulls toward, shaped as w.
+        center: the weights that the penalty shrinks toward, shaped as w.
         pull: 2 alpha q, shaped as w or one number for all; None without a penalty.
         alpha: weight of the penalty, at least 0.
         loss: what is summed over the rows.

@@ -15,7 +15,7 @@ from typing import Any
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import ENCODING, UNCUT, check_param, family_params
-from alrviz.fitting.matrix import STOCHASTIC, chosen_solver
+from alrviz.fitting.matrix import SOLVER_NAMES, STOCHASTIC, chosen_solver
 from alrviz.fitting.rules import check_together
 
 # Format 1 had fewer parameters: what it left out takes its default, which is what it did.
@@ -43,6 +43,7 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
 _PAPER_DLR: Mapping[str, Any] = MappingProxyType(
     {"alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman")}
 )
+_CENTERS = {1: "1", "anje": "AnJE"}
 _LABELS = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta-gamma": "alrj"}
 
 
@@ -64,7 +65,7 @@ class Recipe:
             each other.
 
     >>> Recipe("alr", order=2, alpha=0).name
-    'alr n=2 from zero, lbfgs'
+    'alr n=2 from zero, L-BFGS'
     """
 
     family: str
@@ -115,14 +116,16 @@ class Recipe:
         if self.family == "anje":
             return f"{self.label} n={p['order']}"
         if self.family == "dlr":
-            alpha = "" if p["alpha"] == 0 else f", alpha {p['alpha']:g} to {p['center']}"
+            alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{_toward(p)}"
             return f"{self.label} {p['bandwidth']} from {p['start']}{alpha}"
-        strength = p["alpha"] if p["alpha"] == "cv" else f"{p['alpha']:g}"
-        alpha = "" if p["alpha"] == 0 else f", alpha {strength} on {p['penalty']} to {p['center']}"
+        strength = "by CV" if p["alpha"] == "cv" else f"{p['alpha']:g}"
+        alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{_toward(p)}"
         shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss = "" if p["objective"] == "nll" else f", {p['objective']}"
         bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
-        return f"{self.label} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {self.solver}"
+        return (
+            f"{self.label} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {SOLVER_NAMES[self.solver]}"
+        )
 
     @property
     def cuts(self) -> str | None:
@@ -210,7 +213,7 @@ def paper_mode(recipe: Recipe) -> Recipe:
         RecipeError: where that solver cannot fit the recipe (scale="diagonal-adaptive").
 
     >>> paper_mode(Recipe("alr", order=3)).name
-    'alr n=3 from zero, lbfgsb'
+    'alr n=3 from zero, L-BFGS-B'
     """
     return recipe.replace(**_paper(recipe))
 
@@ -224,6 +227,10 @@ def _paper(recipe: Recipe) -> dict[str, Any]:
     kept = recipe.params["bandwidth"]
     ran = _PAPER_DLR["bandwidth"]
     return {**_PAPER_DLR, "bandwidth": kept if kept in ran else ran[0]}
+
+
+def _toward(p: Mapping[str, Any]) -> str:
+    return "" if p["center"] == 0 else f" toward {_CENTERS[p['center']]}"
 
 
 def _elr(p: Mapping[str, Any]) -> str:

@@ -132,7 +132,7 @@ def _without(name: str, label: str, axis: str, value: Any) -> str:
     """A racer's name without the word for its place on the axis."""
     if axis == "train_share" or pd.isna(value):
         return name
-    of_alpha = f"alpha by {value}" if isinstance(value, str) else f"alpha {value:g}"
+    of_alpha = "nested CV" if isinstance(value, str) else f"alpha {value:g}"
     word = f"n={value:g}" if axis == "order" else of_alpha
     if axis == "order" and name.startswith(label):
         name = family_of(label) + name[len(label) :]

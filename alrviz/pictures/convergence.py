@@ -1,6 +1,6 @@
 """The convergence picture: how far each racer has come, along iterations, passes or seconds.
 
-Training is a full line, held out dashed in the same colour; grey lines stand at the class shares and at AnJE; names
+Training is a full line, held out dashed in the same colour; grey lines stand at the class prior and at AnJE; names
 stand at the ends of lines; raw points are shown while they are few. `contents` says what will be drawn, as data;
 `convergence` draws it. A live view builds the figure once and then only feeds the sources of the `Picture` it got;
 `entitle` makes it the picture of another measure, or of another race of racers that are called the same.

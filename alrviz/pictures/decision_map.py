@@ -170,11 +170,10 @@ def name_classes(picture: Picture, surface: Surface, width: int = WIDTH) -> None
 
 
 def value_words(surface: Surface) -> str:
-    """What the colours mean: probability of which class; a score is said to be none."""
+    """What the colours mean: the probability of which class; a score is said to be none."""
     two = len(surface.classes) == 2
     if surface.probability:
-        of = short(surface.classes[1], CUT) if two else "the winner"
-        return f"probability of {of}"
+        return f"P({short(surface.classes[1], CUT)})" if two else "P(predicted class)"
     if surface.single:
         return f"score of {short(surface.classes[1], CUT)}, not a probability: boundary at 0"
     return "highest score, not a probability"
@@ -222,7 +221,7 @@ def _say_legend(picture: Picture, surface: Surface, width: int) -> None:
     items.append(LegendItem(label="boundary", renderers=samples[-1:]))
     picture.legend.update(
         items=items,
-        title=_wrapped(f"Ground: {value_words(surface)}", width),
+        title=_wrapped(f"Background: {value_words(surface)}", width),
         ncols=_columns([str(item.label.value) for item in items], width),
     )
 

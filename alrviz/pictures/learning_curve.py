@@ -19,7 +19,7 @@ from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.studies.crossing import FIRST, Crossing
 
 Data = dict[str, Any]
-MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats a row)", "rmse": "RMSE"}
+MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
 START = 1000  # rows of the zoom
 _LABELS = 0.22  # of the width, right of the curves, for their names

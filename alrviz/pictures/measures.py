@@ -38,16 +38,21 @@ class Measure:
     grey: tuple[tuple[str, str], ...] = ()
 
 
-_SHARES, _ANJE = ("class_shares", "class shares"), ("anje", "AnJE")
+_SHARES, _ANJE = ("class_shares", "class prior"), ("anje", "AnJE")
 _NEAR = (("milestone_0", "1 % milestone"), ("milestone_1", "0.1 % milestone"))
 _ZERO = (("zero_0", "0.01"), ("zero_1", "0.0001"))
-_HELD = (("heldout_class_shares", "class shares"), ("heldout_anje", "AnJE"))
+_HELD = (("heldout_class_shares", "class prior"), ("heldout_anje", "AnJE"))
 MEASURES: Mapping[str, Measure] = {
     "nll": Measure(
         "NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
     ),
     "gap": Measure(
-        "gap to the best known F", "F - best known F, per row (nats)", "objective", per_row=True, log=True, grey=_NEAR
+        "suboptimality (gap to best F)",
+        "suboptimality per row (nats)",
+        "objective",
+        per_row=True,
+        log=True,
+        grey=_NEAR,
     ),
     "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
     "heldout": Measure("held-out log loss", "held-out log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),

@@ -136,7 +136,7 @@ def power_ticks(low: float, high: float) -> list[float]:
 
 def order_name(order: int) -> str:
     """What an order is called in pictures."""
-    return f"n = {order}" if order else "class shares"
+    return f"n = {order}" if order else "class prior"
 
 
 def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str, *, dark: bool = False) -> Picture:
@@ -145,7 +145,7 @@ def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str,
     The figures of costs are called after it: -parameters, -seconds.
     """
     colour, ink = family_colour(label), readable(family_colour(label), dark)
-    top = _frame(what.losses, orders, "held-out log loss (nats a row)", name)
+    top = _frame(what.losses, orders, "held-out log loss (nats per row)", name)
     folds, means, chosen = ColumnDataSource(what.folds), ColumnDataSource(what.means), ColumnDataSource(what.chosen)
     absent = ColumnDataSource(what.absent)
     thin = top.multi_line("xs", "ys", source=folds, line_color=GREY, line_alpha=0.6, line_width=1.2)

@@ -1,7 +1,7 @@
 """From generative to discriminative: losses along alpha, and how far the weights leave the center.
 
-alpha falls from left to right on a log axis: at the left end the pull is strong and the model is the center's, at the
-right end nothing pulls. Full lines are training rows, dashed ones held-out rows; a ring marks the best held-out point
+alpha falls from left to right on a log axis: at the left end the penalty is strong, the model the center's; at the
+right end there is none. Full lines are training rows, dashed ones held-out rows; a ring marks the best held-out point
 of a path. Horizontal lines are models without an alpha; one that lies outside is named at the edge, with its value.
 """
 
@@ -20,12 +20,12 @@ from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.studies.measures import loss_text
 
 Data = dict[str, Any]
-MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats a row)", "rmse": "RMSE", "error": "0-1 loss"}
+MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.27  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
 LEFT, RIGHT = 86, 30  # px beside the frame: a slider under the picture keeps to them
-_ALPHA = "alpha, log scale: strong pull on the left, none on the right"
+_ALPHA = "alpha, log scale: strong regularisation on the left, none on the right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def spread_range(data: Data) -> tuple[float, float]:
 
 def spread_picture(data: Data, alphas: Sequence[float], colour: str, name: str) -> Spread:
     """Draw how far the weights of a path are from its center."""
-    fig = _frame(alphas, spread_range(data), "w less center", name, few=True)
+    fig = _frame(alphas, spread_range(data), "w - center", name, few=True)
     fig.x_range.end = fig.x_range.reset_end = min(alphas)  # no names at the ends of bands
     fig.xaxis[0].axis_label = "alpha, log scale"
     fig.min_height = 120

@@ -44,7 +44,7 @@ def line_of(table: pd.DataFrame) -> Data:
 
 def reliability_picture(colours: Mapping[str, str], name: str) -> Picture:
     """Return an empty picture of lines of these names and colours; `feed` fills it."""
-    fig = frame((0.0, 1.02), (0.0, 1.02), ("probability of the class predicted", "share right"), name)
+    fig = frame((0.0, 1.02), (0.0, 1.02), ("probability of the class predicted", "observed accuracy"), name)
     fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     bars = ColumnDataSource(line_of(pd.DataFrame()))
     fig.segment("x", "low", "x", "high", source=bars, line_color=GREY, line_width=1.6)

@@ -1,8 +1,8 @@
-"""The picture of why: each family's scale beside the diagonal of the Hessian.
+"""Why a family is faster: each family's scale beside the diagonal of the Hessian.
 
 A family is a metric: with phi = scale * w, L-BFGS in w started from a multiple of the identity walks the path of
 L-BFGS in phi started from that multiple of diag(scale^2). The best diagonal metric is the inverse of the Hessian's
-diagonal, which at the class shares is N_cell pi_k (1 - pi_k). So the nearer a family's scale is to 1 / sqrt of it (up
+diagonal, which at the class prior is N_cell pi_k (1 - pi_k). So the nearer a family's scale is to 1 / sqrt of it (up
 to one factor for all cells, which the line search finds), the rounder the valley its solver sees: the diagonal family
 lies on that line by construction, lr is flat, alr rises because log theta grows as a cell gets rarer.
 """
@@ -52,7 +52,7 @@ def scales(points: pd.DataFrame, *, name: str = "scales", dark: bool = False) ->
     lines, dots = binned(points), _positive(points)
     x = (float(dots["hessian"].min()) / 1.3, float(dots["hessian"].max()) * 1.3) if len(dots) else (0.1, 10.0)
     y = (float(dots["scale"].min()) / 1.5, float(dots["scale"].max()) * 1.5) if len(dots) else (0.1, 10.0)
-    labels = ("diagonal of the Hessian at the class shares, log scale", "scale over its median, log scale")
+    labels = ("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale")
     fig = frame(x, y, labels, name, x_axis_type="log", y_axis_type="log")
     for label in dict.fromkeys(points["label"]):
         colour = family_colour(str(label))

@@ -85,9 +85,9 @@ class Arrivals:
         return copy
 
     def about(self, racer: int) -> Row:
-        """Return label, name, order and alpha of a recipe; -1 is the class shares, the model of order 0."""
+        """Return label, name, order and alpha of a recipe; -1 is the class prior, the model of order 0."""
         if racer < 0:
-            return {"label": "shares", "name": "class shares", "order": 0, "alpha": None}
+            return {"label": "shares", "name": "class prior", "order": 0, "alpha": None}
         recipe = self.recipes[racer]
         params = recipe.params
         return {

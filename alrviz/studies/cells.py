@@ -34,7 +34,7 @@ class Cell:
 
     Attributes:
         task: which function of tasks.py.
-        recipe: JSON; "" for class shares, which have none.
+        recipe: JSON; "" for the class prior, which has none.
         data_hash: of the table.
         split: rows to learn from and to be judged on.
         options: of the task, JSON.

@@ -2,7 +2,7 @@
 
 The verdict is the smallest order whose mean over the folds is within one standard error of the lowest: d_j is its log
 loss less the best order's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that mean. Order 0
-is the class shares. alpha is chosen and columns are cut inside the training rows of each fold.
+is the class prior. alpha is chosen and columns are cut inside the training rows of each fold.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class OrderStudy(Study):
         return _verdict(self)
 
     def recipe(self) -> Recipe | None:
-        """Return the recipe of the verdict's order; None for the class shares, or while there is none."""
+        """Return the recipe of the verdict's order; None for the class prior, or while there is none."""
         order = self.verdict().order
         return next((recipe for recipe in self.recipes if recipe.params["order"] == order), None)
 
@@ -85,7 +85,7 @@ def choose_order(
     Args:
         dataset: the table.
         recipe: of the models, whatever its order; None: Recipe("lr", alpha="cv").
-        orders: to compare; 0 is the class shares. Orders above the number of columns are left out.
+        orders: to compare; 0 is the class prior. Orders above the number of columns are left out.
         repeats, folds: the cross-validation, the same for every order.
         seed: of the shuffles.
         where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.where.Where`).
@@ -201,7 +201,7 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int) -> str:
         what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
         chance = " by more than chance" if best > order else ""
         return what + (f"; {_orders(above, 'does', 'do')} not{chance}" if above else "")
-    has = f"n = {order} has" if order else "the class shares (order 0) have"
+    has = f"n = {order} has" if order else "the class prior (order 0) has"
     what = f"{has} the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
     if place:  # the order below is lower in the mean, but not as sure
         return f"{what}, within a standard error of the lowest, {loss_text(lines.loc[best].log_loss)} at n = {best}"

@@ -1,6 +1,6 @@
 """Class probabilities of new rows made comparable: over all classes of the table, and never exactly 0.
 
-A class that the training rows do not have gets what an m-estimate of the class shares gives it, m = 1, whatever the
+A class that the training rows do not have gets what an m-estimate of the class prior gives it, m = 1, whatever the
 model: 1 / (C (N + 1)) of the probability, taken from the others alike. A probability of exactly 0 (a random forest's)
 counts as 2^-52, as in scikit-learn's log_loss. So every log loss is finite.
 """
@@ -25,6 +25,6 @@ def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_t
 
 
 def share_log_p(y: NDArray[np.integer], n_classes: int, n_rows: int) -> Floats:
-    """Return log p (n_rows, C) of the class shares of y, with m = 1: the model of order 0."""
+    """Return log p (n_rows, C) of the class prior of y, with m = 1: the model of order 0."""
     counts = np.bincount(y, minlength=n_classes) + 1.0 / n_classes
     return np.tile(np.log(counts / counts.sum()), (n_rows, 1))

@@ -1,9 +1,10 @@
 """Short names for racers: the family, and of the parameters only those by which racers of one family differ."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alrviz.fitting.matrix import SOLVER_NAMES
 from alrviz.fitting.recipe import Recipe
 
 _WORDS = {
@@ -20,8 +21,8 @@ _WORDS = {
     "max_iter": "{} steps",
 }
 _MODELS = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1"}
-_VALUES: dict[str, dict[Any, str]] = {
-    "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}
+_VALUES: Mapping[str, Mapping[Any, str]] = {
+    "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}, "solver": SOLVER_NAMES,
 }  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
     for name in ("class_weight", "structure"):
         if hasattr(params.get(name), "items"):
             params[name] = "given"
-    if not params.get("alpha"):  # without a pull neither its center nor its place says anything
+    if not params.get("alpha"):  # unregularised, neither its center nor its place says anything
         params = {name: value for name, value in params.items() if name not in ("center", "penalty")}
     encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
     first = {name: params[name] for name in _WORDS if name in params}
@@ -63,5 +64,5 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 
 def _word(name: str, value: Any) -> str:
     if isinstance(value, str) and name == "alpha":
-        return f"alpha by {value}"
+        return "nested CV"
     return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))

@@ -1,4 +1,4 @@
-"""Generative to discriminative: a recipe along alpha, from its center to where nothing pulls.
+"""Generative to discriminative: a recipe along alpha, from its center to where nothing shrinks it.
 
 alpha -> infinity gives the model of the center (nothing, naive Bayes or AnJE), alpha -> 0 the unpenalised fit.
 """

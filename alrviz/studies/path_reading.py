@@ -1,8 +1,8 @@
 """What a path says: where along alpha the lowest held-out loss lies, in one sentence of a fixed list.
 
 An end counts as worse than the best where it is more than two standard errors of the paired difference above it. So
-the best lies between (both ends are worse), at the generative end (only the other is), at the unregularised end, or
-alpha hardly matters. RMSE may dip between where log loss does not: that is said beside it.  ([WANBIA-C] V)
+an intermediate alpha is best (both ends are worse), or the generative end (only the other is), or the unregularised
+end, or alpha hardly matters. RMSE may dip between where log loss does not: that is said beside it.  ([WANBIA-C] V)
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Reading:
     Attributes:
         racer: of the study's recipes.
         alpha, value: the best held-out value of the measure, and where it is.
-        first, last: the values at the strongest pull and at the weakest.
+        first, last: the values at the strongest penalty and at the weakest.
         place: "between", "generative", "free" or "flat".
     """
 
@@ -98,7 +98,7 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     >>> from alrviz import Recipe, load_demo, path
     >>> study = path(load_demo("balance-scale"), [Recipe("alr", center="anje")], n_jobs=1).run()
     >>> sentence(study).split(":")[0]
-    'The best lies between'
+    'An intermediate alpha is best'
     """
     lines = study.summary()
     found = _readings(study, lines, measure)
@@ -119,7 +119,8 @@ def _sentence(of: Reading, words: str, paths: str, ends: tuple[str, str]) -> str
     lowest = f"alpha {alpha_text(of.alpha)} has held-out {words} {loss_text(of.value)}"
     first, last = ends
     if of.place == BETWEEN:
-        return f"The best{paths} lies between: {lowest}, below {first} and {last}"
+        on = paths.replace(" of", ", in the best of", 1)
+        return f"An intermediate alpha is best{on}: {lowest}, below {first} and {last}"
     if of.place == FLAT and of.value in (of.first, of.last):
         return f"alpha hardly matters{paths}: held-out {words} {first} and {last}, within two standard errors"
     if of.place == FLAT:
@@ -141,7 +142,7 @@ def alpha_text(alpha: float) -> str:
 
 
 def _ends(study: "Study", lines: "pd.DataFrame", of: Reading, measure: str) -> tuple[str, str]:
-    """Both ends in words: the strongest and the weakest pull that were fitted, and what lies beyond them."""
+    """Both ends in words: the strongest and the weakest penalty that were fitted, and what lies beyond them."""
     recipe = study.recipes[of.racer]
     mine = lines[lines.racer == of.racer]
     beyond = lines[(lines.racer >= len(paths_of(study))) & (lines.order == recipe.params["order"])]
@@ -152,7 +153,7 @@ def _ends(study: "Study", lines: "pd.DataFrame", of: Reading, measure: str) -> t
         if other.family == "anje" and recipe.params["center"] == "anje":
             first += f" ({generative_name(other)} itself {value})"
         elif other.family == recipe.family:
-            last += f" (without a pull {value})"
+            last += f" (unregularised {value})"
     return first, last
 
 

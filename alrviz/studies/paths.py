@@ -1,4 +1,4 @@
-"""The task of a path: one recipe along alpha, from the strongest pull to the weakest, each fit started at the last."""
+"""The task of a path: one recipe along alpha, from the strongest penalty down, each fit started at the last."""
 
 import json
 from collections.abc import Sequence

@@ -44,4 +44,4 @@ def _heldout(lanes: Sequence[Lane]) -> str:
     if any(loss != loss for loss, _ in losses):
         return "the objectives differ, and no rows are held out to compare them on."
     (low, first), (high, second), *_ = sorted(losses)
-    return f"different objectives; held-out {what} {low:.4f} ({first}) and {high:.4f} ({second}){unit}."
+    return f"different objectives; held-out {what} {first} {low:.4f}, {second} {high:.4f}{unit}."

@@ -87,8 +87,8 @@ def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
         return _broken(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
-        counts = _list(f"{lane.iterations} ({lane.name})" for lane in lanes)
-        return Verdict("stopped", f"Stopped by {by} after {counts} iterations{_so_far(lanes)}.")
+        counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
+        return Verdict("stopped", f"Stopped by {by} after {counts}{_so_far(lanes)}.")
     if len(by_objective(lanes)) > 1:
         return Verdict(
             "different",
@@ -129,7 +129,7 @@ def _so_far(lanes: Sequence[Lane]) -> str:
     low, high = order[0], order[-1]
     if high.last - low.last < LEVEL * abs(high.last):
         return f"; {level_words(lanes, low)} so far, within 0.1 % of each other"
-    others = _list(f"{lane.last:.4f} ({lane.name})" for lane in order[1:])
+    others = ", ".join(f"{lane.name} {lane.last:.4f}" for lane in order[1:])
     return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 
 
@@ -139,7 +139,7 @@ def _perfect(lanes: Sequence[Lane]) -> Verdict:
     if lanes[0].loss == "hinge":  # 0 as soon as every row's own class leads by 1: the weights need not grow for ever
         why = "F falls to 0, where many models are equally good"
     else:
-        why = "no best model exists, the weights grow without end"
+        why = "no finite optimum exists, the weights grow without end"
     return Verdict(
         "perfect",
         f"{who} the training rows perfectly: {why}, and the race only tells how fast. {heldout_words(lanes)} "
@@ -156,13 +156,13 @@ def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
         return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
-        return Verdict("none", f"No difference: {_counts(lanes, marks, 0)}; {_counts(lanes, marks, 1, short=True)}.")
+        return Verdict("none", f"No difference. {_both(lanes, marks, 0)}")
     decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
     if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         return Verdict(
             "crossed",
             f"Each leads once: {loose.first.name} is first {marks.words[0]} ({_counts(lanes, marks, 0)}), "
-            f"{tight.first.name} {marks.words[1]} ({_counts(lanes, marks, 1)}).",
+            f"{tight.first.name} {_short(marks, 1)} ({_counts(lanes, marks, 1)}).",
         )
     rank = decided[0]
     return _faster(lanes, marks, rank)
@@ -200,19 +200,30 @@ def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
     return all(_count(b, marks, goal) >= NO_DIFFERENCE * _count(a, marks, goal) for a, b, goal in pairs)
 
 
-def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int, *, short: bool = False) -> str:
-    """Who met a milestone when: "within 1 % of the best NLL after 20 (alr) and 52 (lr) iterations"."""
+def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+    """Who met a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
     met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
     missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
     met.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
-    words = []
-    if met:
-        counts = _list(f"{marks.at(lane.name, goal):.0f} ({lane.name})" for lane in met)
-        words = [f"after {counts}" + ("" if short else " iterations")]
-    if missed:
-        words.append(f"not {'yet ' if met else ''}after {_list(f'{lane.iterations} ({lane.name})' for lane in missed)}")
-    what = marks.words[goal].split(" of ")[0] if short else marks.words[goal]
-    return f"{what} {', '.join(words)}"
+    words = [f"{lane.name} {marks.at(lane.name, goal):.0f}" for lane in met]
+    return _with_unit([*words, *(f"{lane.name} not after {lane.iterations}" for lane in missed)])
+
+
+def _both(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+    """Both milestones as a sentence, beginning with number `goal`."""
+    first, second = marks.words[goal], _short(marks, 1 - goal)
+    first = first[:1].upper() + first[1:]
+    return f"{first}: {_counts(lanes, marks, goal)}; {second}: {_counts(lanes, marks, 1 - goal)}."
+
+
+def _short(marks: Milestones, goal: int) -> str:
+    return marks.words[goal].split(" of ")[0]
+
+
+def _with_unit(counts: Iterable[str]) -> str:
+    """A list of counts of iterations; the first says the unit."""
+    first, *others = counts
+    return ", ".join([f"{first} iterations", *others])
 
 
 def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
@@ -228,8 +239,8 @@ def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict
     level = f" ({_list(equals)} about as fast)" if equals else ""
     return Verdict(
         "faster",
-        f"{rank.first.name} is faster by {bound}{_times(rank.factor)}{rivals}{level}: "
-        f"{_counts(lanes, marks, rank.goal)}; {_counts(lanes, marks, 1 - rank.goal, short=True)}.",
+        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster (iterations){rivals}{level}. "
+        f"{_both(lanes, marks, rank.goal)}",
         rank.first.name,
         rank.factor,
         rank.at_least,

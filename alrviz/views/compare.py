@@ -70,8 +70,8 @@ class CompareView(StudyView):
             width=200,
             **small,
         )
-        self._across = pmui.Select(label="Across", options={}, width=192, **small)
-        self._up = pmui.Select(label="Upward", options={}, width=192, **small)
+        self._across = pmui.Select(label="x", options={}, width=192, **small)
+        self._up = pmui.Select(label="y", options={}, width=192, **small)
         self._measures.link(self, value="measure", bidirectional=True)
         for menu in (self._across, self._up):
             menu.param.watch(lambda _: self._chosen(), "value")

@@ -19,7 +19,7 @@ class MapMenus:
     def __init__(self, view: Any, visible: bool):
         self._view, self._offering = view, False
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
-        self.axes = [pmui.Select(label=label, options={}, width=150, **small) for label in ("Across", "Up")]
+        self.axes = [pmui.Select(label=label, options={}, width=150, **small) for label in ("x", "y")]
         self.others = pmui.Select(
             label="Other columns", options={words: how for how, words in OTHERS.items()}, width=210, **small
         )

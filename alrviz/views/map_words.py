@@ -15,7 +15,7 @@ MOST_ABSENT = 5  # classes named that win nowhere
 def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
     """Say what the map shows; `n_others` is how many columns are on neither axis."""
     parts = [_absent(surface), others_words(others, row, n_others), _points(surface.points), _left_out(surface)]
-    parts.append("The ground is fainter where the model is less sure.")
+    parts.append("The background is fainter where the model is less sure.")
     return " ".join(f"<p>{part}</p>" for part in parts if part)
 
 
@@ -52,7 +52,8 @@ def _points(points: Points | None) -> str:
     count = len(points.rows)
     which = f"{count:,} of {points.total:,} rows" if points.thinned else f"{count:,} row{'s' if count != 1 else ''}"
     absent = f"; {points.absent:,} without a place on these axes" if points.absent else ""
-    return f"Points: outline is the true class, fill the prediction; {which} shown, {right:,} predicted right{absent}."
+    shown = f"{which} shown, {right:,} classified correctly{absent}"
+    return f"Points: outline is the true class, fill the prediction; {shown}."
 
 
 def _left_out(surface: Surface) -> str:
@@ -77,6 +78,6 @@ def numbers_html(surface: Surface) -> str:
             cells += [f"{int(mine.sum()):,}", f"{int((mine & (points.predicted == k)).sum()):,}"]
         lines.append(f"<tr><td>{safe(name, 60)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     what = "highest probability" if surface.probability else "highest score"
-    heads = ["share of the map", what, *(["points", "of them predicted right"] if points is not None else [])]
+    heads = ["share of the map", what, *(["points", "classified correctly"] if points is not None else [])]
     head = "".join(f"<th>{text}</th>" for text in heads)
     return f"<div class='scroll'><table><tr><th>class</th>{head}</tr>{''.join(lines)}</table></div>"

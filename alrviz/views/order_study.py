@@ -108,7 +108,7 @@ class OrderStudyView(StudyView):
         self._picture = orders_picture(what, orders, label, self._name, dark=self.dark)
         above = [n for n in orders if n]
         shades = racer_colours([label] * len(above), self.dark)
-        # The class shares have no curve: they give every row the same probability.
+        # The class prior has no curve: it gives every row the same probability.
         colours = {order_name(n): shade for n, shade in zip(above, shades, strict=True)}
         self._curve = curve.reliability_picture(colours, f"{self._name}-reliability")
         figures = (self._picture.losses, *self._picture.costs.values(), self._curve.figure)
@@ -164,7 +164,7 @@ def numbers_html(lines: pd.DataFrame) -> str:
         ]
         body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     told = (
-        "<p class='quiet'>Held-out log loss in nats a row; ± one standard error by Nadeau and Bengio, since folds "
+        "<p class='quiet'>Held-out log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
     return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>{told}"

@@ -1,4 +1,4 @@
-"""The film of a path: from the strongest pull to the weakest, losses as lines, the weights' distribution beside."""
+"""The film of a path: from the strongest penalty to the weakest, losses as lines, the weights' distribution beside."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def path_film(study: Any) -> Film:
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
     told = [f"alrviz: {__version__}", *(f"{of.name}: {key}" for key, of in study.datasets.items())]
-    middle = [(k, f"alpha {alpha_text(alpha)}: pulled toward the center.") for k, alpha in enumerate(alphas[:-1])]
+    middle = [(k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])]
     return Film(
         title=" and ".join(names) + (f" on {dataset.name}" if dataset is not None else ""),
         counted="alpha",
@@ -59,7 +59,7 @@ def path_film(study: Any) -> Film:
 
 def _beside(recipe: Recipe) -> str:
     """What a model that paths are put beside is called."""
-    return generative_name(recipe) if recipe.family == "anje" else f"{recipe.label} without a pull"
+    return generative_name(recipe) if recipe.family == "anje" else f"{recipe.label} unregularised"
 
 
 def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[Panel]:
@@ -75,7 +75,7 @@ def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> 
         air = 0.05 * max(high - low, 1e-9)
         found.append(
             Panel(
-                name=f"{names[k]}: weights less the center's, by their rank in %", x=shares,
+                name=f"{names[k]}: w - center, by its rank in %", x=shares,
                 frames=values[:, None, :], low=low - air, high=high + air, colours=[colours[k]],
             )
         )  # fmt: skip

@@ -21,7 +21,7 @@ def sentence_html(study: Any, said: str) -> str:
     if study.phase == "waiting" and not study.progress.done:
         many = f"{len(paths)} paths" if len(paths) > 1 else "one path"
         return (
-            f"<span class='quiet'>Press Run: {many} along alpha, and naive Bayes or AnJE and fits without a pull "
+            f"<span class='quiet'>Press Run: {many} along alpha, and naive Bayes or AnJE and unregularised fits "
             f"beside them, on the same split of {study.dataset.n_rows:,} rows.</span>"
         )
     there = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
@@ -43,7 +43,7 @@ def fitted_html(row: dict[str, Any] | None, follower: Follower, path: int, alpha
     for name, words in WORDS.items():
         values = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
         cells += f"<tr><td>{words}</td>" + "".join(f"<td>{value}</td>" for value in values) + "</tr>"
-    return f"{title}<table><tr><th>a row</th><th>training</th><th>held-out</th></tr>{cells}</table>"
+    return f"{title}<table><tr><th>per row</th><th>training</th><th>held-out</th></tr>{cells}</table>"
 
 
 def _about(row: dict[str, Any] | None, follower: Follower) -> str:
@@ -77,11 +77,11 @@ def numbers_html(study: Any, lines: pd.DataFrame) -> str:
             name, alpha = generative_name(recipe), "&ndash;"
         else:
             stopped = " (at its step limit)" if outcome.get(racer) == "step limit" else ""
-            name, alpha = f"{recipe.family}, no pull{stopped}", "0"
+            name, alpha = f"{recipe.family}, unregularised{stopped}", "0"
         values = "".join(f"<td>{number(float(line.get(key, float('nan'))))}</td>" for key in _COLUMNS)
         body += f"<tr><td>{safe(name)}</td><td>{alpha}</td>{values}</tr>"
     told = (
-        "<p class='quiet'>Held-out first, then training rows, each a row; then quantiles of the weights less the "
-        "center's. The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
+        "<p class='quiet'>Held-out first, then training rows, each per row; then quantiles of w - center. "
+        " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
     )
     return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>{told}"

@@ -113,7 +113,7 @@ class RaceView(NotebookViewer):
         self._measures = MeasureMenu(self)
         # The label is for those who hear the page; the words on the buttons say it to the eye.
         self._axes = pmui.RadioButtonGroup(
-            options=list(AXES), value=self.axis, size="small", label="Counted along", stylesheets=[HEARD],
+            options=list(AXES), value=self.axis, size="small", label="x-axis", stylesheets=[HEARD],
             sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._axes.link(self, value="axis", bidirectional=True)

@@ -31,7 +31,14 @@ from alrviz.views.map_words import others_words
 from alrviz.views.path_replay import path_film
 from alrviz.views.watched import Watched
 
-SHORT = {"nll": "training", "gap": "gap", "gradient": "norm", "heldout": "", "error": "training", "rmse": "training"}
+SHORT = {
+    "nll": "training",
+    "gap": "suboptimality",
+    "gradient": "norm",
+    "heldout": "",
+    "error": "training",
+    "rmse": "training",
+}
 SCENES = 120  # steps of a film of bandwidths
 COLUMNS = 6  # columns whose curves are shown: those that move scores most
 SAID = 120  # sentences on the way of a race

@@ -1,4 +1,4 @@
-"""The row under a study's pictures: run or go on, stop, how far it is, and what failed.
+"""The row under a study's pictures: run or resume, stop, how far it is, and what failed.
 
 The buttons carry the CSS classes by which a page's keyboard finds them (space, s).
 """
@@ -15,7 +15,7 @@ from alrviz.views.style import CSS, ICONS, safe
 from alrviz.views.transport import change, key_button
 
 _RUN = "Run (space)"
-_GO_ON = "Go on: what is finished is kept (space)"
+_RESUME = "Resume: what is finished is kept (space)"
 _BAR = """
 .bar { height: 8px; border-radius: 4px; background: var(--alrviz-line, rgba(128,128,128,.3)); overflow: hidden; }
 .bar b { display: block; height: 8px; background: var(--alrviz-accent, #4a4896); }
@@ -37,7 +37,7 @@ class StudyBar:
         )  # fmt: skip
         self.stop = key_button("Stop", "stop", "s", "Stop: no later fit appears (s)", stop)
         self.redo = pmui.Button(
-            label="Compute again", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
+            label="Retry failed", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
         )
         self.redo.visible = False
         self.redo.on_click(lambda _: redo())
@@ -50,7 +50,7 @@ class StudyBar:
         under_way = phase in ("running", "queued")
         goes_on = not outdated and phase in ("stopped", "failed")
         done = not outdated and phase == "done"
-        label, hint = ("Go on", _GO_ON) if goes_on else ("Run", _RUN)
+        label, hint = ("Resume", _RESUME) if goes_on else ("Run", _RUN)
         disabled = not may_run or (not outdated and under_way) or done
         change(self.run, label=label, description=hint, disabled=disabled)
         change(self.stop, disabled=not under_way)

@@ -209,7 +209,7 @@ class Watched:
         return best
 
     def levels(self) -> dict[str, float]:
-        """The grey lines: class shares, AnJE (where all racers have one order), and the milestones of one objective."""
+        """The grey lines: class prior, AnJE (where all racers have one order), and the milestones of one objective."""
         found: dict[str, float] = {}
         orders = {racer.recipe.params.get("order") for racer in self.racers}
         for racer in self.racers:

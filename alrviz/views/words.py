@@ -104,7 +104,7 @@ def _count(cell: float | None, unit: str) -> str:
 
 
 def separation_html(watched: Watched, dark: bool = False) -> str:
-    """The separation meter: what is known before the run, which rows lead, how large phi has grown."""
+    """The separation meter: what is known before the run, rows classified correctly, how large phi has grown."""
     bars = []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         lead, norm = watched.at(racer, "lead"), watched.at(racer, "phi_norm")
@@ -119,8 +119,9 @@ def separation_html(watched: Watched, dark: bool = False) -> str:
         return ""
     title = (
         "<h3><abbr title='Share of training rows whose own class has the highest score: at 100 % the rows are "
-        "separable, and log loss without a pull or bounds has no best model: the norm of phi, beside it, then grows "
-        "without end.'>Separation</abbr> <span class='quiet'>rows that lead · norm of phi</span></h3>"
+        "separable, and unregularised log loss without bounds has no finite optimum: the norm of phi, beside it, "
+        "then grows without end.'>Separation</abbr> "
+        "<span class='quiet'>rows classified correctly · norm of phi</span></h3>"
     )
     return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(watched)}"
 

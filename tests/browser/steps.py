@@ -127,7 +127,7 @@ class Explorer:
 
     def race(self) -> None:
         """Wait until what is drawn is a race on this table, pressing Run if it does not start by itself."""
-        self.wait_says("an iteration of all")
+        self.wait_says("per iteration, all racers")
         time.sleep(0.5)  # a cheap race starts by itself
         if self.says("^(outdated|recorded|stopped)"):
             self.run.click()

@@ -108,7 +108,7 @@ def test_points_are_moved_removed_and_kept(explorer: Explorer):
     explorer.page.mouse.move(point["x"] + 60, point["y"] + 30, steps=6)
     explorer.page.mouse.up()
     explorer.wait(lambda: explorer.js("probe.maps()[0].ground") != ground, "another map")
-    explorer.button("Keep").click()
+    explorer.button("Save as data set").click()
     explorer.wait_says("^59 rows")
     fitted(explorer)
     assert explorer.asked()["file"][0].startswith("drawn.csv~59~3~")
@@ -161,14 +161,14 @@ def test_axes_of_words_are_drawn_as_words(explorer: Explorer):
     across, up = explorer.js("probe.maps()[0].levels")
     assert across == ["east", "islands", "north", "south", "west"]
     assert up == ["I", "II", "III", "IV"]
-    explorer.choose("Up", "temperature")
+    explorer.choose("y", "temperature")
     explorer.wait(lambda: explorer.js("probe.maps()[0].levels.length") == 1, "an axis of numbers")
 
 
 def test_the_link_of_a_map_opens_it(new_explorer: Callable[..., Explorer]):
     explorer = new_explorer().open("?page=boundaries&tab=any&data=mixed-types&rows=300&peer=svm-rbf&others=near")
     explorer.wait_says("of held-out rows right")
-    explorer.choose("Across", "region")
+    explorer.choose("x", "region")
     explorer.wait(lambda: explorer.asked().get("axes") is not None, "the axes in the link")
     again = new_explorer().open(explorer.query())
     again.wait_says("weighted by nearness")

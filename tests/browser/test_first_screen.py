@@ -128,7 +128,7 @@ def test_a_changed_control_marks_the_picture_outdated(explorer: Explorer):
 def test_what_has_no_effect_is_hidden(explorer: Explorer):
     explorer.open("?data=led&rows=500")
     ended(explorer)
-    center = explorer.page.get_by_role("combobox", name=re.compile("^Pull toward"))
+    center = explorer.page.get_by_role("combobox", name=re.compile("^Shrink toward"))
     explorer.page.get_by_role("button").filter(has_text="alr").first.click()
     explorer.page.get_by_role("combobox", name="Family").wait_for()
     assert not center.is_visible()

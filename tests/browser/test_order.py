@@ -34,7 +34,7 @@ def stopped_at_once(explorer: Explorer, what: str, moments: random.Random) -> No
     """Press Stop five times, by button and by key, at moments drawn; tell the milliseconds; no later fit appears."""
     took, beats = [], []
     for moment in range(5):
-        explorer.button("Run", "Go on").click()
+        explorer.button("Run", "Resume").click()
         before = cells(explorer)
         explorer.wait(lambda before=before: cells(explorer) > before, "another fit")
         time.sleep(moments.uniform(0.0, 1.0))
@@ -86,7 +86,7 @@ def test_a_reload_finds_the_study_and_what_was_stopped_goes_on(explorer: Explore
     explorer.open(LONG)
     priced(explorer)
     explorer.run.click()
-    explorer.wait(lambda: cells(explorer) > 102, "fits", 90)  # the hundred of the class shares are soon done
+    explorer.wait(lambda: cells(explorer) > 102, "fits", 90)  # the hundred of the class prior are soon done
     explorer.page.reload(wait_until="commit")
     explorer.ready()
     explorer.wait_says("fits · .* left$")
@@ -100,7 +100,7 @@ def test_a_reload_finds_the_study_and_what_was_stopped_goes_on(explorer: Explore
     explorer.ready()
     explorer.wait_says("fits · stopped")
     assert cells(explorer) >= stopped
-    explorer.button("Go on").click()
+    explorer.button("Resume").click()
     explorer.wait(lambda: cells(explorer) > stopped, "further fits", 90)
     explorer.stop.click()
 
@@ -123,7 +123,7 @@ def test_it_looks_right(new_explorer: Callable[..., Explorer], theme: str):
     look("order-computing")
     explorer.wait_says(DONE)
     look("order-full")
-    explorer.choose("Judged on", "10 folds")
+    explorer.choose("Cross-validation", "10 folds")
     explorer.wait_says("^Press Run")
     explorer.button("Python").click()
     explorer.page.get_by_role("dialog").filter(visible=True).wait_for()

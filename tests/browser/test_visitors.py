@@ -80,7 +80,7 @@ def test_a_secret_link_shows_a_race_on_a_phone_and_cannot_touch_it(explorer: Exp
     follows()
     seen = at.inner_text()
     explorer.button("Share").click()
-    explorer.button("Take it back").click()
+    explorer.button("Revoke link").click()
     explorer.wait(lambda: "leads to no race now" in phone.locator("#link").inner_text(), "the end of the link")
     assert at.inner_text() == seen, "what was seen stays"
     assert not phone.problems

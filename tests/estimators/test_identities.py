@@ -189,7 +189,7 @@ def test_skipped_missing_values_add_nothing():
 
 def test_separated_rows_are_told():
     X, y = load_demo("tic-tac-toe").X, load_demo("tic-tac-toe").y
-    with pytest.warns(match="no best model exists.*; set alpha above 0"):
+    with pytest.warns(match="no finite optimum exists.*; set alpha above 0"):
         model = LRClassifier(order=3, alpha=0).fit(X, y)
     assert model.outcome_.code == "separated"
     assert model.score(X, y) == 1.0

@@ -121,7 +121,7 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     until(page, lambda: session.dataset.name == "mixed-types" and tab.table is not None and settled(page))
     assert not tab.drawing.on
     assert tab.pictures.map.surface.points.total == 200
-    assert tab.menus.draw.label == "Draw on: 201 points"
+    assert tab.menus.draw.label == "Resume drawing: 201 points"
     for _ in range(2):  # another tab in between changes nothing of it
         session.tab = "" if session.tab else "any"
     assert not tab.drawing.on

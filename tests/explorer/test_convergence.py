@@ -47,7 +47,7 @@ def test_first_screen_is_recorded_and_then_live():
     assert page.session.link == ""
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
-    assert "faster by" in view.sentence.object
+    assert "times faster" in view.sentence.object
     assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
     assert "parameters" in page.pricing.pane.object
     assert page.session.entry.owner == page.session.owner

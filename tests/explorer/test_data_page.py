@@ -274,7 +274,7 @@ def test_the_grid_lists_every_column():
 
 
 def test_a_demos_kinds_are_its_makers_until_they_are_changed(page):
-    assert set(page._grid.table.value["why"][:4]) == {"as it was made"}
+    assert set(page._grid.table.value["why"][:4]) == {"by construction"}
     page.ask_kind(page.session.dataset.columns[0].name, "categorical")
     settle(page)
-    assert list(page._grid.table.value["why"][:2]) == ["as you said", "as it was made"]
+    assert list(page._grid.table.value["why"][:2]) == ["as you said", "by construction"]

@@ -231,7 +231,7 @@ def test_another_process_goes_on_from_what_is_kept(page, slow):
     until(again, lambda: again.known is not None)
     assert again.study_view.study.progress.done >= done
     assert again.study_view.study.phase == "stopped"
-    assert again.study_view.bar.run.label == "Go on"
+    assert again.study_view.bar.run.label == "Resume"
     run(again)
     assert len(again.study_view.study.frame()) == 20
     again.close()

@@ -67,11 +67,11 @@ def test_alpha_may_be_chosen_by_each_fold_where_the_family_can():
     page.chooser.open(0)
     alpha = page.chooser.settings._fields["alpha"]
     assert "0.25" in alpha.options
-    alpha.value = alpha.options["chosen by each fold"]
+    alpha.value = alpha.options["nested CV"]
     assert page.recipes[0].params["alpha"] == "cv"
     assert page.chooser.settings._fields["center"].visible
     page.chooser.look_at(1)
-    assert "chosen by each fold" not in alpha.options
+    assert "nested CV" not in alpha.options
 
 
 def test_what_a_page_would_mend_is_not_offered():

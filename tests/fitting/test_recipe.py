@@ -124,11 +124,11 @@ def test_labels_and_names():
     assert Recipe("lr", scale="diagonal-adaptive", penalty="w", alpha=0).label == "adaptive"
     assert Recipe("anje", order=1).label == "nb"
     assert Recipe("anje", order=3).name == "anje n=3"
-    assert Recipe("alr", order=3, alpha=0, start="one", solver="gd").name == "alr n=3 from one, gd"
-    assert Recipe("lr", alpha=0.5).name == "lr n=2 from zero, alpha 0.5 on phi to 0, tron"
-    assert Recipe("alr", alpha=0, objective="mse", solver="tron").name == "alr n=2 from zero, mse, tron"
-    assert Recipe("alr", alpha=0, bounds=(0, 1)).name == "alr n=2 from zero, w between 0 and 1, lbfgsb"
-    assert Recipe("alr", alpha=0, share="tuple").name == "alr n=2 from zero, share tuple, lbfgs"
+    assert Recipe("alr", order=3, alpha=0, start="one", solver="gd").name == "alr n=3 from one, gradient descent"
+    assert Recipe("lr", alpha=0.5).name == "lr n=2 from zero, L2 penalty 0.5 on phi, TRON"
+    assert Recipe("alr", alpha=0, objective="mse", solver="tron").name == "alr n=2 from zero, mse, TRON"
+    assert Recipe("alr", alpha=0, bounds=(0, 1)).name == "alr n=2 from zero, w between 0 and 1, L-BFGS-B"
+    assert Recipe("alr", alpha=0, share="tuple").name == "alr n=2 from zero, share tuple, L-BFGS"
     assert (Recipe("lr").solver, Recipe("lr", solver="gd").solver, Recipe("anje").solver) == ("tron", "gd", "none")
     assert Recipe("lr", alpha=0).solver == Recipe("lr", scale="diagonal-adaptive").solver == "lbfgs"
 

@@ -69,7 +69,7 @@ def test_all_three_axes_span_equally_much():
 def test_alpha_is_an_axis_with_words_after_numbers_and_its_word_leaves_the_names():
     table = pd.DataFrame(
         [
-            line(0, "lr", "lr n=1 alpha by cv", 1, "cv", 0.1, 0.1),
+            line(0, "lr", "lr n=1 nested CV", 1, "cv", 0.1, 0.1),
             line(1, "lr", "lr n=1 alpha 10", 1, 10.0, 0.2, 0.1),
             line(2, "lr", "lr n=1 alpha 0.1", 1, 0.1, 0.3, 0.1),
             line(3, "lr", "lr n=2 alpha 0.1", 2, 0.1, 0.4, 0.1),

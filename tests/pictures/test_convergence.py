@@ -34,7 +34,7 @@ def test_training_and_held_out_are_per_row():
     what = contents([LR, ALR], baseline=BASELINE)
     np.testing.assert_allclose(what.train[0]["y"], [2.0, 1.5, 1.2, 1.0])
     np.testing.assert_allclose(what.heldout[1]["y"], [2.1, 1.2, 1.05])
-    assert what.words["words"] == ["class shares", "AnJE", "lr", "alr"]
+    assert what.words["words"] == ["class prior", "AnJE", "lr", "alr"]
     assert what.heads["x"] == [3.0, 2.0]
     assert what.grey["y"] == [2.0, 0.9]
     assert what.box.bottom < 0.9
@@ -78,7 +78,7 @@ def test_held_out_measure_draws_dashes_only_and_its_own_grey_lines():
 def test_far_grey_lines_do_not_squash_the_curves():
     what = contents([curve("lr", [2.0, 1.0])], baseline={"class_shares": 2.0, "anje": 50.0})
     assert what.box.top < 3
-    assert what.words["words"] == ["class shares", "lr"]
+    assert what.words["words"] == ["class prior", "lr"]
 
 
 def test_scrubbing_keeps_the_rest_as_a_ghost():

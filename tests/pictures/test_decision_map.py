@@ -57,7 +57,7 @@ def test_scores_are_said_to_be_none_and_their_certainty_is_relative():
     one = surface([[[-2.0], [0.0], [2.0]]], probability=False)
     np.testing.assert_allclose(certainty(one), [[1.0, 0.0, 1.0]])
     assert value_words(one) == "score of yes, not a probability: boundary at 0"
-    assert value_words(surface([[[0.5, 0.5]]])).startswith("probability of yes")
+    assert value_words(surface([[[0.5, 0.5]]])).startswith("P(yes)")
     three = surface([[[0.0, 3.0, 1.0], [1.0, 1.0, 0.0]]], ("a", "b", "c"), probability=False)
     assert certainty(three)[0, 1] == 0
     assert "not a probability" in value_words(three)
@@ -136,11 +136,11 @@ def test_the_legend_names_the_classes_and_what_the_ground_means():
     picture = decision_map_picture(surface(np.full((2, 2, 2), 0.5)))
     legend = picture.figure.above[0]
     assert [item.label.value for item in legend.items] == ["no", "yes", "boundary"]
-    assert legend.title == "Ground: probability of yes"
+    assert legend.title == "Background: P(yes)"
     line = legend.items[-1].renderers[0].glyph
     assert (type(line), line.line_width) == (Line, 2.2)  # whether this map has a boundary or not
     scores = decision_map_picture(surface([[[-2.0], [2.0]]] * 2, probability=False), width=264)
-    assert scores.figure.above[0].title == "Ground: score of yes,\nnot a probability: boundary at 0"
+    assert scores.figure.above[0].title == "Background: score of yes,\nnot a probability: boundary at 0"
     many = [f"class {k}" for k in range(26)]
     crowded = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many)))
     assert crowded.figure.above[0].items[12].label.value == "and 14 more"

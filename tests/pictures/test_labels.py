@@ -21,7 +21,7 @@ def test_labels_far_apart_stay():
 def test_a_label_that_ends_at_its_point_reaches_to_the_left():
     view = Box(0, 10, 0, 1)
     near = 10 - 0.5 * LETTER * 12 / 76
-    assert place(view, [10, near], [0.5, 0.5], ["class shares", "lr"], [True, False])[1] != 0
+    assert place(view, [10, near], [0.5, 0.5], ["class prior", "lr"], [True, False])[1] != 0
 
 
 @pytest.mark.parametrize(("x", "end"), [(1, 1), (11, 12), (115, 120), (0.034, 0.035), (9.5, 10), (0, 1), (np.nan, 1)])

@@ -72,7 +72,7 @@ def test_what_hardly_differs_does_not_fill_the_picture():
 def test_nothing_yet_is_a_picture_too():
     what = orders.contents(pd.DataFrame(), pd.DataFrame())
     picture = orders.orders_picture(what, [0, 1, 2, 3], "lr", "p")
-    assert picture.losses.xaxis[0].major_label_overrides == {0: "class shares", 1: "n = 1", 2: "n = 2", 3: "n = 3"}
+    assert picture.losses.xaxis[0].major_label_overrides == {0: "class prior", 1: "n = 1", 2: "n = 2", 3: "n = 3"}
     assert what.losses == (0.0, 1.0)
 
 
@@ -106,7 +106,7 @@ def test_reliability_marks_one_line_and_its_errors():
     assert faint == {"n = 1": [False, False], "n = 2": [True, True]}
     assert picture.glyphs["n = 2"][0].muted_glyph.line_alpha < picture.glyphs["n = 2"][0].glyph.line_alpha == 1.0
     assert picture.figure.x_range.start == pytest.approx(0.4)
-    for left, chosen in (({}, ""), ({"class shares": table([0.5], [0.5])}, "class shares")):
+    for left, chosen in (({}, ""), ({"class prior": table([0.5], [0.5])}, "class prior")):
         reliability.feed(picture, left, chosen)
         assert len(picture.bars.data["x"]) == 0, "bars without a line"
         assert not picture.figure.legend.visible

@@ -90,9 +90,7 @@ def test_the_sentence_says_gain_folds_and_cost(planted):
     )
     flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
     assert flat.verdict().order == 0
-    assert flat.verdict().sentence.startswith(
-        "the class shares (order 0) have the held-out log loss .500 ± .000; n = 1"
-    )
+    assert flat.verdict().sentence.startswith("the class prior (order 0) has the held-out log loss .500 ± .000; n = 1")
     assert flat.verdict().sentence.endswith("; n = 1 and n = 2 are no lower by more than chance")
 
 

@@ -36,8 +36,8 @@ def test_alr_is_faster():
     told = verdict([lane("lr", falling(40, 100)), lane("alr", falling(10, 25))])
     assert (told.code, told.winner, told.factor) == ("faster", "alr", 4.0)
     assert told.sentence == (
-        "alr is faster by 4: within 0.1 % of the best NLL after 25 (alr) and 100 (lr) iterations; "
-        "within 1 % after 10 (alr) and 40 (lr)."
+        "alr is 4 times faster (iterations). Within 0.1 % of the best NLL: alr 25 iterations, lr 100; "
+        "within 1 %: alr 10 iterations, lr 40."
     )
 
 
@@ -45,28 +45,29 @@ def test_lr_is_faster_and_order_of_racers_does_not_matter():
     lanes = [lane("lr", falling(10, 20)), lane("alr", falling(10, 62))]
     told = verdict(lanes)
     assert (told.code, told.winner) == ("faster", "lr")
-    assert told.sentence.startswith("lr is faster by 3.1: within 0.1 %")
+    assert told.sentence.startswith("lr is 3.1 times faster (iterations). Within 0.1 %")
     assert verdict(lanes[::-1]).sentence == told.sentence
 
 
 def test_faster_at_the_first_milestone_only():
     told = verdict([lane("lr", falling(40, 100)), lane("alr", falling(10, 100))])
     assert (told.code, told.winner, told.factor) == ("faster", "alr", 4.0)
-    assert told.sentence.startswith("alr is faster by 4: within 1 % of the best NLL after 10 (alr)")
+    assert told.sentence.startswith("alr is 4 times faster (iterations). Within 1 % of the best NLL: alr 10 iter")
 
 
 @pytest.mark.parametrize(("slow", "code"), [(124, "none"), (125, "faster")])
 def test_no_difference_below_a_factor_of_1_25(slow, code):
     told = verdict([lane("lr", falling(40, slow)), lane("alr", falling(40, 100))])
     assert told.code == code
-    assert told.sentence.startswith("No difference: within 1 %") == (code == "none")
+    assert told.sentence.startswith("No difference. Within 1 %") == (code == "none")
 
 
 def test_a_racer_that_never_came_near_counts_as_at_least():
     told = verdict([lane("lr", np.full(251, 0.41), "step limit"), lane("alr", falling(10, 25))])
     assert (told.code, told.winner, told.factor, told.at_least) == ("faster", "alr", 10.0, True)
-    assert "faster by at least 10: within 0.1 % of the best NLL after 25 (alr) iterations, not yet after 250 (lr)" in (
-        told.sentence
+    assert (
+        "at least 10 times faster (iterations). Within 0.1 % of the best NLL: alr 25 iterations, lr not after 250"
+        in (told.sentence)
     )
 
 
@@ -86,7 +87,7 @@ def test_step_limit_lower_so_far():
     told = verdict([lane("lr", np.full(201, 0.45), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
     assert told.code == "step limit"
     assert told.sentence == (
-        "Step limit: no racer has converged; alr is lower so far (NLL 0.4000 nats per row against 0.4500 (lr))."
+        "Step limit: no racer has converged; alr is lower so far (NLL 0.4000 nats per row against lr 0.4500)."
     )
 
 
@@ -129,8 +130,8 @@ def test_perfect_fit_says_that_there_is_no_best_model():
     told = verdict(racers)
     assert told.code == "perfect"
     assert told.sentence == (
-        "Both fit the training rows perfectly: no best model exists, the weights grow without end, and the race only "
-        "tells how fast. Held-out log loss, nats per row: alr 0.2000, lr 0.3000. Try alpha 0.1."
+        "Both fit the training rows perfectly: no finite optimum exists, the weights grow without end, and the race "
+        "only tells how fast. Held-out log loss, nats per row: alr 0.2000, lr 0.3000. Try alpha 0.1."
     )
     assert verdict([*racers, lane("diagonal", values)]).sentence.startswith("All 3 fit")
 
@@ -157,7 +158,7 @@ def test_the_weights_of_a_hinge_that_fits_perfectly_need_not_grow_for_ever():
 def test_between_bounds_rows_that_all_lead_do_not_send_the_loss_to_zero():
     told = verdict([lane(name, falling(10, 20), lead=1.0, bounded=True) for name in ("lr", "alr")])
     assert told.code == "none"
-    assert told.sentence.startswith("No difference: within 1 % of the best NLL")
+    assert told.sentence.startswith("No difference. Within 1 % of the best NLL")
 
 
 def test_milestones_are_absolute_when_the_objective_falls_to_zero():
@@ -177,7 +178,7 @@ def test_diverged_failed_stopped_racing_waiting():
     failed = lane("lr", [1, 2], "failed", detail="Scores drifted apart.")
     assert verdict([failed, good]).sentence == "lr failed after 1 iteration. Scores drifted apart."
     stopped = verdict([lane("lr", np.full(11, 0.5), "stopped"), good])
-    assert stopped.sentence.startswith("Stopped by you after 10 (lr) and 26 (alr) iterations; alr is lower so far")
+    assert stopped.sentence.startswith("Stopped by you after lr 10 iterations, alr 26; alr is lower so far")
     theirs = verdict([lane("lr", np.full(11, 0.5), "stopped"), good], by="the server")
     assert theirs.sentence == stopped.sentence.replace("by you", "by the server")
     assert verdict([lane("lr", np.full(11, 0.5), None), good]).code == "racing"
@@ -197,7 +198,7 @@ def test_more_racers_and_other_labels():
     )
     assert (told.code, told.winner) == ("faster", "alr from anje")
     assert told.sentence.startswith(
-        "alr from anje is faster by 8.3 than lr, the slowest (alr from zero about as fast): "
+        "alr from anje is 8.3 times faster (iterations) than lr, the slowest (alr from zero about as fast). "
     )
     assert "anje 0" not in told.sentence
 
@@ -253,7 +254,7 @@ def test_objective_keys_of_shared_weights_and_of_alrj():
 def test_an_objective_that_is_not_nll_is_called_f():
     told = verdict([lane("lr", falling(10, 20), alpha=0.1)])
     assert told.sentence == "lr converged after 21 iterations at F 0.4000 nats per row."
-    assert "best F " in verdict([lane("lr", falling(40, 99), loss="mse"), lane("alr", falling(9, 9))]).sentence
+    assert "best F: " in verdict([lane("lr", falling(40, 99), loss="mse"), lane("alr", falling(9, 9))]).sentence
 
 
 def test_paired_difference_against_a_hand_calculation():
@@ -292,5 +293,5 @@ def test_while_it_goes_on_different_objectives_are_compared_held_out():
         lane("alr", [0.9, 0.5], None, objective=2, heldout_loss=[0.9, 0.8]),
     ]
     assert verdict(lanes).sentence == (
-        "Racing, iteration 1: different objectives; held-out log loss 0.6000 (lr) and 0.8000 (alr) nats per row."
+        "Racing, iteration 1: different objectives; held-out log loss lr 0.6000, alr 0.8000 nats per row."
     )

@@ -87,7 +87,7 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
     until(view, lambda: view.study.progress.done >= 3)
     view.press_stop()
     done, grid = view.study.progress.done, view._grid.object
-    assert view.bar.run.label == "Go on"
+    assert view.bar.run.label == "Resume"
     time.sleep(0.3)
     view.pump()
     assert view.study.progress.done == done

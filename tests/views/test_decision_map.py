@@ -134,9 +134,9 @@ def test_a_class_more_is_named_in_the_same_figure(table):
         ground = next(tool for tool in figure.tools if isinstance(tool, HoverTool) and len(tool.tooltips) == 4)
         assert ground.formatters["@winner"].args == {"names": classes}
         assert (ground.tooltips[-1][0], figure.above[0].title) == (
-            ("p", "Ground: probability of the winner")
+            ("p", "Background: P(predicted class)")
             if last == "zebra"
-            else ("p(yes)", "Ground: probability of yes")
+            else ("p(yes)", "Background: P(yes)")
         )  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def test_scores_are_labelled(table):
     view.set_model(LogisticRegression().fit(X, y))
     settle(view)
     assert view.picture.pane.object is not figure
-    assert "probability of yes" in view.picture.pane.object.above[0].title
+    assert "P(yes)" in view.picture.pane.object.above[0].title
 
 
 def test_a_class_that_never_wins_is_named_and_escaped(table):

@@ -59,7 +59,7 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
     done = view.study.progress.done
     drawn = len(view._picture.folds.data["ys"][0])
     assert "stopped; what is finished is kept" in view.bar.told.object
-    assert view.bar.run.label == "Go on"
+    assert view.bar.run.label == "Resume"
     time.sleep(0.3)
     view.pump()
     assert view.study.progress.done == done
@@ -144,4 +144,4 @@ def test_an_error_that_ends_it_is_said(monkeypatch):
     until(view, lambda: view.study.phase == "failed")
     view.pump()
     assert "ended by an error: no space &lt;left&gt;" in view.bar.told.object
-    assert view.bar.run.label == "Go on"
+    assert view.bar.run.label == "Resume"

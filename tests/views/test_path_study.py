@@ -71,7 +71,7 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(monkeypatch):
     view.press_stop()
     known = view.study.progress.done
     view.pump()
-    assert (view.study.progress.done, view.bar.run.label) == (known, "Go on")
+    assert (view.study.progress.done, view.bar.run.label) == (known, "Resume")
     assert not view.follower.busy
     view.press_run()
     until(view, lambda: view.study.phase == "done")
@@ -208,7 +208,7 @@ def test_the_csv_has_every_fit_and_the_table_says_what_stopped_early(done):
     view = alrviz.PathView(done)
     view._numbers.open = True
     assert "naive Bayes" in view._numbers.table.object
-    assert "lr, no pull" in view._numbers.table.object
+    assert "lr, unregularised" in view._numbers.table.object
     frame = pd.read_csv(io.StringIO(view._csv()), comment="#")
     np.testing.assert_array_equal(frame.log_loss, done.frame().log_loss)
 

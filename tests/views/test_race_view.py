@@ -30,7 +30,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     pump(view, 60)
     assert len(drawn(view)) == 40
     assert not view.player.playing
-    assert "faster by" in view.sentence.object
+    assert "times faster" in view.sentence.object
     assert "<td>" in view.side.object
     np.testing.assert_allclose(drawn(view)[-1], race.runs[0].trace[-1].nll / 10)
 
@@ -153,7 +153,7 @@ def test_an_error_while_rows_are_scored_is_logged_and_the_race_still_shown(monke
 
 
 def test_what_is_counted_along_has_a_name_for_screen_readers():
-    assert view_of(ByHand())._axes.label == "Counted along"
+    assert view_of(ByHand())._axes.label == "x-axis"
 
 
 def test_a_new_race_keeps_the_old_picture_until_it_has_points():
@@ -224,6 +224,6 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert len(drawn(view)) == 30
     assert "recorded" in view.status.object
     assert [part.text for part in view.picture.pane.object.select({"type": Label})] == ["recorded earlier"]
-    assert "faster by" in view.sentence.object
+    assert "times faster" in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes

@@ -181,7 +181,7 @@ CLAIMS: tuple[Item, ...] = (
     ),
     pulled_item(
         "c10",
-        _TOP.format(10, "a pull toward one runs from alr to naive Bayes; RMSE may dip between"),
+        _TOP.format(10, "shrinkage toward one runs from alr to naive Bayes; RMSE may dip between"),
         "the same RMSE at both ends, and the best alpha between them below both",
         (
             Pair("rmse", _ONE.format("strongest"), "anje1 paper", "like"),
