@@ -15,6 +15,7 @@ import argparse
 import errno
 import os
 import re
+import secrets
 import sys
 import threading
 import time
@@ -24,8 +25,8 @@ from html import unescape
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
-from urllib.request import urlopen
+from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.request import HTTPCookieProcessor, build_opener
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError, nearest
@@ -80,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="HOST[:PORT]",
         help="a name under which others reach the page; needed with --address, may be repeated",
+    )
+    explore.add_argument(
+        "--token",
+        metavar="TEXT",
+        help="what the page's address must hold the first time (default: one made up; none: ask for no token)",
     )
     explore.add_argument("--no-show", action="store_true", help="do not open a browser")
     explore.add_argument("--check", action="store_true", help="serve, fetch the page once, say what was seen, and end")
@@ -205,6 +211,7 @@ def _measured(
 def _explore(options: argparse.Namespace) -> int:
     dataset = _read(options.file) if options.file else None
     from alrviz.explorer import application, preload
+    from alrviz.explorer.guard import protect
     from alrviz.explorer.owners import LOCAL_SWITCH
 
     if options.address in LOCAL:
@@ -214,14 +221,17 @@ def _explore(options: argparse.Namespace) -> int:
     preload()
     server = _serve(_watched(page, failures), options)
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
-    url = f"http://{host}:{server.port}/{PATH}"
+    token = "" if options.token == "none" else options.token or secrets.token_hex(24)
+    protect(server._tornado, token)
+    url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode({'token': token})}" if token else "")
     if options.check:
         return _checked(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
     if options.address not in LOCAL:
-        print("Everyone who can reach this address can upload tables and run fits on this machine.", flush=True)
+        who = "who opens it with this token" if token else "who can reach this address"
+        print(f"Everyone {who} can upload tables and run fits on this machine.", flush=True)
     if not options.no_show:
-        server.io_loop.add_callback(server.show, f"/{PATH}")
+        server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
     _run(server)
     return 0
 
@@ -311,13 +321,14 @@ def _checked(server: Server, url: str, failures: list[Exception]) -> int:
     good, sentence = findings[0] if findings else (False, "ended before the page came")
     if failures:
         good, sentence = False, f"the page could not be built: {type(failures[0]).__name__}: {failures[0]}"
-    print(f"{url}: {sentence}", file=sys.stdout if good else sys.stderr)
+    print(f"{url.partition('?')[0]}: {sentence}", file=sys.stdout if good else sys.stderr)
     return 0 if good else 1
 
 
 def _seen(url: str) -> tuple[bool, str]:
     """Fetch the page and the scripts and styles that it takes from its own server."""
-    with urlopen(url, timeout=PATIENCE) as answer:
+    opened = build_opener(HTTPCookieProcessor()).open
+    with opened(url, timeout=PATIENCE) as answer:
         text = answer.read().decode()
     title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
     roots = re.search(r'"roots":\{(.*?)\}', text)
@@ -326,7 +337,7 @@ def _seen(url: str) -> tuple[bool, str]:
     files = {urljoin(url, unescape(name)) for name in re.findall(r'(?:src|href)="([^"]+\.(?:js|css)\b[^"]*)"', text)}
     own = sorted(file for file in files if urlsplit(file).netloc == urlsplit(url).netloc)
     for file in own:
-        with urlopen(file, timeout=PATIENCE) as answer:
+        with opened(file, timeout=PATIENCE) as answer:
             answer.read()
     name, elsewhere = unescape(title[1].strip()), len(files) - len(own)
     parts = f"{len(own)} scripts and styles" + (

@@ -87,7 +87,7 @@ def main() -> int:
 @contextlib.contextmanager
 def served() -> Iterator[str]:
     """Serve the explorer while the pictures are taken; yield its address. What it keeps is not the user's."""
-    command = [sys.executable, "-m", "alrviz.cli", "explore", "--no-show"]
+    command = [sys.executable, "-m", "alrviz.cli", "explore", "--no-show", "--token", "none"]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         own = os.environ | {"ALRVIZ_HOME": home}
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=own)

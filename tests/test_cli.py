@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
 import pandas as pd
 import pytest
@@ -144,8 +145,11 @@ def test_without_a_port_the_next_free_one_is_taken_and_ctrl_c_ends_it():
     with explorer() as (_, first), explorer() as (process, second):
         assert first != second
         for address in (first, second):
-            with urlopen(address, timeout=60) as answer:
+            with build_opener(HTTPCookieProcessor()).open(address, timeout=60) as answer:
                 assert answer.status == 200
+                assert "token" not in answer.url
+            with pytest.raises(HTTPError, match="403"):
+                urlopen(address.partition("?")[0], timeout=60)
         if sys.platform != "win32":
             process.send_signal(signal.SIGINT)
             assert wait_until(lambda: process.poll() is not None, 60, "an end after Ctrl-C")

@@ -31,6 +31,7 @@ def application(dataset: "Dataset | None" = None) -> Any:
     """
     import panel as pn
 
+    from alrviz.explorer import guard
     from alrviz.explorer.bias_page import BiasPage
     from alrviz.explorer.boundaries import BoundariesPage
     from alrviz.explorer.compare_page import ComparePage
@@ -41,4 +42,6 @@ def application(dataset: "Dataset | None" = None) -> Any:
     from alrviz.explorer.shell import build
 
     pn.extension("tabulator", notifications=False)
+    if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
+        return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
     return build([ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage], dataset).root

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
-from tornado.web import Application, authenticated
+from tornado.web import authenticated
 
 from alrviz.explorer.feed import Feed
 from alrviz.explorer.registry import Registry, process_registry
@@ -147,7 +147,6 @@ class Crowd:
 
 
 _crowds: "weakref.WeakValueDictionary[tuple[int, str], Crowd]" = weakref.WeakValueDictionary()
-_attached: "weakref.WeakSet[Application]" = weakref.WeakSet()
 
 
 def _crowd(registry: Registry, secret: str) -> Crowd:
@@ -166,20 +165,3 @@ def routes(registry: Registry | None = None) -> list[tuple[str, type[_Quiet], di
     """Return the two handlers as Tornado takes them, below whichever path the explorer has."""
     given = {"registry": registry}
     return [(rf".*/race/{SECRET}/?", RacePage, given), (rf".*/race/{SECRET}/steps", RaceSteps, given)]
-
-
-def attach(request: Any) -> bool:
-    """Have the server that answers `request` (Bokeh's proxy of it) answer readers; returns whether it could be done.
-
-    `panel serve` takes handlers before it runs the application's script, or from a module that is named on its command
-    line. So the first visitor's request leads to it: the handler that answers is told of its connection's end.
-    """
-    connection = getattr(getattr(request, "_request", None), "connection", None)
-    handler = getattr(getattr(connection, "_close_callback", None), "__self__", None)
-    application = getattr(handler, "application", None)
-    if not isinstance(application, Application):
-        return False
-    if application not in _attached:
-        application.add_handlers(".*", routes())
-        _attached.add(application)
-    return True

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import panel as pn
 from tornado.ioloop import IOLoop
 
-from alrviz.explorer import look, owners, process, readers
+from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
 from alrviz.explorer.session import OF_MAPS, OF_PAGES, Session
 from alrviz.explorer.state import read_link
@@ -183,7 +183,6 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     if request is not None:
         process.hush()
         process.own_styles(pn.state.curdoc)
-        readers.attach(request)
         session.hold()
     dark = (pn.state.cookies.get(look.THEME_COOKIE) if request is not None else "") == "dark"
     pn.config.theme = "dark" if dark else "default"

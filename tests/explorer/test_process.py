@@ -1,6 +1,7 @@
 import asyncio
 import gc
 import logging
+import re
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 from bokeh.client import pull_session
 from bokeh.models import ImportedStyleSheet
+from bokeh.util.token import get_session_id
 from panel.io.server import get_server
 from tornado.websocket import WebSocketClosedError
 
@@ -141,8 +143,11 @@ def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
         try:
             for _ in range(VISITORS):
                 with urlopen(url, timeout=60) as answer:
-                    answer.read()
-                late = pull_session(url=url)  # a session without its page's HTML, as of whoever connects late
+                    token = re.search(r'"token":"([^"]+)"', answer.read().decode())[1]
+                while server.get_sessions("/explorer"):  # whoever connects late finds no session of the page
+                    time.sleep(0.1)
+                monkeypatch.setattr("bokeh.client.session.generate_jwt_token", lambda session_id, token=token: token)
+                late = pull_session(url=url, session_id=get_session_id(token))
                 sheets.extend(sheet.url for sheet in late.document.select({"type": ImportedStyleSheet}))
                 late.close()
             end = time.monotonic() + 60

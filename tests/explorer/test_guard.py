@@ -1,0 +1,130 @@
+"""What stands before the pages, over HTTP and websockets, of `panel serve` and of `alrviz explore`."""
+
+import asyncio
+import json
+import re
+from urllib.parse import urlsplit
+
+from bokeh.util.token import generate_jwt_token, generate_session_id, get_session_id
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest
+from tornado.websocket import websocket_connect
+
+TOKEN = re.compile(r'"token":"([^"]+)"')
+CHOSEN = "chosen-by-somebody-else"
+PATIENCE = 120
+
+
+async def ask(url, **options):
+    options = {"request_timeout": PATIENCE, "follow_redirects": False} | options
+    return await AsyncHTTPClient().fetch(url, raise_error=False, **options)
+
+
+async def page_of(url):
+    """The token in a page, as a visitor gets it."""
+    answer = await ask(url, follow_redirects=True)
+    assert answer.code == 200
+    return TOKEN.search(answer.body.decode())[1]
+
+
+async def first_message(url, token):
+    """What a websocket that brings this token hears first; None where it is closed."""
+    parts = urlsplit(url)
+    request = HTTPRequest(
+        f"ws://{parts.netloc}{parts.path}/ws",
+        headers={"Origin": f"http://{parts.netloc}"},
+        request_timeout=PATIENCE,
+    )
+    socket = await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**28)
+    try:
+        message = await asyncio.wait_for(socket.read_message(), PATIENCE)
+        return None if message is None else json.loads(message)["msgtype"]
+    finally:
+        socket.close()
+
+
+def forged(session_id):
+    return generate_jwt_token(session_id, signed=False, extra_payload={"headers": {}, "cookies": {}, "arguments": {}})
+
+
+def test_a_session_cannot_be_chosen_even_before_the_first_page(serve):
+    url = serve().url
+
+    async def look():
+        await first_message(url, forged(CHOSEN))  # whoever is there first may have begun one
+        page = (await ask(f"{url}?bokeh-session-id={CHOSEN}")).body.decode()
+        assert "<title>alrviz</title>" not in page, "the explorer, in a session that somebody else has chosen"
+        fresh = await ask(f"{url}?data=led")
+        assert (fresh.code, fresh.headers["Location"]) == (303, "explorer?data=led")
+
+        mine = await page_of(url)
+        assert await first_message(url, mine) == "ACK"
+        assert await first_message(url, forged(get_session_id(mine))) is None
+        assert await first_message(url, forged(generate_session_id(signed=False))) is None
+
+        for query, headers in (
+            (f"?bokeh-session-id={CHOSEN}", {}),
+            (f"?bokeh-session-id={get_session_id(mine)}", {}),  # signed, of whoever made the link
+            (f"?data=led&bokeh-token={mine}", {}),
+            ("", {"Bokeh-Session-Id": get_session_id(mine)}),
+        ):
+            for path in ("", "/autoload.js"):
+                element = ("&" if query else "?") + "bokeh-autoload-element=x" if path else ""
+                refused = await ask(url + path + query + element, headers=headers)
+                assert refused.code == 403, (query, path)
+                assert "A session belongs to the browser" in refused.body.decode()
+                assert get_session_id(mine) not in refused.body.decode()
+
+    asyncio.run(look())
+
+
+def test_other_sites_neither_frame_nor_script_the_page(served):
+    async def look():
+        await page_of(served.url)
+        page = await ask(served.url)
+        assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
+        assert page.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert page.headers["X-Content-Type-Options"] == "nosniff"
+        headers = {"Origin": "https://elsewhere.example", "Cookie": "alrviz_owner=" + "a" * 32}
+        script = await ask(f"{served.url}/autoload.js?bokeh-autoload-element=x", headers=headers)
+        assert "Access-Control-Allow-Origin" not in script.headers
+        assert script.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+    asyncio.run(look())
+
+
+def test_a_class_server_asks_for_its_token_once(serve):
+    served = serve(ALRVIZ_TOKEN="open sesame")
+
+    async def look():
+        await ask(served.url)  # the first request finds the script not run yet
+        without = await ask(served.url)
+        assert (without.code, "token" in without.body.decode()) == (403, True)
+        assert TOKEN.search(without.body.decode()) is None
+        wrong = await ask(f"{served.url}?token=wrong")
+        assert (wrong.code, "not the one of this server" in wrong.body.decode()) == (403, True)
+        reader = await ask(f"{served.url}/race/{'f' * 32}")  # who brings a link's secret is asked for no other
+        assert (reader.code, "token" in reader.body.decode().partition("<title>")[0]) == (404, False)
+
+        right = await ask(f"{served.url}?data=led&token=open+sesame")
+        assert (right.code, right.headers["Location"]) == (303, "explorer?data=led")
+        cookie = right.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        for path in ("/ws", "/autoload.js", "/static/js/bokeh.min.js"):
+            assert (await ask(served.url + path)).code == 403
+        inside = await ask(served.url, headers={"Cookie": cookie.partition(";")[0]})
+        assert inside.code == 200
+        assert TOKEN.search(inside.body.decode())
+
+    asyncio.run(look())
+
+
+def test_the_first_visitor_of_panel_serve_keeps_what_the_link_asks_for(serve):
+    url = serve().url
+
+    async def look():
+        first = await ask(f"{url}?data=led&rows=500&bokeh-session-id={CHOSEN}")
+        assert (first.code, first.headers["Location"]) == (303, "explorer?data=led&rows=500")
+        found = TOKEN.search((await ask(f"{url}?data=led", follow_redirects=True)).body.decode())
+        assert get_session_id(found[1]) != CHOSEN
+
+    asyncio.run(look())
