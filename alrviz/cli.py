@@ -237,10 +237,10 @@ def _explore(options: argparse.Namespace) -> int:
 
 
 def _require_file(file: Path) -> None:
-    if not file.is_file():
-        there = file.parent.iterdir() if file.parent.is_dir() else ()
-        hint = nearest(file.name, (path.name for path in there if path.is_file()))
-        raise _Refused(f"there is no file {str(file)!r}{hint}")
+    if not os.path.isfile(file):  # a name that no system allows is none too: pathlib would raise what is wrong with it
+        there = os.listdir(file.parent) if os.access(file.parent, os.R_OK) and os.path.isdir(file.parent) else ()
+        hint = nearest(file.name, (name for name in there if os.path.isfile(file.parent / name)))
+        raise _Refused(f"there is no file {str(file)[:300]!r}{hint}")
 
 
 def _read(file: Path) -> Dataset:

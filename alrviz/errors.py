@@ -16,6 +16,14 @@ class TableError(AlrvizError, ValueError):
     """A table, a column or a value in it cannot be used."""
 
 
+class TableFileError(TableError, OSError):
+    """A file that no table can be read from: a folder, a device, a pipe, one that may not be opened."""
+
+
+class MissingFileError(TableFileError, FileNotFoundError):
+    """There is no such file; the message names the nearest."""
+
+
 class RecipeError(AlrvizError, ValueError):
     """A parameter, or a combination of parameters, that no model has."""
 

@@ -91,6 +91,13 @@ def test_a_folder_is_no_file(tmp_path, capsys):
     assert "there is no file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["explore", "score"])
+def test_a_name_that_no_system_allows_is_no_file(command, capsys):
+    rest = ["x" * 5000] if command == "explore" else ["m" * 5000, "x" * 5000]
+    assert cli.main([command, *rest]) == 2
+    assert "there is no file" in capsys.readouterr().err
+
+
 def test_a_table_without_rows_is_refused_before_serving(tmp_path, capsys):
     (tmp_path / "empty.csv").write_text("")
     assert cli.main(["explore", str(tmp_path / "empty.csv")]) == 2

@@ -20,6 +20,7 @@ FLOORS = {
     "kernels": (0, 0),
     "errors": (0, 0),
     "stop": (0, 1),
+    "memory": (0, 1),
     "data": (1, 0),
     "passes": (1, 1),
     "models": (1, 2),

@@ -27,7 +27,7 @@ from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.passes.memory import free_memory
+from alrviz.memory import free_memory
 from alrviz.passes.speed import Work, seconds_per_pass
 
 BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alrviz.data.encoding import to_utf8
-from alrviz.data.limits import Limits, check_columns, check_rows
+from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
 from alrviz.data.options import DELIMITERS, ReadOptions
@@ -184,6 +184,7 @@ def _parse_blocks(
                 stop.report(PARSED * source.tell() / len(content))
                 rows += batch.num_rows
                 check_rows(rows - header, limits)
+                check_cells(rows, n_columns, limits)
                 batches.append(batch)
     except pa.ArrowInvalid as error:
         if bad:

@@ -29,7 +29,7 @@ import pyarrow as pa
 from alrviz.data.delimited import looks_like_data
 from alrviz.data.frames import number_text
 from alrviz.data.interpret import Parsed, interpret
-from alrviz.data.limits import Limits, check_bytes, check_columns, check_rows
+from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
@@ -329,6 +329,7 @@ class _Sheet:
         check_rows(self.rows - 1, self._book.limits)
         if self.rows & 1023 == 0:
             check_bytes(4 * self.rows * len(self.columns), self._book.limits, unpacked=True)
+            check_cells(self.rows, len(self.columns), self._book.limits)
 
     def _place_of(self, reference: str) -> int:
         letters = reference.rstrip("0123456789")

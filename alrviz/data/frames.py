@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import Parsed, Values, without_missing, words
-from alrviz.data.limits import Limits, check_bytes, check_columns, check_rows
+from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.missing import without_numbers
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
@@ -35,6 +35,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
     """Return the columns of a DataFrame; its index is left out."""
     check_columns(frame.shape[1], limits)
     check_rows(len(frame), limits)
+    check_cells(len(frame), frame.shape[1], limits)
     check_bytes(int(frame.memory_usage(index=False, deep=False).sum()), limits)
     names, notes = clean_names([_name(label) for label in frame.columns])
     columns: list[Values | TextColumn] = []
@@ -173,6 +174,7 @@ def _parquet_columns(data: Buffer, limits: Limits, stop: StopToken) -> tuple[lis
     texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     check_rows(file.metadata.num_rows, limits)
+    check_cells(file.metadata.num_rows, len(schema), limits)
     names, notes = clean_names(list(schema.names))
     batches, size = [], 0
     for batch in file.iter_batches(batch_size=BATCH):

@@ -6,6 +6,8 @@
 Everything detected is shown (`Dataset.options`, `Dataset.notes`, `Column.why`) and can be said instead.
 """
 
+import io
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -16,7 +18,7 @@ from alrviz.data.delimited import read_delimited
 from alrviz.data.excel import read_excel
 from alrviz.data.frames import read_frame, read_parquet
 from alrviz.data.interpret import Parsed, interpret
-from alrviz.data.limits import NO_LIMITS, Limits
+from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
 from alrviz.stop import NEVER, StopToken
@@ -32,20 +34,23 @@ def read_table(
     limits: Limits | None = None,
     name: str | None = None,
     quartiles: bool | None = None,
+    max_memory: int | None = None,
     stop: StopToken = NEVER,
     **kinds: str,
 ) -> Dataset:
     """Read a table and say what its columns are.
 
-    `path_or_frame` is a path, bytes, an open binary file or a pandas DataFrame; CSV and its relatives, Parquet, ARFF
-    and xlsx are told apart by content, and each may be gzipped. `target` names the class (default: a column called
-    class, target, label, y or outcome, else the last). Keywords name columns and give their kind: "categorical",
-    "numeric", "ordinal", "ignore" or "target"; for columns named as a parameter is, use `Dataset.with_kinds`. A
-    numeric target of more than 20 values is refused unless `quartiles=True` cuts it into four classes or
-    `quartiles=False` keeps each value as one. `options` overrides what is detected in text, `limits` refuses tables
-    that are too large, `stop` ends the reading from another thread.
+    `path_or_frame` is a path of a file, bytes, an open file (`io.StringIO` for text at hand) or a pandas DataFrame; CSV
+    and its relatives, Parquet, ARFF and xlsx are told apart by content, and each may be gzipped. `target` names the
+    class (default: a column called class, target, label, y or outcome, else the last). Keywords name columns and give
+    their kind: "categorical", "numeric", "ordinal", "ignore" or "target"; for columns named as a parameter is, use
+    `Dataset.with_kinds`. A numeric target of more than 20 values is refused unless `quartiles=True` cuts it into four
+    classes or `quartiles=False` keeps each value as one. `options` overrides what is detected in text, `limits` refuses
+    tables that are too large (default: more than 50,000 columns), `max_memory` those that take more bytes to read
+    (default: half of what is free), `stop` ends the reading from another thread.
 
-    Raises `TableError` where the table cannot be read or used, `Stopped` when stopped, `FileNotFoundError`.
+    Raises `TableError` where the table cannot be read or used (a file that is not there: also a `FileNotFoundError`,
+    one that cannot be opened an `OSError`), `MemoryLimitError`, `Stopped` when stopped.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, 2.5, 9.5], "colour": ["red", "red", "blue"], "class": ["no", "no", "yes"]})
@@ -55,7 +60,7 @@ def read_table(
     targets = [column for column, kind in kinds.items() if kind == "target"]
     if target is None and len(targets) == 1:
         target = targets[0]
-    table = read_columns(path_or_frame, options=options, limits=limits, name=name, stop=stop)
+    table = read_columns(path_or_frame, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop)
     return table.dataset(target, kinds=kinds, quartiles=quartiles, stop=stop)
 
 
@@ -65,13 +70,16 @@ def read_columns(
     options: ReadOptions | None = None,
     limits: Limits | None = None,
     name: str | None = None,
+    max_memory: int | None = None,
     stop: StopToken = NEVER,
 ) -> Table:
     """Read a table without choosing a target: the first half of `read_table`, for whoever asks the user in between."""
-    options, limits = options or ReadOptions(), limits or NO_LIMITS
+    options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     if isinstance(path_or_frame, pd.DataFrame):
         parsed = read_frame(path_or_frame, options, limits, stop)
     else:
+        if isinstance(path_or_frame, io.TextIOBase):
+            options = replace(options, encoding="utf-8")  # it is text already
         parsed = read_values(load_bytes(path_or_frame, limits, stop), options, limits, stop)
     return Table.of(name or default_name(path_or_frame), parsed.columns, parsed.options, limits, parsed.notes)
 

@@ -9,12 +9,14 @@ import gzip
 import io
 import os
 import re
+import stat
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from alrviz.data.limits import Limits, check_bytes
-from alrviz.errors import TableError, nearest
+from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
 from alrviz.stop import StopToken
 
 Buffer = bytes | bytearray
@@ -44,11 +46,21 @@ FOREIGN = {
 ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
 
 
+LONGEST_PATH = 4096  # characters; longer ones are no path anywhere
+NO_FILES = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+
+
 class Readable(Protocol):
-    """An open binary file, as far as it is used here."""
+    """An open file, as far as it is used here."""
 
     def read(self, size: int, /) -> bytes | str:
-        """Return up to `size` bytes, none at the end; text is refused."""
+        """Return up to `size` bytes or characters, none at the end."""
         ...
 
 
@@ -63,35 +75,70 @@ def default_name(source: object) -> str:
 
 
 def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
-    """Return the decompressed bytes of a path, of bytes, or of an open binary file.
+    """Return the decompressed bytes of a path, of bytes, or of an open file; text comes as UTF-8.
 
-    Raises `TableError` where the bytes are too many, or the compression is damaged, and `FileNotFoundError` with the
-    nearest name in that folder.
+    Raises `TableError` where the bytes are too many, or the compression is damaged, and `TableFileError` for what is no
+    file that can be read, `MissingFileError` with the nearest name in that folder.
     """
     data: Buffer
     if isinstance(source, bytes | bytearray | memoryview):
         check_bytes(len(source), limits)
         data = bytes(source)
     elif isinstance(source, str | os.PathLike):
-        data = _load_file(Path(source), limits, stop)
+        data = _load_file(source, limits, stop)
     elif hasattr(source, "read"):
         data = _drain(source, limits, stop, unpacked=False)
     else:
         raise TableError(
-            f"a table cannot be read from {type(source).__name__}; a path, bytes, an open binary file or a pandas "
-            "DataFrame was expected"
+            f"a table cannot be read from {type(source).__name__}; a path, bytes, an open file or a pandas DataFrame "
+            "was expected"
         )
     return _unpack(data, limits, stop) if data.startswith(b"\x1f\x8b") else data
 
 
-def _load_file(path: Path, limits: Limits, stop: StopToken) -> Buffer:
-    if not path.exists():
-        folder = path.parent if path.parent.is_dir() else Path()
-        raise FileNotFoundError(f"no file {str(path)!r}{nearest(path.name, os.listdir(folder))}")
-    if path.is_file():
+def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken) -> Buffer:
+    text = os.fsdecode(source)
+    if "\n" in text or "\r" in text:
+        raise TableFileError("this is the text of a table, not the path of one; pass io.StringIO(text)")
+    if "\0" in text or len(text) > LONGEST_PATH:
+        raise TableFileError(f"{_cut(text)} is no path; a table's text is passed as io.StringIO(text)")
+    path = Path(text)
+    with suppress(RuntimeError):  # no home
+        path = path.expanduser()
+    try:
+        mode = path.stat().st_mode
+        for is_kind, what in NO_FILES.items():
+            if is_kind(mode):
+                raise TableFileError(f"{_cut(text)} is {what}; a file was expected" + _inside(path))
         check_bytes(path.stat().st_size, limits)
-    with path.open("rb") as file:
-        return _drain(file, limits, stop, unpacked=False)
+        with path.open("rb") as file:
+            return _drain(file, limits, stop, unpacked=False)
+    except TableFileError:
+        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingFileError(f"no file {_cut(text)}{nearest(path.name, _names(path.parent))}") from error
+    except (OSError, UnicodeError) as error:  # no permission, a name too long, links in a circle, a disk that fails
+        raise TableFileError(
+            f"{_cut(text)} cannot be read: {getattr(error, 'strerror', None) or error}; if this is the text of a "
+            "table, pass io.StringIO(text)"
+        ) from error
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return os.listdir()
+
+
+def _inside(path: Path) -> str:
+    """Name a file in a folder that was given instead of one."""
+    inside = sorted(name for name in _names(path) if not name.startswith(".")) if path.is_dir() else []
+    return f", such as {_cut(os.path.join(path, inside[0]))}" if inside else ""
+
+
+def _cut(text: str) -> str:
+    return repr(text) if len(text) <= 300 else repr(text[:150] + "…" + text[-50:])
 
 
 def _unpack(data: Buffer, limits: Limits, stop: StopToken) -> Buffer:
@@ -106,10 +153,17 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
     data = bytearray()  # grows in place: joining pieces would stand still for as long as one big copy takes
     while True:
         stop.check()
-        piece = file.read(PIECE)
+        try:
+            piece = file.read(PIECE)
+        except Exception as error:  # a stream may be anything: a connection, a member of an archive
+            if unpacked:
+                raise  # `_unpack` says what it means
+            raise TableFileError(f"the table's stream broke off ({type(error).__name__}: {error})") from error
         if isinstance(piece, str):
-            raise TableError("the file was opened as text; open it in binary mode, 'rb'")
-        if not piece:
+            piece = piece.encode("utf-8", "backslashreplace")
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise TableError(f"the stream's read gives {type(piece).__name__}; bytes or text were expected")
+        if not len(piece):
             return data
         check_bytes(len(data) + len(piece), limits, unpacked=unpacked)
         data += piece

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError
+from alrviz.memory import free_memory
 from alrviz.models.linear import LinearModel
 from alrviz.models.networks import NetworkModel
 from alrviz.models.space import Space
-from alrviz.passes.memory import free_memory
 from alrviz.passes.rows import Floats
 
 CLASS_WEIGHTS = "class weights"

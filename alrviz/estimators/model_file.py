@@ -29,7 +29,7 @@ from alrviz.estimators.model_parts import FORMS, parts_of, restore
 from alrviz.estimators.model_tables import ModelTable, Pieces
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.estimators.score_script import FORMAT
-from alrviz.passes.memory import free_memory
+from alrviz.memory import free_memory
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset

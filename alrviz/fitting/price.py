@@ -20,10 +20,10 @@ from alrviz.fitting.network_price import network_price, table_price
 from alrviz.fitting.networks import tables_order
 from alrviz.fitting.peak import MANY, VISIT, RowCounts, peak_bytes, tables_of
 from alrviz.fitting.recipe import Recipe
+from alrviz.memory import free_memory
 from alrviz.models.index import MOST_ROWS
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
-from alrviz.passes.memory import free_memory
 from alrviz.passes.single import most_visits
 from alrviz.passes.speed import Work, seconds_here, seconds_per_pass
 from alrviz.passes.threads import resolve_jobs, share

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.passes.memory import free_memory
+from alrviz.memory import free_memory
 
 # Cells are numbered in 64 bits. Only those that occur are ever stored, so that this is no limit of memory.
 MOST_CELLS = 2**62

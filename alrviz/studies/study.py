@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.passes.memory import total_memory
+from alrviz.memory import total_memory
 from alrviz.passes.threads import available_threads
 from alrviz.stop import StopToken
 from alrviz.studies.arrivals import Arrivals

@@ -18,10 +18,10 @@ from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.fitting.warm import warm_covers
+from alrviz.memory import free_memory
 from alrviz.models.plan import singles
 from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
 from alrviz.passes import speed, threads
-from alrviz.passes.memory import free_memory
 from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import StopToken
 from tests.fitting.mixed import mixed

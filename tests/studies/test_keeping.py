@@ -67,7 +67,7 @@ def test_a_key_knows_the_memory_of_a_fit_and_the_format_of_its_numbers(monkeypat
 
 
 def test_the_memory_of_a_fit_does_not_follow_what_is_free(monkeypatch):
-    from alrviz.passes import memory
+    from alrviz import memory
 
     before = small().max_memory
     monkeypatch.setattr(memory, "free_memory", lambda: 1)
