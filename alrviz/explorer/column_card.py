@@ -14,10 +14,10 @@ from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import card, html
 from alrviz.explorer.session import Session
 from alrviz.pictures.columns import ColumnPicture, numbers
-from alrviz.studies.export import to_csv
+from alrviz.studies.export import made_from, to_csv
 from alrviz.views.column import ColumnView
 from alrviz.views.folded import Numbers
-from alrviz.views.saving import save_buttons
+from alrviz.views.saving import Origin, save_buttons
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:
@@ -53,7 +53,12 @@ class ColumnCard:
         self.title = html((4, 0))
         self.view = ColumnView(height=256)
         save = save_buttons(
-            self.view.figure.name, "alrviz-column", "the picture of the column", self.csv, "rows per level and class"
+            self.view.figure.name,
+            "alrviz-column",
+            "the picture of the column",
+            self.csv,
+            "rows per level and class",
+            self.origin,
         )
         self.numbers = Numbers(save, self._numbers_html)
         controls = pn.Row(self.column, self.kind, self.cuts, sizing_mode="stretch_width", margin=0)
@@ -102,15 +107,18 @@ class ColumnCard:
         dataset, picture = self.session.dataset, self._picture
         if dataset is None or picture is None:
             return ""
-        about = {
-            "alrviz": __version__,
-            "data": dataset.name,
-            "data hash": dataset.hash,
-            "seed": self.session.seed,
-            "column": picture.axis,
-            "cuts": list(picture.cuts),
-        }
-        return to_csv(numbers(picture, self._classes), about)
+        return to_csv(numbers(picture, self._classes), self._about() | {"cuts": list(picture.cuts)})
+
+    def _about(self) -> dict[str, Any]:
+        dataset, picture = self.session.dataset, self._picture
+        if dataset is None or picture is None:
+            return {}
+        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
+        return about | {"column": picture.axis}
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        return Origin(f"{self.name} by class", made_from(self._about()))
 
 
 def _select(label: str, options: Any, **params: Any) -> Any:

@@ -10,9 +10,9 @@ from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.export import to_csv
+from alrviz.studies.export import made_from, to_csv
 from alrviz.views.folded import Folded
-from alrviz.views.saving import save_buttons
+from alrviz.views.saving import Origin, save_buttons
 from alrviz.views.style import FADED, safe
 
 _NAME = "alrviz-why"
@@ -29,7 +29,7 @@ class Why:
         self.picture = pn.pane.Bokeh(margin=0)
         self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
-        buttons = save_buttons(_NAME, "alrviz-why", "the picture of scales", self._csv, "its points")
+        buttons = save_buttons(_NAME, "alrviz-why", "the picture of scales", self._csv, "its points", self.origin)
         self.part = Folded(
             "Why is it faster?",
             self.about,
@@ -71,8 +71,18 @@ class Why:
         dataset, recipe = self._session.dataset, self.recipe
         if self._points is None or dataset is None or recipe is None:
             return ""
-        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
-        return to_csv(self._points, about, [recipe])
+        return to_csv(self._points, self._about(), [recipe])
+
+    def _about(self) -> dict[str, Any]:
+        dataset, recipe = self._session.dataset, self.recipe
+        if dataset is None or recipe is None:
+            return {}
+        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        order = "" if self.recipe is None else f"order {self.recipe.params['order']}"
+        return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._about())} · {order}")
 
 
 def why_points(dataset: Any, recipe: Recipe, stop: Any) -> Any:

@@ -3,7 +3,6 @@
 A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
 """
 
-import io
 from typing import Any
 
 import panel as pn
@@ -16,6 +15,7 @@ from alrviz.explorer.session import Session
 from alrviz.pictures.amounts import bytes_text
 from alrviz.studies.names import short_names
 from alrviz.views.panes import say
+from alrviz.views.saving import csv_button
 from alrviz.views.style import safe
 
 MOST = 40  # runs listed before "More" is pressed
@@ -55,11 +55,8 @@ class HistoryPart:
         self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
         self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
         self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
-        self.csv = pmui.FileDownload(
-            callback=self._csv, filename="alrviz-run.csv", label="CSV", size="small", margin=(0, 8, 8, 0),
-            description="CSV: save all its numbers",
-        )  # fmt: skip
-        self.csv.variant = "outlined"
+        self.csv = csv_button("alrviz-run.csv", self._csv, "all its numbers")
+        self.csv.param.update(variant="outlined", margin=(0, 8, 8, 0))
         self.delete = pmui.Button(
             label=DELETE, icon="delete", description=f"{DELETE}: take it out of the run store", variant="outlined",
             color="error", size="small", margin=(0, 8, 8, 0),
@@ -133,8 +130,8 @@ class HistoryPart:
         self.csv.filename = f"alrviz-{item.kept.kind.replace('_', '-')}-{item.kept.id[:8]}.csv"
         self.delete.label = DELETE
 
-    def _csv(self) -> io.BytesIO:
-        return io.BytesIO(b"" if self.item is None else csv_of(self.item.kept).encode())
+    def _csv(self) -> str:
+        return "" if self.item is None else csv_of(self.item.kept)
 
     def _delete(self) -> None:
         """Delete what is chosen, at the second press."""

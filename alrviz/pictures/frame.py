@@ -2,6 +2,8 @@
 
 The theme of a page also sets the sizes of axis text, in em of a fixed 13 px: too small for the last row of a lecture
 room. A guard in the browser puts them back; the colours, which must follow light and dark, stay the theme's.
+
+A canvas says nothing to who hears a page: `describe` gives it a sentence.
 """
 
 from typing import Any
@@ -14,6 +16,13 @@ from bokeh.plotting import figure
 FONT_NAME = "Roboto, Helvetica, Arial, sans-serif"
 FONT = value(FONT_NAME)  # for glyphs, where a plain text would name a column
 _SIZES = {"axis_label_text_font_size": "16px", "major_label_text_font_size": "15px"}
+# Layout and the first sentence may come in either order, so each calls it. The toolbar beside the canvas stays usable.
+_HEAR = """
+const canvas = Bokeh.index.find_one(cb_obj)?.canvas_view?.primary?.el;
+if (!canvas) return;
+canvas.setAttribute("role", "img");
+canvas.setAttribute("aria-label", cb_obj.tags.join(" "));
+"""
 _KEEP = "const size = '{size}'; if (cb_obj.{name} !== size) cb_obj.{name} = size"
 
 
@@ -37,7 +46,17 @@ def frame(x: tuple[float, float], y: tuple[float, float], labels: tuple[str, str
     for axis, label in zip((fig.xaxis[0], fig.yaxis[0]), labels, strict=True):
         axis.axis_label = label
         keep_sizes(axis)
+    describe(fig, f"Picture: {labels[1]} against {labels[0]}." if all(labels) else "Picture.")
+    hear = CustomJS(code=_HEAR)
+    for name in ("tags", "inner_width"):
+        fig.js_on_change(name, hear)
     return fig
+
+
+def describe(fig: figure, sentence: str) -> None:
+    """Say what a figure shows, for readers who hear the page instead of seeing it."""
+    if fig.tags != [sentence]:  # even what is set to what it is goes to the browser
+        fig.tags = [sentence]
 
 
 def keep_sizes(axis: Axis) -> None:

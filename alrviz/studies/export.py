@@ -43,13 +43,7 @@ def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Reci
 
 def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
     """Return the rows of a study, or a frame made of them, as CSV under what was asked, of which data and recipes."""
-    about = {
-        "alrviz": __version__,
-        "study": study.kind,
-        "asked": study.spec,
-        "data": {dataset.name: key for key, dataset in study.datasets.items()},
-    }
-    return to_csv(study.frame() if frame is None else frame, about, study.recipes)
+    return to_csv(study.frame() if frame is None else frame, study_about(study), study.recipes)
 
 
 def weights_csv(model: Any, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
@@ -64,6 +58,39 @@ def weights_csv(model: Any, about: Mapping[str, Any], recipes: Sequence[Recipe] 
     for place, name in enumerate(frame.index.names):
         lines.insert(place, name, [("class weights", "")[place], *frame.index.get_level_values(place)])
     return to_csv(lines, about, recipes)
+
+
+def made_from(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
+    """Return in one line what a picture is made from: what `about_lines` says, without what no reader reads.
+
+    >>> made_from({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
+    'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, alpha 1 on phi to 0, tron'
+    """
+    said = [(name, _in_words(value, name)) for name, value in about.items()]
+    return " · ".join([*(f"{name} {words}" for name, words in said if words), *(recipe.name for recipe in recipes)])
+
+
+def _in_words(value: Any, name: str) -> str:
+    if name == "data hash":
+        return str(value)[:10]
+    if name == "asked":  # a study's settings, of which recipes and sets have words of their own
+        asked = {key: of for key, of in json.loads(value).items() if isinstance(of, bool | int | float | str)}
+        return _in_words(asked, "")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {str(of)[:10]}" for key, of in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def study_about(study: "Study") -> dict[str, Any]:
+    """Where a study's figures come from."""
+    return {
+        "alrviz": __version__,
+        "study": study.kind,
+        "asked": study.spec,
+        "data": {dataset.name: key for key, dataset in study.datasets.items()},
+    }
 
 
 def race_about(race: Any, version: str) -> dict[str, Any]:

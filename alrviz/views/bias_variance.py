@@ -97,7 +97,9 @@ class BiasVarianceView(StudyView):
         ]
         for part in PARTS:
             file = f"alrviz-bias-variance-{part}"
-            for button in figure_buttons(f"{self._name}-{part}", file, f"the picture of {part}"):
+            for button in figure_buttons(
+                f"{self._name}-{part}", file, f"the picture of {part}", lambda part=part: self.origin(part)
+            ):
                 button.label = f"{button.label} of {part}"
                 saves.append(button)
         return saves

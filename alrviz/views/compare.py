@@ -94,7 +94,12 @@ class CompareView(StudyView):
             csv_button("alrviz-compare-pairs.csv", self._csv_of_pairs, f"win-draw-loss, {made}", "CSV of pairs"),
             csv_button("alrviz-compare-fits.csv", self._csv_of_fits, f"all fits, {made}", "CSV of fits"),
             csv_button("alrviz-compare.tex", self._latex, "means, ranks and win-draw-loss as two tabulars", "LaTeX"),
-            *figure_buttons(self._name, "alrviz-compare", "the picture of one against another"),
+            *figure_buttons(
+                self._name,
+                "alrviz-compare",
+                "the picture of one against another",
+                lambda: self.origin("one against another"),
+            ),
         ]
 
     def panes(self) -> list[Any]:

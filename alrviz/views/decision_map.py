@@ -18,7 +18,7 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures.labels import WIDTH
 from alrviz.stop import StopToken
 from alrviz.studies.decision_map import Surface, decision_map, first_axes, frame_of
-from alrviz.studies.export import to_csv
+from alrviz.studies.export import made_from, to_csv
 from alrviz.studies.map_axes import axis_of
 from alrviz.studies.others import OTHERS
 from alrviz.views import map_words
@@ -30,7 +30,7 @@ from alrviz.views.map_menus import MapMenus
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.pump import Pump
-from alrviz.views.saving import save_buttons
+from alrviz.views.saving import Origin, save_buttons
 from alrviz.views.style import CSS, FADED, safe
 
 TICK = 50  # ms
@@ -123,7 +123,7 @@ class DecisionMapView(NotebookViewer):
             self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
         )
         told = "the value of every class at every place of the map"
-        buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told)
+        buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told, self.origin)
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
@@ -285,6 +285,13 @@ class DecisionMapView(NotebookViewer):
     def _csv(self) -> str:
         if self.surface is None:
             return ""
+        return to_csv(self.surface.frame(), self._about())
+
+    def _about(self) -> dict[str, Any]:
         others, row, n_others = self._asked
         about = {"alrviz": __version__, "model": self.title or repr(self._model)}
-        return to_csv(self.surface.frame(), about | ({"others": others, "row": row} if n_others else {}))
+        return about | ({"others": others, "row": row} if n_others else {})
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the map when it is saved."""
+        return Origin(self.title or "Decision map", "" if self.surface is None else made_from(self._about()))

@@ -86,7 +86,9 @@ class LearningCurveView(StudyView):
         )
         made = "with recipes, seed, data hash and version"
         file, told = "alrviz-learning-curve", f"means and standard errors, {made}"
-        saves = save_buttons(self._name, file, "the picture of the curves", self._csv, told)
+        saves = save_buttons(
+            self._name, file, "the picture of the curves", self._csv, told, lambda: self.origin("learning curves")
+        )
         saves.append(
             csv_button(
                 f"{file}-points.csv", self._csv_of_points, f"every point of every curve, {made}", "CSV of points"

@@ -15,6 +15,7 @@ from bokeh.models import ColumnDataSource
 from bokeh.models import Model as BokehModel
 
 from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle, named
+from alrviz.pictures.frame import describe
 from alrviz.pictures.labels import Box
 from alrviz.pictures.measures import is_log
 from alrviz.views.watched import Watched
@@ -58,6 +59,12 @@ class LivePicture:
             entitle(self._picture, measure=measure, axis=axis, to_zero=watched.to_zero, note=note)
             self._feed(self._picture, contents(curves, **options), anew=drawn_of != self._drawn_of)
         self._made_of, self._drawn_of = made_of, drawn_of
+
+    def describe(self, sentence: str) -> None:
+        """Say what is drawn, for readers who hear the page."""
+        if self._picture is not None:
+            axis, along = (of[0].axis_label for of in (self._picture.figure.yaxis, self._picture.figure.xaxis))
+            describe(self._picture.figure, f"Lines of {axis} along {along}. {sentence}")
 
     def _feed(self, picture: Picture, what: Contents, anew: bool) -> None:
         for sources, lines in (

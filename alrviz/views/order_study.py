@@ -70,7 +70,7 @@ class OrderStudyView(StudyView):
             ("-reliability", "reliability"),
         )
         saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
-        saves += buttons_of_parts(self._name, "alrviz-orders", parts)
+        saves += buttons_of_parts(self._name, "alrviz-orders", parts, self.origin)
         self._numbers = Numbers(saves, self._numbers_html)
         self.layout = pn.Column(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0

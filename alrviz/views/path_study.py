@@ -122,7 +122,11 @@ class PathView(StudyView):
         made = "with recipes, seed, data hash and version"
         save = csv_button("alrviz-path.csv", self._csv, f"every fit of every path, {made}")
         film = file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)")
-        return [save, film, *buttons_of_parts(self._name, "alrviz-path", (("", "losses"), ("-weights", "weights")))]
+        return [
+            save,
+            film,
+            *buttons_of_parts(self._name, "alrviz-path", (("", "losses"), ("-weights", "weights")), self.origin),
+        ]
 
     def panes(self) -> list[Any]:
         """Return the panes of the pictures."""

@@ -19,7 +19,7 @@ from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.trace import Trace
 from alrviz.pictures.measures import AXES, MEASURES
-from alrviz.studies.export import race_about, to_csv
+from alrviz.studies.export import made_from, race_about, to_csv
 from alrviz.studies.verdict import verdict
 from alrviz.views import words
 from alrviz.views.folded import Numbers
@@ -31,7 +31,7 @@ from alrviz.views.panes import html, say
 from alrviz.views.player import Player
 from alrviz.views.pump import Pump
 from alrviz.views.replay import replay
-from alrviz.views.saving import file_button, save_buttons
+from alrviz.views.saving import Origin, file_button, save_buttons
 from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Watched
@@ -90,6 +90,7 @@ class RaceView(NotebookViewer):
         self._ticks = 0
         self._drawn: Watched | None = None
         self._judging: Judging | None = None
+        self._told = ""  # what the sentence says
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
         self.param.watch(lambda _: self._after(), ["axis", "dark"])
@@ -107,7 +108,7 @@ class RaceView(NotebookViewer):
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
         self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16))
         told = "all numbers, with recipes, seed, data hash and version"
-        buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told)
+        buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told, self.origin)
         buttons.append(file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"))
         self._numbers = Numbers(buttons, self._numbers_html)
         self._measures = MeasureMenu(self)
@@ -272,8 +273,10 @@ class RaceView(NotebookViewer):
         ended = watched.shown and (not player.playing or player.coming is not None)
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
         told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"))
+        self._told = told.sentence
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
+        self.picture.describe(told.sentence)
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and self._judging is None:
             self._judging = Judging(watched)
@@ -289,6 +292,14 @@ class RaceView(NotebookViewer):
         for part in (self.picture.pane, self.side, self.sentence):
             part.styles = faded
         self._show_status()
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        watched = self.player.shown
+        if watched is None:
+            return Origin("Convergence")
+        race = watched.race
+        return Origin(self._told, made_from(race_about(race, __version__), race.recipes))
 
     def _csv(self) -> str:
         race = self.player.shown.race if self.player.shown is not None else None

@@ -11,9 +11,11 @@ from typing import Any
 import panel as pn
 import param
 
+from alrviz.studies.export import made_from, study_about
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import say
 from alrviz.views.pump import Pump
+from alrviz.views.saving import Origin
 from alrviz.views.study_bar import StudyBar
 from alrviz.views.style import FADED
 
@@ -91,6 +93,16 @@ class StudyView(NotebookViewer):
     def tell_none(self) -> None:
         """Let the sentence say that there is no study."""
         self.tell("<span class='quiet'>No study yet.</span>")
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below a picture of `what` when it is saved."""
+        study = self.study
+        title = (
+            f"{type(self).__name__.removesuffix('View')}: {what}"
+            if study is None
+            else f"{', '.join(study.names)}: {what}"
+        )
+        return Origin(title, "" if study is None else made_from(study_about(study), study.recipes))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 

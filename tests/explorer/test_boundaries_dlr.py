@@ -46,7 +46,7 @@ def test_the_fitted_model_can_be_taken_along(page):
     tab, part = page.tab, page.tab.model_part
     until(page, lambda: part.part.visible)
     run, X = tab.part.shown, tab.table.X
-    again = load_model(part.zipped.callback())
+    again = load_model(io.BytesIO(part.zipped.made()))
     np.testing.assert_array_equal(again.bandwidths_, run.model.bandwidths)
     np.testing.assert_array_equal(again._scores(X), run.model.scores_of(run.encoder.encode(X, tab.table.y)))
     tab.drawing.begin()

@@ -1,5 +1,6 @@
 """A model taken along from the Convergence page, and new rows scored there."""
 
+import io
 import pickle
 import threading
 
@@ -42,10 +43,12 @@ def test_before_the_race_has_ended_there_is_none():
 def test_the_files_hold_the_racers_model(page):
     model, run = of(page, 0)
     X = page.session.dataset.X
-    loaded = load_model(model.zipped.callback())
+    loaded = load_model(io.BytesIO(model.zipped.made()))
     np.testing.assert_array_equal(loaded.phi_, run.model.phi)
-    np.testing.assert_array_equal(joblib.load(model.pickled.callback()).predict_proba(X), loaded.predict_proba(X))
-    table = pd.read_csv(model.weights.callback(), comment="#")
+    np.testing.assert_array_equal(
+        joblib.load(io.BytesIO(model.pickled.made())).predict_proba(X), loaded.predict_proba(X)
+    )
+    table = pd.read_csv(io.BytesIO(model.weights.made()), comment="#")
     assert len(table) == 1 + len(loaded.phi_)
     assert model.zipped.visible
     assert model.weights.visible
@@ -54,9 +57,9 @@ def test_the_files_hold_the_racers_model(page):
 def test_a_racer_without_cells_has_no_table_of_them(page):
     model, run = of(page, 2)
     assert (model.zipped.visible, model.weights.visible, model.pickled.visible) == (True, False, True)
-    assert "DLRClassifier" in repr(joblib.load(model.pickled.callback()))
+    assert "DLRClassifier" in repr(joblib.load(io.BytesIO(model.pickled.made())))
     X = page.session.dataset.X
-    loaded = load_model(model.zipped.callback())
+    loaded = load_model(io.BytesIO(model.zipped.made()))
     np.testing.assert_array_equal(loaded._scores(X), run.model.scores_of(run.encoder.encode(X, page.session.dataset.y)))
 
 
@@ -78,8 +81,8 @@ def test_new_rows_are_scored(page):
     rows = X.assign(further="<b>").iloc[:, ::-1]
     send(model.strip, rows.to_csv(index=False).encode(), name="rows.csv")
     until(page, lambda: model.scored.visible)
-    found = pd.read_csv(model.scored.callback())
-    expected = joblib.load(model.pickled.callback()).predict_proba(X)
+    found = pd.read_csv(io.BytesIO(model.scored.made()))
+    expected = joblib.load(io.BytesIO(model.pickled.made())).predict_proba(X)
     np.testing.assert_allclose(found.filter(like="p("), expected, rtol=0, atol=1e-12)
     assert f"{len(X)} rows scored, 0 with values" in model.told.object
     of(page, 1)
@@ -103,7 +106,7 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
     _, run = of(page, 1)
     go.set()
     job.join(30)
-    np.testing.assert_array_equal(joblib.load(model.pickled.callback()).phi_, run.model.phi)
+    np.testing.assert_array_equal(joblib.load(io.BytesIO(model.pickled.made())).phi_, run.model.phi)
 
 
 def test_no_upload_is_unpickled(page, monkeypatch):
