@@ -14,6 +14,7 @@ _HOME = {
     "read_table": "alrviz.data.read",
     "demo_names": "alrviz.data.demos",
     "load_demo": "alrviz.data.demos",
+    "LostColumnsWarning": "alrviz.errors",
     "Recipe": "alrviz.fitting.recipe",
     "paper_mode": "alrviz.fitting.recipe",
     "Run": "alrviz.fitting.run",

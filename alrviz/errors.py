@@ -51,6 +51,14 @@ class ModelFileError(AlrvizError, ValueError):
     """A model that no file can hold, or a file that holds no model this version can use."""
 
 
+class LostColumnsWarning(UserWarning):
+    """Numeric columns of which no cut is left: all their values are one level, which no model can see.
+
+    MDL looks at one column at a time, so it finds no cut in columns that tell something only together, as in
+    class = sign(a * b). `discretize="quantile"` keeps them.
+    """
+
+
 class Stopped(AlrvizError):
     """Raised inside chunked work when its stop token was pulled."""
 

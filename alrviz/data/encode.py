@@ -41,7 +41,8 @@ class Encoder:
     categorical_features : "from_dtype", "all", None, or names, a mask or indices
         Which columns are categorical. "from_dtype": text, booleans and pandas categoricals (None: none).
 
-    Attributes: `columns_` (a `ColumnCode` per column), `levels_` (a,) int64, `classes_` (C,) sorted labels.
+    Attributes: `columns_` (a `ColumnCode` per column), `levels_` (a,) int64, `classes_` (C,) sorted labels, `lost_`
+    (names of the numeric columns of several values that no cut divides: all of a column is one level).
 
     >>> encoder = Encoder().fit(pd.DataFrame({"colour": ["red", "blue", None, "red"]}), [0, 1, 1, 0])
     >>> encoder.columns_[0].labels
@@ -53,6 +54,7 @@ class Encoder:
     columns_: tuple[ColumnCode, ...]
     levels_: np.ndarray
     classes_: np.ndarray
+    lost_: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -93,8 +95,13 @@ class Encoder:
         self.named_ = named
         self.classes_ = classes
         self.columns_ = tuple(coded)
+        self.lost_ = tuple(code.name for code, column in zip(coded, columns, strict=True) if self._loses(code, column))
         self.levels_ = np.array([column.n_levels for column in coded], dtype=np.int64)
         return self
+
+    def _loses(self, code: ColumnCode, column: pd.Series) -> bool:
+        """Whether a column has several numbers that all became one level."""
+        return self.discretize != "keep" and code.cuts is not None and not len(code.cuts) and column.nunique() > 1
 
     def _code(
         self,
@@ -212,6 +219,31 @@ class Encoder:
         encoder.columns_ = tuple(ColumnCode.from_dict(column) for column in state["columns"])
         encoder.levels_ = np.array([column.n_levels for column in encoder.columns_], dtype=np.int64)
         return encoder
+
+
+def cuts_text(how: Any) -> str:
+    """Return how numeric columns are cut, in words; `how` has `discretize` and `n_bins`: an encoder, a recipe.
+
+    >>> cuts_text(Encoder(discretize="quantile", n_bins=20))
+    '20 quantiles'
+    """
+    bins = how.n_bins
+    named = {"mdl": "MDL", "quantile": f"{bins} quantiles", "uniform": f"{bins} equal widths", None: "every value"}
+    return named[how.discretize]
+
+
+def lost_text(encoder: Encoder) -> str:
+    """Return a sentence on the numeric columns that are one level, and what to do about them; "" without any."""
+    if not encoder.lost_:
+        return ""
+    lost, numeric = len(encoder.lost_), len(encoder.numeric_)
+    named = ", ".join(map(repr, encoder.lost_[:5])) + (f" and {lost - 5:,} more" if lost > 5 else "")
+    how = cuts_text(encoder)
+    why = " (it looks at one column at a time, and misses what shows only in several together)"
+    return (
+        f"{how}{why if encoder.discretize == 'mdl' else ''} finds no cut in {lost:,} of {numeric:,} numeric "
+        f'column{"s" if numeric > 1 else ""}: {named}; no model sees them. discretize="quantile" keeps all of them'
+    )
 
 
 def class_codes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

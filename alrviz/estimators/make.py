@@ -9,14 +9,15 @@ from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.generative import AnJEClassifier
 from alrviz.estimators.linear import ALRClassifier, LRClassifier
 from alrviz.estimators.networks import AnDEClassifier, KDBClassifier, TANClassifier
-from alrviz.estimators.others import ForestClassifier, SVMClassifier
+from alrviz.estimators.others import BoostingClassifier, ForestClassifier, SVMClassifier
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 
 _CLASSES: dict[str, type[RecipeClassifier]] = {
     "lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier, "dlr": DLRClassifier, "tan": TANClassifier,
-    "kdb": KDBClassifier, "ande": AnDEClassifier, "elr": ELRClassifier, "rf": ForestClassifier, "svm": SVMClassifier,
+    "kdb": KDBClassifier, "ande": AnDEClassifier, "elr": ELRClassifier, "rf": ForestClassifier,
+    "hgb": BoostingClassifier, "svm": SVMClassifier,
 }  # fmt: skip
 
 

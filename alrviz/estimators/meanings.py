@@ -224,6 +224,7 @@ OWN: dict[str, tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]] = 
         },
     ),
     "rf": ({}, {**_COUNTED, "model_": ("RandomForestClassifier", "The forest, of numbers and codes.")}),
+    "hgb": ({}, {**_COUNTED, "model_": ("HistGradientBoostingClassifier", "The trees, of numbers and codes.")}),
     "svm": ({}, {**_COUNTED, "model_": ("Pipeline", "The machine, of numbers and codes.")}),
 }
 

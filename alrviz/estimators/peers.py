@@ -220,6 +220,7 @@ RIVALS: Mapping[str, Peer] = MappingProxyType(
             _rival("kdb", "KDB", "Naive Bayes in which each column depends on one that knows more.", Recipe("kdb")),
             _rival("ande", "A1DE", "The mean of networks in each of which all depend on one column.", Recipe("ande")),
             _rival("rf", "random forest", "The mean of a hundred trees on rows drawn anew.", Recipe("rf")),
+            _rival("hgb", "boosting", "A hundred small trees, each fitted to what those before left.", Recipe("hgb")),
         )
     }
 )

@@ -19,9 +19,9 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from alrviz import __version__
-from alrviz.data.encode import Encoder
+from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import Encoded
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, LostColumnsWarning
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
 from alrviz.fitting.families import ENCODING, family_params
 from alrviz.fitting.prepare import Prepared
@@ -86,6 +86,11 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
             A ValueError: a table that nothing can be learned from.
         MemoryLimitError
             A MemoryError, raised before anything is allocated.
+
+        Warns
+        -----
+        LostColumnsWarning
+            Numeric columns that no cut divides: the model cannot see them.
         """
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
@@ -101,6 +106,8 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         ).fit(X, y, weights)
         self._learn(encoder.encode(X, y, weights), recipe)
         self._remember(encoder, recipe)
+        if encoder.lost_:
+            warnings.warn(f"{type(self).__name__}: {lost_text(encoder)}", LostColumnsWarning, stacklevel=2)
         self._tell()
         return self
 

@@ -45,6 +45,7 @@ LETTERS = {
     "K": "k",
     "S": "selective",
     "T": "n_estimators",
+    "L": "learning_rate",
     "C": "C",
     "F": "kernel",
 }

@@ -82,8 +82,8 @@ def learn(
     stop.check()
     tell("looking for what is kept")
     study = choose_order(
-        dataset, asked.recipe, orders=orders, repeats=repeats, folds=folds, seed=seed, n_jobs=n_jobs, owner=owner,
-        keep=kept_where(),
+        dataset, asked.recipe, orders=orders, repeats=repeats, folds=folds, references=True, seed=seed, n_jobs=n_jobs,
+        owner=owner, keep=kept_where(),
     )  # fmt: skip
     study.recall()
     return Known(asked, offers, study, seconds, n_jobs)

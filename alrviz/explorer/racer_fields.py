@@ -73,7 +73,8 @@ MODEL = "Model"  # what the recipe of a map is called
 # Of a study, which has splits of its own; any family.
 JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
 FAMILY_WORDS: Mapping[str, str] = {
-    "anje": "AnJE", "dlr": "dlr", "tan": "TAN", "kdb": "KDB", "ande": "AnDE", "rf": "random forest", "svm": "SVM",
+    "anje": "AnJE", "dlr": "dlr", "tan": "TAN", "kdb": "KDB", "ande": "AnDE", "rf": "random forest",
+    "hgb": "boosting", "svm": "SVM",
 }  # fmt: skip
 _FIELDS = (
     Field("scale", "Scale"),
@@ -101,6 +102,7 @@ _FIELDS = (
     Field("selective", "Columns"),
     Field("n", "Columns every other depends on, n"),
     Field("n_estimators", "Trees", step=50),
+    Field("learning_rate", "Learning rate", step=0.05),
     Field("C", "C: smaller is stronger regularisation"),
     Field("kernel", "Kernel"),
 )

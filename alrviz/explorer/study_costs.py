@@ -22,6 +22,7 @@ _NUMBER = 3e-8  # of a pass and a weight: what the solver does with vectors of t
 _TUNED = 1500  # passes of elr, which fits folds to find where to stop
 _COLUMN, _LEVEL = 1.5e-8, 4.7e-8  # of a network's row and pair of columns; of a forest's row, column tried and level
 _PAIR = 1.1e-7  # of an SVM's pair of rows
+_TREE, _BINNED = 1.5e-3, 3e-9  # of a boosted tree, and of its rows and columns
 _ALPHAS = 40  # fits that choosing alpha takes
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
@@ -72,12 +73,14 @@ def fit_seconds(price: "Price", recipe: Recipe, n_classes: int) -> float:
     return (_SECONDS + passes * one) * (_ALPHAS if by_cv(recipe) else 1)
 
 
-def whole_seconds(recipe: Recipe, rows: int, columns: int) -> float:
+def whole_seconds(recipe: Recipe, rows: int, columns: int, classes: int = 1) -> float:
     """About how long a fit takes that is done at one go: a network's, a forest's, an SVM's."""
     if recipe.family == "svm":
         return _SECONDS + _PAIR * rows**2
     if recipe.family == "rf":
         return float(recipe.params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
+    if recipe.family == "hgb":
+        return float(recipe.params["n_estimators"]) * classes * (_TREE + _BINNED * rows * columns)
     return _SECONDS + _COLUMN * rows * columns**2
 
 
@@ -128,7 +131,12 @@ def _seconds(
         return given(recipe)
     if price.seconds_per_pass is not None:
         return fit_seconds(price, recipe, dataset.n_classes)
-    return whole_seconds(recipe, round(dataset.n_rows * (1 - holdout)), dataset.X.shape[1])
+    return whole_seconds(
+        recipe,
+        round(dataset.n_rows * (1 - holdout)),
+        dataset.X.shape[1],
+        1 if dataset.n_classes == 2 else dataset.n_classes,
+    )
 
 
 def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken) -> "Price":

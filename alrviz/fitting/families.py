@@ -78,6 +78,11 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
         },
         "ande": {"n": Param(1, (0, 1, 2)), "smoothing": _SMOOTHED},
         "rf": {"n_estimators": Param(100, low=1, high=10_000, integer=True)},
+        "hgb": {
+            "n_estimators": Param(100, low=1, high=10_000, integer=True),
+            "learning_rate": Param(0.1, low=0.0, high=1.0, open_low=True),
+            "class_weight": _FIT["class_weight"],
+        },
         "svm": {
             "C": Param(1.0, low=0.0, high=1e12, open_low=True),
             "kernel": Param("rbf", ("rbf", "linear", "poly")),
@@ -87,7 +92,7 @@ FAMILIES: Mapping[str, Mapping[str, Param]] = MappingProxyType(
 # Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.
 RUNS = ("lr", "alr", "anje", "dlr", "elr")
 # Which take numeric columns as they are.
-UNCUT = ("dlr", "rf", "svm")
+UNCUT = ("dlr", "rf", "hgb", "svm")
 ENCODING = {
     "discretize": Param("mdl", ("mdl", "quantile", "uniform", None)),
     "n_bins": Param(10, low=2, high=65_535, integer=True),
@@ -103,6 +108,7 @@ _CALLED = {
     "diagonal": 'Recipe("lr", scale="diagonal")',
     "adaptive": 'Recipe("lr", scale="diagonal-adaptive")',
     "alrj": 'Recipe("alr", scale="theta-gamma")',
+    **dict.fromkeys(("boosting", "gradientboosting", "histgradientboosting"), 'Recipe("hgb")'),
 }
 
 

@@ -64,11 +64,13 @@ def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple
 
 
 def table_price(encoded: "Encoded", recipe: Recipe) -> ShapePrice:
-    """Return what scikit-learn's forest or SVM takes: the table as numbers, and trees or a cache of the kernel."""
+    """Return what scikit-learn's forest, boosting or SVM takes: the table as numbers, and its trees or kernel."""
     n, numeric = encoded.n_rows, len(encoded.numeric)
     if recipe.family == "rf":
         trees = recipe.params["n_estimators"] * n * (64 + 8 * encoded.n_classes)
         return ShapePrice(0, 12 * n * encoded.n_columns + trees, _choice(False))
+    if recipe.family == "hgb":  # the table as numbers and as bytes, gradients of every class, a few score vectors
+        return ShapePrice(0, n * (9 * encoded.n_columns + 40 * encoded.n_classes), _choice(False))
     width = numeric + int(np.delete(encoded.levels, encoded.numeric).sum())
     return ShapePrice(0, 24 * n * width + _KERNEL, _choice(False))
 

@@ -179,7 +179,7 @@ def _price_shape(
     n_heldout = 0 if holdout is None else holdout.n_rows
     if recipe.family == "dlr":
         what, found = "features", density_price(encoded, recipe, n_heldout)
-    elif recipe.family in ("rf", "svm"):
+    elif recipe.family in ("rf", "hgb", "svm"):
         what, found = "numbers", table_price(encoded, recipe)
     else:
         order = tables_order(recipe, encoded.n_columns)

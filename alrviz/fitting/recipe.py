@@ -52,12 +52,14 @@ class Recipe:
     """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
 
     Args:
-        family: "lr", "alr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf" or "svm".
-        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr, rf and svm cut nothing.
+        family: "lr", "alr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb" (boosting) or "svm".
+        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr, rf, hgb
+            and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
-            solvers sgd and adagrad, dlr's validation rows, elr's folds, the trees of rf, the calibration of svm.
+            solvers sgd and adagrad, dlr's validation rows, elr's folds, the trees of rf and hgb, the calibration
+            of svm.
         params: The family's parameters, by the estimators' names; what is left out takes its default.
 
     Raises:
@@ -143,7 +145,7 @@ class Recipe:
         """Whether the fit itself, beside the split, depends on the seed."""
         p = self.params
         split = p.get("bandwidth") in ("validation", "paper") or p.get("cross_tuning", False)
-        return split or p.get("start") == "random" or self.solver in STOCHASTIC or self.family in ("rf", "svm")
+        return split or p.get("start") == "random" or self.solver in STOCHASTIC or self.family in ("rf", "hgb", "svm")
 
     @property
     def paper(self) -> bool:
@@ -246,6 +248,7 @@ _NAMES: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
         "kdb": lambda p: f"kdb k={p['k']}" + (" selective" if p["selective"] else ""),
         "ande": lambda p: f"a{p['n']}de",
         "rf": lambda p: f"rf {p['n_estimators']} trees",
+        "hgb": lambda p: f"boosting {p['n_estimators']} trees",
         "svm": lambda p: f"svm {p['kernel']}, C {p['C']:g}",
     }
 )

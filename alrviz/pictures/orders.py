@@ -32,6 +32,7 @@ class Contents:
     means: Data
     chosen: Data
     absent: Data
+    reference: Data
     losses: tuple[float, float]
     costs: dict[str, Data]
     ranges: dict[str, tuple[float, float]]
@@ -47,24 +48,32 @@ class Picture:
     means: ColumnDataSource
     chosen: ColumnDataSource
     absent: ColumnDataSource
+    reference: ColumnDataSource
     cost_sources: dict[str, ColumnDataSource]
 
 
 def contents(
-    rows: pd.DataFrame, lines: pd.DataFrame, chosen: int | None = None, absent: Mapping[int, str] | None = None
+    rows: pd.DataFrame,
+    lines: pd.DataFrame,
+    chosen: int | None = None,
+    absent: Mapping[int, str] | None = None,
+    reference: tuple[str, float] | None = None,
 ) -> Contents:
     """What the pictures draw.
 
     rows: the study's frame (order, repeat, fold, log_loss, ...), maybe empty. lines: its summary, a line an order.
-    chosen: the verdict's order. absent: a word for each order that has no fit ("refused").
+    chosen: the verdict's order. absent: a word for each order that has no fit ("refused"). reference: the name and mean
+    of a model without an order, a dashed line across.
     """
+    rows = rows[rows.order.notna()] if len(rows) else rows
     folds = _folds(rows)
     found = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
     x = np.array(list(found), dtype=float)
     mean = np.array([line.log_loss for line in found.values()], dtype=float)
     error = np.array([line.se for line in found.values()], dtype=float)
     spread = np.nan_to_num(error)
-    low, high = _range([*folds["ys"], mean - spread, mean + spread])
+    level = [] if reference is None else [reference[1]]
+    low, high = _range([*folds["ys"], mean - spread, mean + spread, level])
     here = [k for k, order in enumerate(found) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
@@ -74,7 +83,13 @@ def contents(
     said: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
     costs = {name: _cost(name, x, found) for name in COSTS}
     ranges = {name: _log_range(part["y"]) for name, part in costs.items()}
-    return Contents(folds, means, {"x": x[here], "y": mean[here]}, said, (low, high), costs, ranges)
+    across: Data = {"x": [], "right": [], "y": level, "words": []}
+    if reference is not None and len(x):
+        ends = {"x": [x.min() - _ROOM], "right": [x.max() + _ROOM]}
+        across |= {**ends, "words": [f"{reference[0]} {loss_text(reference[1])}"]}
+    else:
+        across["y"] = []
+    return Contents(folds, means, {"x": x[here], "y": mean[here]}, said, across, (low, high), costs, ranges)
 
 
 def _folds(rows: pd.DataFrame) -> Data:
@@ -147,13 +162,15 @@ def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str,
     colour, ink = family_colour(label), readable(family_colour(label), dark)
     top = _frame(what.losses, orders, "held-out log loss (nats per row)", name)
     folds, means, chosen = ColumnDataSource(what.folds), ColumnDataSource(what.means), ColumnDataSource(what.chosen)
-    absent = ColumnDataSource(what.absent)
+    absent, reference = ColumnDataSource(what.absent), ColumnDataSource(what.reference)
     thin = top.multi_line("xs", "ys", source=folds, line_color=GREY, line_alpha=0.6, line_width=1.2)
     top.line("x", "y", source=means, line_color=colour, line_width=3)
     top.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
     dots = top.scatter("x", "y", source=means, color=colour, size=9)
     top.scatter("x", "y", source=chosen, size=20, fill_color=None, line_color=colour, line_width=3)
     _words(top, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align")
+    top.segment("x", "y", "right", "y", source=reference, line_color=GREY, line_width=2, line_dash="dashed")
+    _words(top, reference, readable(GREY, dark), x="right", x_offset=-6, y_offset=-2, text_align="right")
     _words(top, absent, readable(GREY, dark), y_offset=-4, text_align="center")
     tips = [("order", "@x"), ("mean", "@y{0.0000}"), ("standard error", "@error{0.0000}")]
     top.add_tools(HoverTool(renderers=[dots], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")]))
@@ -168,14 +185,15 @@ def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str,
         fig.scatter("x", "y", source=source, color=colour, size=7)
         _words(fig, source, ink, y_offset=-8, text_align="center")
         costs[column] = fig
-    return Picture(top, costs, folds, means, chosen, absent, sources)
+    return Picture(top, costs, folds, means, chosen, absent, reference, sources)
 
 
 def feed(picture: Picture, what: Contents) -> None:
     """Show what has come since in the figures there are."""
     for source, data in (
         (picture.folds, what.folds), (picture.means, what.means), (picture.chosen, what.chosen),
-        (picture.absent, what.absent), *((picture.cost_sources[name], what.costs[name]) for name in COSTS),
+        (picture.absent, what.absent), (picture.reference, what.reference),
+        *((picture.cost_sources[name], what.costs[name]) for name in COSTS),
     ):  # fmt: skip
         source.data = data
     for fig, (low, high) in (
@@ -198,9 +216,11 @@ def _frame(y: tuple[float, float], orders: Sequence[int], title: str, name: str,
     return fig
 
 
-def _words(fig: figure, source: ColumnDataSource, colour: str, *, bold: bool = False, **place: Any) -> None:
+def _words(
+    fig: figure, source: ColumnDataSource, colour: str, *, x: str = "x", bold: bool = False, **place: Any
+) -> None:
     """Write the words of a source where `place` says, beside its points."""
     fig.text(
-        "x", "y", text="words", source=source, text_font=FONT, text_baseline="bottom", text_color=colour,
+        x, "y", text="words", source=source, text_font=FONT, text_baseline="bottom", text_color=colour,
         text_font_size="15px", text_font_style="bold" if bold else "normal", **place,
     )  # fmt: skip

@@ -19,12 +19,13 @@ FAMILY_COLOURS = {
     "elr": "#8A6D00",
     "anje": GREY,
     "nb": GREY,
-    # Rivals. Five more hues that no colour-blind reader confounds do not exist: of all pairs with one of these the
+    # Rivals. Six more hues that no colour-blind reader confounds do not exist: of all pairs with one of these the
     # nearest (rf and alr, seen without red) are 15 apart in Lab, and each racer has a mark of its own beside.
     "tan": "#7744DD",
     "kdb": "#BB3344",
     "ande": "#77BB55",
     "rf": "#BB0099",
+    "hgb": "#3322FF",
     "svm": "#BB77FF",
 }
 # Of columns, where classes have colours of their own beside them: hues that no class and no family has.

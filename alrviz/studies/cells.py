@@ -25,7 +25,7 @@ Row = dict[str, Any]
 # What a row holds that is a table of its own, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
 # Of what cells hold: to be raised when the same cell gives other numbers or columns without another version of alrviz.
-NUMBERS = 3
+NUMBERS = 4
 
 
 @dataclass(frozen=True)

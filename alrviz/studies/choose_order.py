@@ -3,6 +3,10 @@
 The verdict is the smallest order whose mean over the folds is within one standard error of the lowest: d_j is its log
 loss less the best order's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that mean. Order 0
 is the class prior. alpha is chosen and columns are cut inside the training rows of each fold.
+
+What is gained is weighed against its error and its cost: a gain below two of its errors, or below a hundredth of the
+loss for many times the parameters, is said to be hardly one. Boosting, which cuts numbers as it needs, is judged on the
+same folds: where it is ahead the verdict says so.
 """
 
 from collections.abc import Sequence
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import RELIABILITY, Cell, fold_cells, require_datasets
@@ -26,6 +31,12 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
+BOOSTING = Recipe("hgb")
+# A gain below so many of its errors is not sure; one below this share of the loss is small, and not worth so many times
+# the parameters.
+_SURE, _SMALL, _MANY = 2.0, 0.01, 5.0
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Which order, and why.
@@ -34,11 +45,15 @@ class Verdict:
         order: the smallest that is within a standard error of the best; None while no fold is complete.
         best: the order of the lowest mean.
         sentence: for the reader.
+        clear: whether what the order gains over the one below is sure and worth its parameters.
+        notes: sentences on what it stands on: the cuts of numeric columns, boosting beside it.
     """
 
     order: int | None
     best: int | None
     sentence: str
+    clear: bool = True
+    notes: tuple[str, ...] = ()
 
 
 class OrderStudy(Study):
@@ -50,12 +65,25 @@ class OrderStudy(Study):
 
     def recipe(self) -> Recipe | None:
         """Return the recipe of the verdict's order; None for the class prior, or while there is none."""
-        order = self.verdict().order
-        return next((recipe for recipe in self.recipes if recipe.params["order"] == order), None)
+        order = self.verdict().order or -1
+        return next((recipe for recipe in self.recipes if recipe.params.get("order") == order), None)
 
     def refused(self) -> dict[int, str]:
         """Return the orders of which every fit so far has failed, each with what the first of them said."""
         return _refused(self.frame())
+
+    def boosting(self) -> "pd.DataFrame":
+        """Return boosting's folds that the best order has too: repeat, fold, log_loss, gap (the best order's less it).
+
+        Empty where there are none yet, or it was not asked for.
+        """
+        losses, frame = _losses(self), self.frame()
+        if not len(losses) or not (frame.label == BOOSTING.label).any():
+            return frame.iloc[:0]
+        mine = frame[(frame.label == BOOSTING.label) & (frame.outcome != "failed")].set_index(["repeat", "fold"])
+        best = losses[losses.mean().idxmin()]
+        both = mine.loc[mine.index.intersection(losses.index)]
+        return both.assign(gap=best.loc[both.index] - both.log_loss).reset_index()
 
     def reliability(self) -> "pd.DataFrame":
         """Return the bins of `measures.reliability` by order, each over the held-out rows of all folds so far."""
@@ -64,7 +92,7 @@ class OrderStudy(Study):
         tables: dict[int, list[dict[str, list[float]]]] = {}
         for cell, result in self.results():
             for row in result.rows:
-                if RELIABILITY in row:
+                if RELIABILITY in row and self.about(cell.racer)["order"] is not None:
                     tables.setdefault(int(self.about(cell.racer)["order"]), []).append(row[RELIABILITY])
         pooled = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
         return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame({"order": []})
@@ -77,6 +105,7 @@ def choose_order(
     orders: Sequence[int] = (0, 1, 2, 3),
     repeats: int = 2,
     folds: int = 5,
+    references: bool = False,
     seed: int = 0,
     **where: Unpack[Where],
 ) -> OrderStudy:
@@ -87,6 +116,7 @@ def choose_order(
         recipe: of the models, whatever its order; None: Recipe("lr", alpha="cv").
         orders: to compare; 0 is the class prior. Orders above the number of columns are left out.
         repeats, folds: the cross-validation, the same for every order.
+        references: whether boosting (Recipe("hgb"), scikit-learn's) is judged on the same folds; it has no order.
         seed: of the shuffles.
         where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.where.Where`).
 
@@ -116,11 +146,12 @@ def choose_order(
             f"the highest order here is {highest}"
         )
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]
+    recipes += [BOOSTING] if references else []
     splits = repeated_folds(repeats, folds, seed)
     cells = fold_cells(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
         cells = [Cell("shares", "", dataset.hash, split, racer=-1) for split in splits] + cells
-    options = {"orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}
+    options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
     return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **where)
 
 
@@ -131,8 +162,8 @@ def _losses(study: Study) -> "pd.DataFrame":
     frame = study.frame()
     if not len(frame) or "log_loss" not in frame:
         return pd.DataFrame()
-    fine = frame[frame.outcome != "failed"]
-    asked = {study.about(cell.racer)["order"] for cell in study.cells}
+    fine = frame[(frame.outcome != "failed") & frame.order.notna()]
+    asked = {study.about(cell.racer)["order"] for cell in study.cells} - {None}
     wanted = sorted(asked - _refused(frame).keys())  # what has not begun is waited for
     table = fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").reindex(columns=wanted).dropna()
     return table if len(table) else pd.DataFrame()
@@ -150,6 +181,7 @@ def summary(study: Study) -> "pd.DataFrame":
             "order": int(order),
             "folds": len(losses),
             "log_loss": float(losses[order].mean()),
+            "error": float(mine.error.mean()) if "error" in mine else float("nan"),
             "se": _error(losses[order], tested, trained),
             "parameters": float(mine.parameters.mean()),
             "train_seconds": float(mine.train_seconds.mean()),
@@ -184,21 +216,74 @@ def _verdict(study: Study) -> Verdict:
         behind = losses[order] - losses[best]
         if behind.mean() <= _error(behind, ratio.test_rows, ratio.train_rows):
             break
-    return Verdict(int(order), int(best), _sentence(lines.set_index("order"), int(order), int(best)) + lost)
+    by_order = lines.set_index("order")
+    clear = _clear(by_order, int(order))
+    sentence = _sentence(by_order, int(order), int(best), clear) + lost
+    notes = (_cuts_note(study), _boosting_note(study, by_order.loc[best].log_loss))
+    return Verdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
 
 
-def _sentence(lines: "pd.DataFrame", order: int, best: int) -> str:
+def _clear(lines: "pd.DataFrame", order: int) -> bool:
+    """Whether what an order gains over the one below is sure, and worth its parameters."""
+    place = list(lines.index).index(order)
+    if not place:
+        return True
+    here, before = lines.loc[order], lines.loc[lines.index[place - 1]]
+    small = here.gain < _SMALL * before.log_loss and here.parameters > _MANY * before.parameters
+    return bool(here.gain >= _SURE * here.gain_se and not small)
+
+
+def _cuts_note(study: Study) -> str:
+    """How numeric columns were cut, and which of them no cut divides in most folds."""
+    frame = study.frame()
+    if "numeric_columns" not in frame or not frame.numeric_columns.max() > 0:
+        return ""
+    cut = next(recipe for recipe in study.recipes if recipe.cuts != "keep")
+    how = cuts_text(cut)
+    lines = frame[frame.numeric_columns > 0]
+    typical = lines.sort_values("lost_columns").iloc[len(lines) // 2]
+    lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
+    if not lost:
+        return f"numeric columns are cut by {how}"
+    named = typical.lost_names + (" ..." if lost > 3 else "")
+    note = f"{how} finds no cut in {lost:,} of {numeric:,} numeric columns ({named}): no order sees them"
+    return note + (", also where they tell something together; try quantiles" if cut.discretize == "mdl" else "")
+
+
+def _boosting_note(study: Study, best: float) -> str:
+    """Whether boosting is ahead of the best order, on the folds that both have."""
+    if not isinstance(study, OrderStudy):
+        return ""
+    folds = study.boosting()
+    if len(folds) < 2:
+        return ""
+    gap, mean = folds.gap.mean(), folds.log_loss.mean()
+    error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
+    if gap <= error:
+        return f"boosting (scikit-learn's, at its defaults) is no lower by more than chance: {loss_text(mean)}"
+    wins = int((folds.gap > 0).sum())
+    return (
+        f"boosting (scikit-learn's, at its defaults) is ahead of every order here: {loss_text(mean)} against "
+        f"{loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of {len(folds)} folds"
+    )
+
+
+def _sentence(lines: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
     """What the verdict's order gains over the one below, and that those above do not."""
     here, place = lines.loc[order], list(lines.index).index(order)
     above = [n for n in lines.index if n > order]
     if place and here.gain > 0:
         before = lines.loc[lines.index[place - 1]]
         what = (
-            f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to {loss_text(here.log_loss)}, "
-            f"by {loss_text(here.gain)} ± {loss_text(here.gain_se)}, in {int(here.wins)} of {int(here.folds)} folds"
+            f"n = {order} {'' if clear else 'hardly '}lowers held-out log loss from {loss_text(before.log_loss)} to "
+            f"{loss_text(here.log_loss)}, by {loss_text(here.gain)} ± {loss_text(here.gain_se)}, in {int(here.wins)} "
+            f"of {int(here.folds)} folds"
         )
+        right = right_text(before.error - here.error)
+        what += f" ({right})" if right else ""
         times = here.parameters / before.parameters
         what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
+        what += "" if clear else f": {_name(lines.index[place - 1])} will do"
         chance = " by more than chance" if best > order else ""
         return what + (f"; {_orders(above, 'does', 'do')} not{chance}" if above else "")
     has = f"n = {order} has" if order else "the class prior (order 0) has"
@@ -206,6 +291,28 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int) -> str:
     if place:  # the order below is lower in the mean, but not as sure
         return f"{what}, within a standard error of the lowest, {loss_text(lines.loc[best].log_loss)} at n = {best}"
     return what + (f"; {_orders(above, 'is', 'are')} no lower by more than chance" if above else "")
+
+
+def right_text(fall: float) -> str:
+    """Return a fall of the error rate in rows; "" where it is not known.
+
+    >>> right_text(0.012), right_text(-0.004), right_text(0.0)
+    ('about 1 more row in 100 right', 'about 1 fewer row in 200 right', 'no more rows right')
+    """
+    if not np.isfinite(fall):
+        return ""
+    size = abs(fall)
+    if size < 1e-4:
+        return "no more rows right"
+    more = "more" if fall > 0 else "fewer"
+    if size >= 0.015:
+        return f"about {100 * size:.0f} {more} rows in 100 right"
+    rows = 100 if size >= 0.0075 else int(float(f"{1 / size:.1g}"))
+    return f"about 1 {more} row in {rows:,} right"
+
+
+def _name(order: int) -> str:
+    return f"n = {order}" if order else "the class prior"
 
 
 def _orders(above: Sequence[int], one: str, many: str) -> str:

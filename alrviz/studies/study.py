@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
@@ -132,7 +132,7 @@ class Study(Arrivals):
         if self.error is not None:
             raise self.error
 
-    def run(self) -> "Study":
+    def run(self) -> Self:
         """Compute all of it in the calling thread's time; returns the study."""
         for _ in self.rows():
             pass

@@ -22,7 +22,7 @@ from alrviz.studies.cells import RELIABILITY, Cell, Result, Row, failure, pack
 from alrviz.studies.judged import over_all_classes, share_log_p
 from alrviz.studies.measures import measures, reliability
 from alrviz.studies.paths import path
-from alrviz.studies.ready import ready, test_rows, warm
+from alrviz.studies.ready import Ready, ready, test_rows, warm
 from alrviz.studies.shipment import Table
 from alrviz.studies.streams import prequential
 
@@ -86,7 +86,8 @@ def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
     """Fit a recipe on the training rows of a split and judge it on the others: one row.
 
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, train_log_loss, n_iter,
-    evaluations, parameters, solver, memory, alpha_chosen, train_seconds, classify_seconds; and the bins of
+    evaluations, parameters, solver, memory, alpha_chosen, numeric_columns, lost_columns (those of them that no cut
+    divides: all values are one level), lost_names (the first three), train_seconds, classify_seconds; and the bins of
     `measures.reliability` as lists, which are in results and not in frames. What a family has not is None or NaN.
     """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
@@ -106,6 +107,7 @@ def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
         "test_rows": len(made.test),
         **_judged(over_all_classes(log_p, known, len(table.classes), len(made.train)), y),
         **_ended(estimator),
+        **_cut(made),
         "train_seconds": train_seconds,
         "classify_seconds": classify_seconds,
     }
@@ -127,6 +129,15 @@ def shares(cell: Cell, table: Table, stop: StopToken) -> Result:
         "classify_seconds": 0.0,
     }
     return Result([row], pack(log_p.argmax(axis=1)))
+
+
+def _cut(made: Ready) -> Row:
+    """How many numeric columns the training rows have, how many of them no cut divides, and the first of those."""
+    encoder = made.prepared.encoder
+    if encoder is None or encoder.discretize == "keep":
+        return {}
+    lost = encoder.lost_
+    return {"numeric_columns": len(encoder.numeric_), "lost_columns": len(lost), "lost_names": ", ".join(lost[:3])}
 
 
 def _judged(log_p: Floats, y: NDArray[np.integer]) -> Row:

@@ -5,6 +5,7 @@ the family shown.
 """
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -89,7 +90,9 @@ class OrderStudyView(StudyView):
             return
         self.verdict = verdict = study.verdict()
         lines = study.summary()
-        what = contents(study.frame(), lines, verdict.order, dict.fromkeys(study.refused(), "failed"))
+        boosted = study.boosting()
+        beside = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
+        what = contents(study.frame(), lines, verdict.order, dict.fromkeys(study.refused(), "failed"), beside)
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
         made_of = (tuple(orders), label, self.dark)
         if self._picture is None or self._curve is None or made_of != self._made_of:
@@ -101,7 +104,7 @@ class OrderStudyView(StudyView):
             table = study.reliability()
             tables = {order_name(n): table[table.order == n] for n in orders}
             curve.feed(self._curve, tables, "" if verdict.order is None else order_name(verdict.order))
-        self.tell(sentence_html(study, verdict.sentence, lines))
+        self.tell(sentence_html(study, verdict.sentence, lines) + notes_html(verdict.notes))
         self._numbers.refresh()
 
     def _make(self, orders: list[int], label: str, what: Any) -> None:
@@ -124,7 +127,16 @@ class OrderStudyView(StudyView):
 
 def orders_of(study: Any) -> list[int]:
     """The orders that a study compares."""
-    return sorted({int(study.about(racer)["order"]) for racer in {cell.racer for cell in study.cells}})
+    orders = {study.about(racer)["order"] for racer in {cell.racer for cell in study.cells}}
+    return sorted(int(order) for order in orders if order is not None)
+
+
+def notes_html(notes: Sequence[str]) -> str:
+    """What the verdict stands on, in one quiet line."""
+    if not notes:
+        return ""
+    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in notes)
+    return f"<div class='quiet notes'>{told}</div>"
 
 
 def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:
@@ -145,7 +157,8 @@ def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:
 _SE = "± <abbr title='standard error'>se</abbr>"
 _COLUMNS = {
     "order": "n", "folds": "folds", "log_loss": "log loss", "se": _SE, "gain": "gain over the one below",
-    "gain_se": _SE, "wins": "folds won", "parameters": "parameters", "train_seconds": "seconds a fit",
+    "gain_se": _SE, "wins": "folds won", "error": "error rate", "parameters": "parameters",
+    "train_seconds": "seconds a fit",
 }  # fmt: skip
 
 

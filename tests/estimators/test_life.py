@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import warnings
 
 import joblib
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils import get_tags
 
 import alrviz.estimators.recipes as recipes
 from alrviz.data.demos import load_demo
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, LostColumnsWarning
 from alrviz.estimators import (
     ALRClassifier,
     AnJEClassifier,
@@ -249,3 +250,14 @@ def test_defaults_do_not_warn(model, name):
 @pytest.mark.parametrize("model", [LRClassifier(), ALRClassifier(), WANBIACClassifier()], ids=str)
 def test_defaults_of_what_is_fitted_do_not_warn(model, name):
     test_defaults_do_not_warn(model, name)
+
+
+def test_columns_that_no_cut_divides_are_warned_of_and_what_to_do_is_said():
+    a, b = np.random.default_rng(0).normal(size=(2, 800))
+    X, y = pd.DataFrame({"a": a, "b": b, "same": 1.0}), a * b > 0
+    with pytest.warns(LostColumnsWarning, match=r"no cut in 2 of 3 numeric columns: 'a', 'b'.*discretize=\"quantile\""):
+        blind = LRClassifier(order=2).fit(X, y)
+    assert blind.score(X, y) < 0.6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LRClassifier(order=2, discretize="quantile").fit(X, y).score(X, y) > 0.85

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError
@@ -20,6 +20,30 @@ def test_the_forest_is_scikit_learns_on_numbers_and_codes():
     theirs = RandomForestClassifier(20, max_features=3, random_state=5).fit(matrix, y)  # floor(log2 5) + 1
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(matrix), rtol=0, atol=1e-12)
     assert ours.score(X, y) > 0.95
+
+
+def test_boosting_is_scikit_learns_on_numbers_and_codes():
+    X, y = mixed()
+    ours = make_estimator(Recipe("hgb", n_estimators=20, seed=5)).fit(X, y)
+    encoder = Encoder(discretize="keep").fit(X, y)
+    matrix = np.concatenate([encoder.numbers(X), encoder.transform(X)[2:]]).T
+    theirs = HistGradientBoostingClassifier(max_iter=20, categorical_features=[2, 3, 4], random_state=5).fit(matrix, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(matrix), rtol=0, atol=1e-12)
+    strange = X.assign(text="never seen")
+    assert np.isfinite(ours.predict_log_proba(strange)).all()
+
+
+def test_boosting_weighs_classes_by_their_labels_and_takes_a_class_of_one_row():
+    X, y = mixed()
+    plain, heavy = (
+        make_estimator(Recipe("hgb", class_weight=weight)).fit(X, y).predict_proba(X[:200])[:, 1].mean()
+        for weight in (None, {"yes": 50.0})
+    )
+    assert heavy > plain
+    many, _ = mixed(12_000)
+    few = np.array(["k"] * 6000 + ["l"] * 5999 + ["m"])
+    model = make_estimator(Recipe("hgb", n_estimators=3)).fit(many, few)
+    assert model.predict_proba(many[:5]).shape == (5, 3)
 
 
 def test_the_svm_takes_any_table_and_its_probabilities_are_calibrated():
@@ -44,7 +68,7 @@ def test_weight_2_is_the_row_twice_also_where_a_class_has_one_row():
     np.testing.assert_allclose(heavy.predict_proba(X), twice.predict_proba(X), rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize("family", ["rf", "svm"])
+@pytest.mark.parametrize("family", ["rf", "hgb", "svm"])
 def test_more_memory_than_allowed_is_refused_with_the_numbers(family):
     X, y = mixed()
     with pytest.raises(MemoryLimitError, match=r"the numbers of .* rows .* need about .* MiB"):
@@ -54,6 +78,6 @@ def test_more_memory_than_allowed_is_refused_with_the_numbers(family):
 def test_heavier_rows_move_forest_and_svm():
     X, y = mixed()
     weights = np.where(y == "yes", 5.0, 0.1)
-    for recipe in (Recipe("rf"), Recipe("svm")):
+    for recipe in (Recipe("rf"), Recipe("hgb"), Recipe("svm")):
         plain, heavy = (make_estimator(recipe).fit(X, y, w).predict_proba(X)[:, 1].mean() for w in (None, weights))
         assert heavy > plain + 0.05

@@ -85,6 +85,7 @@ def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page
         1,
         2,
         3,
+        None,  # boosting
     } - refused
     narrow.close()
 
@@ -134,7 +135,11 @@ def test_the_script_prints_the_screens_numbers(page):
         exec(compile(text.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), "script", "exec"), {})
     assert page.study_view.study.verdict().sentence in out.getvalue()
     rows = [line.split() for line in out.getvalue().splitlines() if line[:1].isdigit() and len(line.split()) == 4]
-    shown = page.study_view.study.frame().set_index(["order", "repeat", "fold"]).log_loss
+    frame = page.study_view.study.frame()
+    boosted = frame[frame.order.isna()]
+    told = out.getvalue()
+    assert [f"boosting 0 {fold} {loss:.6f}" in told for fold, loss in enumerate(boosted.log_loss)] == [True] * 5
+    shown = frame.dropna(subset="order").set_index(["order", "repeat", "fold"]).log_loss
     assert {tuple(map(int, row[:3])) for row in rows} >= set(shown.index)
 
 
@@ -233,7 +238,7 @@ def test_another_process_goes_on_from_what_is_kept(page, slow):
     assert again.study_view.study.phase == "stopped"
     assert again.study_view.bar.run.label == "Resume"
     run(again)
-    assert len(again.study_view.study.frame()) == 20
+    assert len(again.study_view.study.frame()) == 25, "four orders, and boosting beside them"
     again.close()
 
 
@@ -392,5 +397,5 @@ def test_a_family_without_alpha_is_judged_too():
     until(page, lambda: page.known is not None)
     run(page)
     assert page.study_view.study.progress.failed == 0
-    assert sorted(page.study_view.study.frame().order.unique()) == [0, 1, 2, 3]
+    assert sorted(page.study_view.study.frame().order.dropna().unique()) == [0, 1, 2, 3]
     page.close()

@@ -157,3 +157,49 @@ def test_the_example_of_the_docs_runs(capsys):
     (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/studies.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(source, "studies.md", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.startswith("n = 2 lowers held-out log loss from .6")
+
+
+def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_hardly_one(planted):
+    one = np.full(5, 0.193)
+    two = one - np.array([0.0052, 0.0042, 0.0032, -0.0008, -0.0013])
+    told = planted({0: np.full(5, 0.5), 1: one, 2: two}).verdict()
+    assert (told.order, told.clear) == (2, False)
+    assert told.sentence.startswith("n = 2 hardly lowers held-out log loss from .193 to .191, by .0021 ± ")
+    assert told.sentence.endswith("in 3 of 5 folds, for 10 times the parameters: n = 1 will do")
+    small = planted({0: np.full(5, 0.5), 1: one, 2: one - 0.001}).verdict()
+    assert (small.order, small.clear) == (2, False), "sure, but a hundredth of the loss for ten times the parameters"
+    assert planted({0: np.full(5, 0.5), 1: one, 2: one - 0.02}).verdict().clear
+
+
+def product_of_signs(rows=1500):
+    """Two numbers, and the sign of their product: neither tells anything alone."""
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(2, rows))
+    return read_table(pd.DataFrame({"a": a, "b": b, "class": np.where(a * b > 0, "plus", "minus")}), target="class")
+
+
+def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
+    dataset = product_of_signs()
+    asked = {"orders": (0, 1, 2), "repeats": 1, "references": True, "n_jobs": 1}
+    blind = choose_order(dataset, Recipe("lr", alpha=1.0), **asked).run().verdict()
+    assert blind.order == 0
+    lost, ahead = blind.notes
+    assert lost.startswith("MDL finds no cut in 2 of 2 numeric columns (a, b)")
+    assert "try quantiles" in lost
+    assert "is ahead of every order here" in ahead
+    seeing = Recipe("lr", alpha=1.0, discretize="quantile")
+    found = choose_order(dataset, seeing, **asked).run().verdict()
+    assert found.order == 2
+    assert found.clear
+    assert found.notes[0] == "numeric columns are cut by 10 quantiles"
+    assert "more rows in 100 right" in found.sentence
+
+
+def test_boosting_is_no_order():
+    asked = {"orders": (1, 2), "repeats": 1, "n_jobs": 1}
+    study = choose_order(load_demo("monks-1"), Recipe("lr", alpha=1.0), references=True, **asked).run()
+    assert study.summary().order.tolist() == [1, 2]
+    assert len(study.boosting()) == 5
+    assert set(study.reliability().order) == {1, 2}
+    without = choose_order(load_demo("monks-1"), Recipe("lr", alpha=1.0), **asked)
+    assert "hgb" not in {recipe.family for recipe in without.recipes}
