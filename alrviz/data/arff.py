@@ -59,7 +59,7 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     if not rows:
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
     missing = tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
-    plain = replace(options, encoding="utf-8", delimiter=",", header=False)
+    plain = replace(options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment="")
     columns, _, _ = read_delimited("\n".join(rows).encode(), plain, limits, stop)
     values, doubts = [], []
     for attribute, name, column in zip(attributes, names, columns, strict=True):

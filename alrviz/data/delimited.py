@@ -9,12 +9,24 @@ import io
 import re
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from alrviz.data.encoding import to_utf8
+from alrviz.data.layout import (
+    HEAD_ROWS,
+    MOST_TITLES,
+    common_width,
+    count_footer,
+    count_names,
+    count_titles,
+    joined_names,
+    left_out,
+    names_less_one,
+)
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
@@ -28,32 +40,178 @@ BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
 SAMPLE = 1 << 18  # bytes the detection looks at
 LONGEST_HEADER = 1 << 20
 PARSED = 0.5  # of the time that reading takes: measured 0.63 on words, 0.33 on numbers, whose texts are many
-NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
+TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
+LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 def read_delimited(
     data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken
 ) -> tuple[list[TextColumn], ReadOptions, list[str]]:
-    """Return the columns, the options with encoding, delimiter and header filled in, and notes."""
+    """Return the columns, the options with all that was detected filled in, and notes."""
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     start, end, named = _edges(data)
+    data, comment, said = _without_comments(data, start, options.comment)
+    notes += said
+    start, end, _ = _edges(data)
+    if options.skip_rows is not None:
+        start = max(_line_start(data, 0, options.skip_rows), start if options.skip_rows == 0 else 0)
+        start = min(start, end)
     sample = _sample(data, start, end)
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
     delimiter = options.delimiter or named or detect_delimiter(sample)
-    first = _first_row(sample, delimiter)
-    check_columns(len(first), limits)
-    header = not looks_like_data(first) if options.header is None else options.header
-    if options.header is None and not header:
-        notes.append("the first row holds numbers, so it was read as data, and the columns were numbered")
-    names, renamed = clean_names(first if header else [""] * len(first), numbered=not header)
-    table = _parse(data, (start, end), delimiter, len(first), limits, stop, header=header)
+    rows, places = _rows(sample, delimiter)
+    check_columns(max(map(len, rows)), limits)
+    width = common_width(rows[:HEAD_ROWS])
+    titles = 0 if options.skip_rows is not None else count_titles(rows[:HEAD_ROWS], width)
+    if titles:
+        notes.append(
+            left_out([_line(data, _line_start(data, start, places[k])) for k in range(titles)], "before the names")
+        )
+    rows, places = rows[titles:], places[titles:]
+    end, footer, said = _before_footer(data, _line_start(data, start, places[0]), end, delimiter, width, options)
+    notes += said
+    if footer and end - start <= SAMPLE:
+        rows = rows[: max(1, len(rows) - footer)]
+    whole = len(rows[0]) >= width or len(rows) == 1
+    width = len(rows[0]) if whole else width
+    even = [row for row in rows[:HEAD_ROWS] if len(row) == width] if whole else rows[1:HEAD_ROWS]
+    if options.header is None:
+        header = count_names(even) if whole else 1
+        if not header:
+            notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
+    else:
+        header = min(int(options.header), len(rows))
+    if header > 1:
+        names, said_names = joined_names(even[:header])
+        notes.append(said_names)
+    else:
+        names = names_less_one(rows[0], rows[1:], width) if header else [""] * width
+    names, renamed = clean_names(names, numbered=not header)
+    before = places[max(header - 1, 0)] if whole else places[1]
+    skip = int(header > 0 and whole)  # the last row of names is parsed: it says how many fields there have to be
+    begin = _line_start(data, start, before)
+    table = _parse(data, (begin, end), delimiter, width, limits, stop, header=bool(skip))
     columns = []
     for name, column in zip(names, table, strict=True):
         stop.check()
         codes = column.indices.to_numpy(zero_copy_only=False)
-        columns.append(TextColumn.of(name, codes[1:] if header else codes, column.dictionary))
-    return columns, replace(options, encoding=encoding, delimiter=delimiter, header=header), notes + renamed
+        columns.append(TextColumn.of(name, codes[1:] if skip else codes, column.dictionary))
+    if header:
+        columns, said = _without_names(columns, stop)
+        notes += said
+    in_force = replace(
+        options,
+        encoding=encoding,
+        delimiter=delimiter,
+        header=bool(header) if header < 2 else header,
+        skip_rows=_lines_between(data, 0, _line_start(data, start, places[0])),
+        skip_footer=footer if options.skip_footer is None else options.skip_footer,
+        comment=comment,
+    )
+    return columns, in_force, notes + renamed
+
+
+def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:
+    """Blank out lines that are comments: lines keep their numbers, and blank ones are no rows.
+
+    Nobody asked, they are those that begin with "#" in a file whose first line does; the last of the first ones stays
+    where it holds the names.
+    """
+    if comment == "" or (comment is None and data[start : start + 1] != b"#"):
+        return data, "", []
+    mark = re.escape((comment or "#").encode("utf-8"))
+    head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + SAMPLE])
+    named = b""
+    if comment is None and head is not None:
+        lines = head[0].splitlines()
+        below = data[start + head.end() : start + head.end() + SAMPLE].splitlines()[:10]
+        counts = [{bytes([delimiter]): line.count(bytes([delimiter])) for delimiter in b",;\t|"} for line in below]
+        if any(count and lines[-1].count(d) == count for row in counts[:1] for d, count in row.items()):
+            named = lines[-1]
+    elif comment is None:
+        return data, "", []  # one line, and no end of it: a name that begins so
+    blanked, found = re.subn(rb"(?m)^[ \t]*" + mark + rb"[^\r\n]*", b"", bytes(data[start:]))
+    result = bytes(data[:start]) + blanked
+    if named and head is not None:  # in the place of its blank line
+        place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
+        result = result[:place] + named.lstrip(b"# ") + result[place:]
+        found -= 1
+    what = "line that starts" if found == 1 else "lines that start"
+    return result, comment or "#", [f"{found:,} {what} with {comment or '#'!r} left out"] if found else []
+
+
+def _rows(sample: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """The sample's rows that hold something, and how many lines come before each."""
+    rows, places, before = [], [], 0
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    try:
+        for row in reader:
+            if row and (len(row) > 1 or row[0].strip()):
+                rows.append(row)
+                places.append(before)
+            before = reader.line_num
+            if len(rows) >= 10 * HEAD_ROWS:
+                break
+    except csv.Error as error:
+        if not rows:
+            raise TableError(f"the first row cannot be read ({error}); a row of names was expected") from error
+    return rows, places
+
+
+def _line_start(data: Buffer, start: int, lines: int) -> int:
+    """Return where the line behind so many lines starts."""
+    for _, end in zip(range(lines), LINE_END.finditer(data, start), strict=False):
+        start = end.end()
+    return start
+
+
+def _line(data: Buffer, start: int) -> str:
+    end = LINE_END.search(data, start)
+    return bytes(data[start : end.start() if end else len(data)]).decode("utf-8", "replace").strip(" ,;\t|")
+
+
+def _lines_between(data: Buffer, start: int, end: int) -> int:
+    return sum(1 for _ in LINE_END.finditer(data, start, end))
+
+
+def _before_footer(
+    data: Buffer, start: int, end: int, delimiter: str, width: int, options: ReadOptions
+) -> tuple[int, int, list[str]]:
+    """Return where the table ends, how many lines behind it are left out, and a note about them."""
+    begin = max(start, end - TAIL)
+    if begin > start:
+        begin = data.find(b"\n", begin, end) + 1 or start
+    tail = bytes(data[begin:end]).decode("utf-8", "replace")
+    if options.skip_footer is not None:
+        ends = [found.end() for found in LINE_END.finditer(data, begin, end)]
+        count = min(options.skip_footer, len(ends))
+        return (ends[-count] if count else end), count, []
+    if tail.count('"') % 2:
+        return end, 0, []
+    rows, places = _rows(tail, delimiter)
+    count = count_footer(rows[-3 * HEAD_ROWS :], width)
+    if not count:
+        return end, 0, []
+    cut = _line_start(data, begin, places[-count])
+    note = left_out([_line(data, _line_start(data, begin, place)) for place in places[-count:]], "behind the table")
+    return cut, _lines_between(data, cut, end) + 1, [note]
+
+
+def _without_names(columns: list[TextColumn], stop: StopToken) -> tuple[list[TextColumn], list[str]]:
+    """Leave out rows that hold the names again, as where files were put one behind the other."""
+    repeated = np.ones(len(columns[0].codes), dtype=bool) if len(columns) > 1 else np.zeros(0, dtype=bool)
+    for column in columns if len(columns) > 1 else ():
+        place = pc.index(column.levels, column.name).as_py()
+        if place < 0:
+            return columns, []
+        repeated &= column.codes == place
+    if not repeated.any():
+        return columns, []
+    stop.check()
+    kept = [TextColumn.of(column.name, column.codes[~repeated], column.levels) for column in columns]
+    count = int(repeated.sum())
+    return kept, [f"{count:,} {'row that repeats' if count == 1 else 'rows that repeat'} the names left out"]
 
 
 def _edges(data: Buffer) -> tuple[int, int, str | None]:
@@ -90,6 +248,14 @@ def detect_delimiter(sample: str) -> str:
     """
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
+    for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
+        found, share = _cut_best(lines[titles:])
+        if share > (0.5 if titles == 0 else 0.8):
+            return found
+    return _cut_best(lines)[0]
+
+
+def _cut_best(lines: list[str]) -> tuple[str, float]:
     best, best_score = "", (0.0, 0)
     for delimiter in (*DELIMITERS, " "):
         counts = Counter(line.count(delimiter) for line in lines)
@@ -98,24 +264,7 @@ def detect_delimiter(sample: str) -> str:
         wins = (round(share, 2), fields) > best_score if delimiter != " " else not best and share == 1
         if fields > 1 and wins:
             best, best_score = delimiter, (round(share, 2), fields)
-    return best or ","
-
-
-def _first_row(sample: str, delimiter: str) -> list[str]:
-    try:
-        return next((row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row), [])
-    except csv.Error as error:
-        raise TableError(f"the first row cannot be read ({error}); a row of names was expected") from error
-
-
-def looks_like_data(first: list[str]) -> bool:
-    """Whether a first row is no row of names: its numbers have decimals, repeat, or do not rise as years do."""
-    texts = [text.strip() for text in first]
-    numbers = [text for text in texts if NUMBER.match(text)]
-    if not all(re.match(r"^\d+$", text) for text in numbers):
-        return True
-    values = [int(text) for text in numbers]
-    return any(later <= earlier for earlier, later in pairwise(values))
+    return best or ",", best_score[0]
 
 
 def _parse(

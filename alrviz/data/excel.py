@@ -26,15 +26,16 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from alrviz.data.delimited import looks_like_data
 from alrviz.data.frames import number_text
 from alrviz.data.interpret import Parsed, interpret
+from alrviz.data.layout import HEAD_ROWS, count_footer, count_names, count_titles, joined_names, left_out
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
+from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
-from alrviz.errors import TableError
+from alrviz.errors import TableError, nearest
 from alrviz.stop import StopToken
 
 PIECE = 1 << 18  # bytes of XML between two looks at the stop token: some 20 ms
@@ -51,24 +52,60 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
     """Return the columns of the first visible sheet that holds something, read as the same table saved as CSV."""
     with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = _Book(archive, limits, stop)
-        sheet, title = _chosen_sheet(book)
-    notes = [f"the sheet {title!r} was read, of {len(book.sheets)}"] if len(book.sheets) > 1 else []
+        sheet, title = _chosen_sheet(book, options.sheet)
+    others = [name for name, _ in book.sheets if name != title]
+    notes = [f"the sheet {title!r} was read, of {len(book.sheets)}; there are also {listed(others)}"] if others else []
     places = sorted(sheet.columns)
-    first = [sheet.columns[place].first for place in places]
-    header = not looks_like_data(first) if options.header is None else options.header
+    head = sheet.cells(places, 0, HEAD_ROWS)
+    titles = count_titles(head, len(places)) if options.skip_rows is None else min(options.skip_rows, sheet.rows - 1)
+    if titles and options.skip_rows is None:
+        notes.append(left_out([" ".join(filter(None, row)) for row in head[:titles]], "before the names"))
+    tail = sheet.cells(places, max(titles, sheet.rows - HEAD_ROWS), sheet.rows)
+    footer = count_footer(tail, len(places)) if options.skip_footer is None else options.skip_footer
+    if footer and options.skip_footer is None:
+        notes.append(left_out([" ".join(filter(None, row)) for row in tail[-footer:]], "behind the table"))
+    rows = head[titles:] if titles < len(head) else sheet.cells(places, titles, titles + HEAD_ROWS)
+    header = count_names(rows) if options.header is None else int(options.header)
     if options.header is None and not header:
-        notes.append("the first row holds numbers, so it was read as data, and the columns were numbered")
+        notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
+    first = rows[0]
+    if header > 1:
+        first, said = joined_names(rows[:header])
+        notes.append(said)
     names, renamed = clean_names(first if header else [""] * len(first), numbered=not header)
     columns = []
     for name, place in zip(names, places, strict=True):
         stop.check()
-        columns.append(sheet.columns.pop(place).text(name, sheet.rows, skip=int(header)))
-    return interpret(columns, replace(options, header=header), [*notes, *sheet.remarks(), *renamed], stop)
+        columns.append(sheet.columns.pop(place).text(name, sheet.rows, titles + header, footer))
+    in_force = replace(
+        options,
+        header=bool(header) if header < 2 else header,
+        skip_rows=titles,
+        skip_footer=footer,
+        sheet=title,
+    )
+    return interpret(columns, in_force, [*notes, *sheet.remarks(), *renamed], stop)
 
 
-def _chosen_sheet(book: "_Book") -> tuple["_Sheet", str]:
+def sheet_names(data: Buffer, limits: Limits, stop: StopToken) -> list[str]:
+    """Return the names of a workbook's sheets, in order."""
+    with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return [title for title, _ in _Book(archive, limits, stop).sheets]
+
+
+def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", str]:
     formulas = 0
-    for title, part in sorted(book.sheets, key=lambda sheet: sheet[1] in book.hidden):
+    sheets = sorted(book.sheets, key=lambda sheet: sheet[1] in book.hidden)
+    if wanted is not None:
+        names = [name for name, _ in book.sheets]
+        place = wanted - 1 if isinstance(wanted, int) else names.index(wanted) if wanted in names else -1
+        if not 0 <= place < len(names):
+            raise TableError(
+                f"the workbook has no sheet {wanted!r}{nearest(wanted, names)}; its {len(names)} sheets are "
+                + listed(names)
+            )
+        sheets = [book.sheets[place]]
+    for title, part in sheets:
         sheet = _Sheet(book)
         book.parse(part, sheet.start, sheet.end, sheet.data)
         formulas += sheet.uncached
@@ -77,8 +114,9 @@ def _chosen_sheet(book: "_Book") -> tuple["_Sheet", str]:
                 raise TableError(_only_formulas(title, sheet.uncached))
             return sheet, title
     if formulas:
-        raise TableError(_only_formulas(book.sheets[0][0], formulas))
-    raise TableError("the workbook is empty; a row of names and at least one row of values were expected")
+        raise TableError(_only_formulas(sheets[0][0], formulas))
+    what = "workbook" if wanted is None else f"sheet {sheets[0][0]!r}"
+    raise TableError(f"the {what} is empty; a row of names and at least one row of values were expected")
 
 
 def _only_formulas(title: str, count: int) -> str:
@@ -242,25 +280,27 @@ class _Texts:
             self._parts.append(text)
 
 
+def _cell(codes: "array[int]", row: int, texts: list[str]) -> str:
+    code = codes[row] if row < len(codes) else -1
+    return texts[code] if code >= 0 else ""
+
+
 @dataclass
 class _Column:
-    """A column under way: the text of its first row, a code per row as far as it reaches, and the texts by code."""
+    """A column under way: a code per row as far as it reaches, and the texts by code."""
 
-    first: str = ""
     codes: "array[int]" = field(default_factory=lambda: array("i"))
     levels: dict[str, int] = field(default_factory=dict)
 
     def put(self, row: int, text: str) -> None:
-        if row == 0:
-            self.first = text
         if row > len(self.codes):
             self.codes.frombytes(b"\xff" * 4 * (row - len(self.codes)))
         self.codes.append(self.levels.setdefault(text, len(self.levels)))
 
-    def text(self, name: str, rows: int, skip: int) -> TextColumn:
+    def text(self, name: str, rows: int, skip: int, footer: int) -> TextColumn:
         codes = np.full(rows, -1, dtype=np.int32)
         codes[: len(self.codes)] = self.codes
-        return TextColumn.of(name, codes[skip:], pa.array(list(self.levels), type=pa.string()))
+        return TextColumn.of(name, codes[skip : rows - footer], pa.array(list(self.levels), type=pa.string()))
 
 
 class _Sheet:
@@ -356,6 +396,12 @@ class _Sheet:
         if kind == "b":
             return str(value.strip() not in ("0", "false"))
         return value.removesuffix("T00:00:00") if kind == "d" else value
+
+    def cells(self, places: Sequence[int], begin: int, end: int) -> list[list[str]]:
+        """Return the texts of some rows, empty where there is none."""
+        texts = {place: list(self.columns[place].levels) for place in places}
+        rows = range(begin, min(end, self.rows))
+        return [[_cell(self.columns[place].codes, row, texts[place]) for place in places] for row in rows]
 
     def remarks(self) -> Sequence[str]:
         """Return what a reader should know of cells whose content is not, or not everywhere, in the table."""

@@ -7,6 +7,7 @@ from alrviz.errors import TableError, nearest
 DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
+MOST_NAMES = 3  # rows of names
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
 # Texts that are a missing value wherever they stand: what people, R, pandas, databases and spreadsheets write.
 MISSING = (
@@ -44,8 +45,11 @@ class ReadOptions:
 
     `delimiter` is one character, `encoding` one of Python's names, `decimal` "." or ",", `thousands` "" (no marks),
     ",", ".", " " or "'", `missing` the texts that stand for a missing value (an empty cell always does), `header`
-    whether the first row holds the names, `merge_case` whether spellings that differ in upper and lower case alone are
-    one level (default: yes). Formats that carry their own types use `missing` and `merge_case` alone.
+    whether the first row holds the names, or how many rows do (0 to 3). `skip_rows` and `skip_footer` are lines before
+    the names and behind the table that are no part of it, `comment` what such lines begin with ("" for none). `sheet`
+    is the name of a workbook's sheet, or its place from 1. `merge_case` says whether spellings that differ in upper and
+    lower case alone are one level (default: yes). Formats that carry their own types use `missing` and `merge_case`
+    alone.
     """
 
     delimiter: str | None = None
@@ -53,7 +57,11 @@ class ReadOptions:
     decimal: str | None = None
     thousands: str | None = None
     missing: tuple[str, ...] | None = None
-    header: bool | None = None
+    header: bool | int | None = None
+    skip_rows: int | None = None
+    skip_footer: int | None = None
+    comment: str | None = None
+    sheet: str | int | None = None
     merge_case: bool | None = None
 
     def __post_init__(self) -> None:
@@ -75,6 +83,13 @@ class ReadOptions:
             )
         if self.missing is not None:
             object.__setattr__(self, "missing", tuple(str(token).strip() for token in self.missing))
+        for name, count in (("skip_rows", self.skip_rows), ("skip_footer", self.skip_footer), ("header", self.header)):
+            if count is not None and (not isinstance(count, int) or count < 0):
+                raise TableError(f"{name} is {count!r}; a whole number from 0 was expected")
+        if self.header is not None and self.header > MOST_NAMES:
+            raise TableError(f"header is {self.header}; at most {MOST_NAMES} rows of names are read")
+        if self.comment is not None and (len(self.comment) > 8 or "\n" in self.comment):
+            raise TableError(f"comment is {self.comment!r}; what a line begins with was expected, such as '#'")
         if self.encoding is not None:
             _check_encoding(self.encoding)
 

@@ -36,7 +36,7 @@ def test_encodings_are_detected_and_shown(encoding: str, shown: str, packed: boo
     if encoding == "utf-16-be":
         data = b"\xfe\xff" + data
     dataset = read_table(gzip.compress(data) if packed else data)
-    assert dataset.options == ReadOptions(";", shown, ",", "", ("",), True)
+    assert dataset.options == ReadOptions(";", shown, ",", "", ("",), True, 0, 0, "")
     assert list(dataset.X["größe"].cat.categories) == sorted(WORDS)
     assert dataset.X["preis"].tolist() == [i + 0.5 for i in range(20)]
 

@@ -1,0 +1,144 @@
+"""Files whose table is not all there is in them: titles, comments, several rows of names or none, totals."""
+
+import io
+
+import pytest
+
+from alrviz.data.options import ReadOptions
+from alrviz.data.read import read_columns, read_table
+from alrviz.errors import TableError
+
+BODY = "".join(f"{['north', 'south', 'west'][i % 3]},{i}.5,{i * 3 % 7},{'yes' if i % 2 else 'no'}\n" for i in range(40))
+NAMES = "region,price,count,class\n"
+
+CASES = [
+    ("nothing but a table", NAMES + BODY, (), 40),
+    ("a title", "Sales by region\n" + NAMES + BODY, ("'Sales by region'",), 40),
+    (
+        "titles and a blank line",
+        "Sales\nas of 2020-01-31, all shops\n\n" + NAMES + BODY,
+        ("2 lines before the names",),
+        40,
+    ),
+    ("a title padded by a spreadsheet", "Sales by region,,,\n,,,\n" + NAMES + BODY, ("before the names",), 40),
+    ("comments", "# made by a program\n# on a day\n" + NAMES + BODY, ("2 lines that start with '#'",), 40),
+    ("comments within", "# made\n" + NAMES + BODY + "# the end\n", ("2 lines that start with '#'",), 40),
+    ("a comment that holds the names", "# made\n#" + NAMES + BODY, ("1 line that starts with '#'",), 40),
+    ("a total", NAMES + BODY + "Total,820,123,\n", ("1 line behind the table left out: 'Total,820,123'",), 40),
+    ("a source", NAMES + BODY + "\nSource: the ministry\n", ("'Source: the ministry'",), 40),
+    ("remarks", NAMES + BODY + "\n* without the islands\nAll figures are preliminary\n", ("2 lines behind",), 40),
+    ("names again and again", NAMES + BODY + NAMES + BODY, ("1 row that repeats the names",), 80),
+    ("units below the names", NAMES + ",EUR,pieces,\n" + BODY, ("2 rows of names were joined",), 40),
+    ("blank lines", "\n\n" + NAMES + "\n" + BODY + "\n\n", (), 40),
+]
+
+
+@pytest.mark.parametrize(("text", "notes", "n_rows"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_table_in_a_file(text, notes, n_rows, end):
+    dataset = read_table(text.replace("\n", end).encode(), "class")
+    assert dataset.n_rows == n_rows
+    assert [name.split()[0] for name in dataset.frame] == ["region", "price", "count", "class"]
+    assert dataset.kinds[list(dataset.frame)[1]] == "numeric"
+    assert sorted(dataset.classes) == ["no", "yes"]
+    said = " ".join(dataset.notes)
+    assert all(note in said for note in notes)
+    assert ("left out" in said or "joined" in said) is bool(notes)
+    again = read_table(text.replace("\n", end).encode(), "class", options=dataset.options)
+    assert again.hash == dataset.hash  # what was detected, said
+
+
+def test_names_over_merged_cells_are_joined():
+    text = "shop,2019,,2020,\n,men,women,men,women\n" + "".join(
+        f"s{i % 3},{i},{i + 1},{i + 2},{i + 3}\n" for i in range(30)
+    )
+    table = read_columns(text.encode())
+    assert table.names == ("shop", "2019 men", "2019 women", "2020 men", "2020 women")
+
+
+def test_questions_below_the_names_are_left_out():
+    question = "How satisfied are you with the service that you have received from us?"
+    rows = "".join(f"{['very', 'partly', 'not'][i % 3]},{i % 5},{'yes' if i % 2 else 'no'}\n" for i in range(40))
+    table = read_columns(f'Q1,Q2,Q3\n{question},"{question}",{question}\n{rows}'.encode())
+    assert table.names == ("Q1", "Q2", "Q3")
+    assert table.n_rows == 40
+    assert any("of 2 rows of names the first was taken" in note for note in table.notes)
+
+
+def test_words_without_names_keep_their_first_row():
+    rows = "".join(f"{'xkf'[i % 3]},{'sby'[i % 3]},{'nt'[i % 2]},{'pe'[i % 2]}\n" for i in range(40))
+    table = read_columns(rows.encode())
+    assert table.n_rows == 40
+    assert table.names == ("column 1", "column 2", "column 3", "column 4")
+    assert any("the first row looks like those below" in note for note in table.notes)
+    assert read_columns(rows.encode(), options=ReadOptions(header=True)).n_rows == 39
+
+
+def test_row_names_of_r_have_a_column():
+    text = '"size","class"\n' + "".join(f'"{i + 1}",{i}.5,"{"xy"[i % 2]}"\n' for i in range(20))
+    table = read_columns(text.encode())
+    assert table.names == ("row name", "size", "class")
+    assert table.n_rows == 20
+    assert read_table(text.encode()).kinds["row name"] == "ignore"
+
+
+def test_a_delimiter_at_the_end_of_each_row_is_no_value():
+    dataset = read_table(("size,class\n" + "".join(f"{i}.5,{'xy'[i % 2]},\n" for i in range(20))).encode(), "class")
+    assert dataset.kinds["size"] == "numeric"
+    assert dataset.frame["class"].tolist()[:2] == ["x", "y"]
+
+
+def test_lines_to_skip_can_be_said():
+    text = ("one,two\n" * 3 + NAMES + BODY + "a,b,c,d\ne,f,g,h\n").encode()
+    dataset = read_table(text, options=ReadOptions(skip_rows=3, skip_footer=2))
+    assert dataset.n_rows == 40
+    assert dataset.kinds["price"] == "numeric"
+    with pytest.raises(TableError, match="skip_rows is -1; a whole number from 0"):
+        ReadOptions(skip_rows=-1)
+    with pytest.raises(TableError, match="header is 4; at most 3"):
+        ReadOptions(header=4)
+
+
+def test_a_comment_can_be_said_and_unsaid():
+    text = ("% made\n" + NAMES + "% half of it\n" + BODY).encode()
+    assert read_columns(text, options=ReadOptions(comment="%")).n_rows == 40
+    assert read_columns(b"#,size,class\n" + b"1,2.5,x\n2,3.5,y\n3,1.5,x\n").names == ("#", "size", "class")
+
+
+def test_a_total_that_is_a_level_stays():
+    rows = "".join(f"{['Total', 'men', 'women'][i % 3]},{i}.5,{'xy'[i % 2]}\n" for i in range(40))
+    assert read_columns(f"group,size,class\n{rows}".encode()).n_rows == 40
+
+
+def workbook(sheets):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, text in sheets.items():
+        sheet = book.create_sheet(title)
+        for line in text.splitlines():
+            sheet.append(
+                [float(cell) if cell.replace(".", "").isdecimal() else cell or None for cell in line.split(",")]
+            )
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def test_a_sheet_can_be_chosen():
+    data = workbook(
+        {"cover": "a report\n", "sales": "Sales by region\n\n" + NAMES + BODY + "Total,820\n", "more": NAMES + BODY}
+    )
+    with pytest.raises(TableError, match="only one column"):
+        read_table(data)
+    for sheet in ("sales", 2):
+        dataset = read_table(data, options=ReadOptions(sheet=sheet))
+        assert dataset.n_rows == 40
+        assert dataset.kinds["price"] == "numeric"
+        assert dataset.options.sheet == "sales"
+        assert "the sheet 'sales' was read, of 3; there are also 'cover', 'more'" in dataset.notes
+        assert any("'Sales by region'" in note for note in dataset.notes)
+        assert any("'Total 820'" in note for note in dataset.notes)
+    assert read_table(data, options=ReadOptions(sheet=3)).n_rows == 40
+    with pytest.raises(TableError, match="no sheet 'sale'; did you mean 'sales'"):
+        read_table(data, options=ReadOptions(sheet="sale"))
