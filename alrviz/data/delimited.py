@@ -123,7 +123,7 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     mark = re.escape((comment or "#").encode("utf-8"))
     head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + SAMPLE])
     named = b""
-    if comment is None and head is not None:
+    if head is not None:
         lines = head[0].splitlines()
         below = data[start + head.end() : start + head.end() + SAMPLE].splitlines()[:10]
         counts = [{bytes([delimiter]): line.count(bytes([delimiter])) for delimiter in b",;\t|"} for line in below]
@@ -135,10 +135,16 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     result = bytes(data[:start]) + blanked
     if named and head is not None:  # in the place of its blank line
         place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
-        result = result[:place] + named.lstrip(b"# ") + result[place:]
+        result = result[:place] + _bare(named) + result[place:]
         found -= 1
     what = "line that starts" if found == 1 else "lines that start"
     return result, comment or "#", [f"{found:,} {what} with {comment or '#'!r} left out"] if found else []
+
+
+def _bare(names: bytes) -> bytes:
+    """A line of names without the sign of a comment, unless that is a name."""
+    bare = names.lstrip(b"# ")
+    return names if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare
 
 
 def _rows(sample: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
@@ -200,14 +206,17 @@ def _before_footer(
 
 def _without_names(columns: list[TextColumn], stop: StopToken) -> tuple[list[TextColumn], list[str]]:
     """Leave out rows that hold the names again, as where files were put one behind the other."""
-    repeated = np.ones(len(columns[0].codes), dtype=bool) if len(columns) > 1 else np.zeros(0, dtype=bool)
-    for column in columns if len(columns) > 1 else ():
+    if len(columns) < 2:
+        return columns, []
+    rows: list[np.ndarray] = []
+    for column in columns:
         place = pc.index(column.levels, column.name).as_py()
         if place < 0:
             return columns, []
-        repeated &= column.codes == place
-    if not repeated.any():
-        return columns, []
+        rows.append(column.codes == place)
+        if not np.array_equal(rows[0], rows[-1]):  # the text is a level of its column, too
+            return columns, []
+    repeated = rows[0]
     stop.check()
     kept = [TextColumn.of(column.name, column.codes[~repeated], column.levels) for column in columns]
     count = int(repeated.sum())

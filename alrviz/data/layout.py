@@ -91,7 +91,8 @@ def count_names(rows: Sequence[Sequence[str]]) -> int:
         return 0
     if len(rows) == 1:
         return int(not looks_like_data(rows[0]))
-    if _fits(rows[0], rows[1:], years=True):
+    below = [row for row in rows[1:] if list(row) != list(rows[0])]  # names may come again, as in files joined
+    if not below or _fits(rows[0], below, years=True):
         return 0
     count = 1
     while count < MOST_NAMES and len(rows) > count + 3 and _strange(rows[count], rows[count + 1 :]):

@@ -81,8 +81,8 @@ def text_index(levels: Sequence[str]) -> pd.Index:
 def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
 
-    The commonest spelling stays. Ids stay as they are, and single letters that are not the answers Y, N, T, F, M and J:
-    codes may well tell "a" from "A".
+    The commonest spelling stays. Ids stay as they are, and so do codes, which may well tell "a" from "A": single
+    letters that are not the answers Y, N, T, F, M and J, and all where capitals are within a word ("hId").
     """
     levels = column.levels
     folded = pc.replace_substring_regex(pc.utf8_lower(levels), r"\s+", " ").dictionary_encode()
@@ -93,13 +93,20 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     if short and not (set(short) <= set("yntfmj") and len(short) == n_kept):
         return column, ""
     place = folded.indices.to_numpy()
+    several = [k for k in range(n_kept) if (place == k).sum() > 1]
+    names = levels.to_pylist()
+    if not all(_is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
+        return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
     kept = order[np.searchsorted(place[order], np.arange(n_kept))]
-    names = levels.to_pylist()
-    several = [k for k in range(n_kept) if (place == k).sum() > 1]
     said = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
     more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
     note = f"spellings in {column.name!r} that differ in upper and lower case are one level: {'; '.join(said)}{more}"
     merged = TextColumn(column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(kept)))
     return merged, note
+
+
+def _is_plain(text: str) -> bool:
+    """Whether capitals are where sentences, titles and shouting have them."""
+    return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())

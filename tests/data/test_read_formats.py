@@ -204,7 +204,7 @@ def test_xlsx():
     assert list(dataset.X["code"].cat.categories) == ["007", "008"]
     assert list(dataset.X["flag"].cat.categories) == ["False", "True"]
     assert dataset.frame["when"].dt.day.tolist()[0] == 31
-    assert "the sheet 'Sheet1' was read, of 2" in dataset.notes
+    assert "the sheet 'Sheet1' was read, of 2; there are also 'Sheet0'" in dataset.notes
     assert "1 row without a class was dropped" in dataset.notes
 
 
@@ -309,7 +309,7 @@ def test_a_hidden_sheet_is_read_last():
 def test_numbers_in_the_first_row_of_a_sheet_are_data():
     dataset = read_table(workbook([(1.5, "u", "x"), (2.5, "v", "y"), (1.5, "w", "x")]))
     assert dataset.n_rows == 3
-    assert any("the first row holds numbers" in note for note in dataset.notes)
+    assert any("the first row looks like those below" in note for note in dataset.notes)
 
 
 def test_days_and_times_of_a_sheet():
