@@ -27,7 +27,7 @@ from alrviz.data.encoding import to_utf8
 from alrviz.data.interpret import Parsed, Values
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.names import clean_names
-from alrviz.data.numbers import force_numbers, short
+from alrviz.data.numbers import digits_note, force_numbers, merges, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn, text_index
@@ -36,7 +36,7 @@ from alrviz.stop import StopToken
 
 TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({TOKEN}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
-FIELD = re.compile(rf"\s*({TOKEN}|[^,]*?)\s*(?:,|$)")
+FIELD = re.compile(rf"\s*({TOKEN})\s*(?:,|$)|([^,]*)(?:,|$)")  # no lazy part: a million blanks take no time
 TYPES = ("numeric", "real", "integer", "string", "date", "nominal {a, b}")
 
 
@@ -117,7 +117,7 @@ def _unquote(token: str) -> str:
 
 
 def _fields(line: str) -> list[str]:
-    fields = [_unquote(match[1]) for match in FIELD.finditer(line)]
+    fields = [_unquote(match[1] or match[2].strip()) for match in FIELD.finditer(line)]
     # The pattern also matches the nothing at the end of a line, unless the line ends in a comma: a last empty field.
     return fields[:-1] if len(fields) > 1 and not fields[-1] and not line.rstrip().endswith(",") else fields
 
@@ -153,6 +153,8 @@ def _as_csv(fields: list[str]) -> str:
 
 
 def _values(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
+    if attribute.type == "numeric" and merges(column.levels):
+        return Values(column.name, column.categorical()), digits_note(column)
     if attribute.type == "numeric":
         return Values(column.name, force_numbers(column, ".", ""), "numeric"), ""
     if attribute.type == "nominal":

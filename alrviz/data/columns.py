@@ -9,7 +9,9 @@ or text is taken by its text.
 """
 
 import math
+import warnings
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -54,13 +56,72 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
     if types.is_complex_dtype(dtype):
         raise TableError(f"column {name!r} holds complex numbers; split them into two columns")
     if types.is_numeric_dtype(dtype):
-        return "numeric"
+        return _kind_of_numbers(column, name)
     content = types.infer_dtype(column, skipna=True) if types.is_object_dtype(dtype) else ""
     if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
         raise TableError(
             f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
         )
-    return "numeric" if content in _NUMBERS else "categorical"
+    return _kind_of_numbers(column, name) if content in _NUMBERS else "categorical"
+
+
+def _kind_of_numbers(column: pd.Series, name: str) -> str:
+    """Return "numeric", but "categorical", with a warning, where floats would make one of different numbers."""
+    if not float_loss(column):
+        return "numeric"
+    warnings.warn(
+        f"column {name!r} holds numbers of more digits than a float keeps apart; each is a level of its own. "
+        "categorical_features says which columns are categorical",
+        stacklevel=2,
+    )
+    return "categorical"
+
+
+def float_loss(column: pd.Series) -> str:
+    """Say what would be lost of a column's numbers as float64, empty where nothing is that matters.
+
+    Whole numbers are compared one by one: from 2**53 on they are ids more often than amounts. Of decimal fractions,
+    which floats nearly always round, it is only asked whether most of them stay different.
+    """
+    dtype = column.dtype
+    values: list[Any]
+    if types.is_integer_dtype(dtype):
+        present = column.dropna()
+        if not len(present) or (int(present.max()) < 2**53 and int(present.min()) > -(2**53)):
+            return ""
+        values = [int(value) for value in pd.unique(present)]
+    elif types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
+        values = list({value for value in column if isinstance(value, int | np.integer) or _is_decimal(value)})
+    elif dtype == np.longdouble and np.dtype(np.longdouble).itemsize > 8:
+        exact = column.dropna().to_numpy()
+        return _loss(len(np.unique(exact)), len(np.unique(exact.astype(np.float64))))
+    else:
+        return ""
+    floats = {value: as_float(value) for value in values}
+    wrong = [value for value, number in floats.items() if not isinstance(value, Decimal) and not _equal(value, number)]
+    if wrong:
+        return f"{len(wrong):,} of them are whole numbers of more digits than a float keeps"
+    return _loss(len(floats), len(set(floats.values())))
+
+
+def _is_decimal(value: Any) -> bool:
+    return isinstance(value, Decimal) and not value.is_nan()
+
+
+def _equal(value: Any, number: float) -> bool:
+    return math.isfinite(number) and int(value) == int(number)
+
+
+def _loss(exact: int, kept: int) -> str:
+    return f"{exact:,} different numbers would be {kept:,}" if 2 * kept < exact else ""
+
+
+def as_float(value: Any) -> float:
+    """Return the float nearest to a number, infinite where it is beyond them all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def choose_kinds(columns: Sequence[pd.Series], names: Sequence[str], categorical_features: Any) -> list[str]:

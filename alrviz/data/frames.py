@@ -4,13 +4,17 @@ A type is a statement: text stays text (also where it looks like numbers), a cat
 a boolean has two levels, a number is a number. Only gaps and dates are still looked for in text.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from alrviz.data.columns import as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import Parsed, Values, without_missing, words
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
@@ -20,14 +24,17 @@ from alrviz.data.numbers import short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn, text_index
-from alrviz.errors import TableError
+from alrviz.errors import AlrvizError, TableError
 from alrviz.stop import StopToken
 
+WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gaps they would be floats
 BATCH = 16384  # rows of a Parquet file between two looks at the stop token
 
 
 def number_text(number: float) -> str:
     """Return a number as a level's name: 3 for 3.0, the shortest text that reads back the same otherwise."""
+    if isinstance(number, int | np.integer):
+        return str(int(number))
     return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(float(number))
 
 
@@ -41,12 +48,30 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
     columns: list[Values | TextColumn] = []
     for position, name in enumerate(names):
         stop.check()
-        columns.append(from_series(name, frame.iloc[:, position].reset_index(drop=True)))
+        try:
+            columns.append(from_series(name, frame.iloc[:, position].reset_index(drop=True), notes))
+        except AlrvizError:
+            raise
+        except Exception as error:  # objects have code of their own: a __str__ or __eq__ may raise whatever it likes
+            raise TableError(
+                f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(_said(error))}); "
+                "numbers, text, dates or categories were expected"
+            ) from error
     return settle(columns, options, notes, stop)
 
 
 def _name(label: object) -> str:
-    return " ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    try:
+        return " ".join(map(_text, label)) if isinstance(label, tuple) else _text(label)
+    except Exception as error:
+        raise TableError(f"a column's name has no text ({type(error).__name__}: {_said(error)})") from error
+
+
+def _said(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # an error of a stranger's class
+        return ""
 
 
 def settle(columns: list[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken) -> Parsed:
@@ -72,12 +97,12 @@ def settle(columns: list[Values | TextColumn], options: ReadOptions, notes: list
     return Parsed(result, filled, notes)
 
 
-def from_series(name: str, series: pd.Series) -> Values | TextColumn:
-    """Return one column by its dtype."""
+def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
+    """Return one column by its dtype; what of it is not as it was is added to `notes`."""
     series = series.rename(name)
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return _from_categorical(name, series)
+        return _from_categorical(name, series, notes)
     if pd.api.types.is_bool_dtype(dtype):
         return Values(
             name, _categorical(name, series, ["False", "True"], series.astype("boolean").astype("Int8")), "categorical"
@@ -85,28 +110,47 @@ def from_series(name: str, series: pd.Series) -> Values | TextColumn:
     if pd.api.types.is_complex_dtype(dtype):
         raise TableError(f"column {name!r} holds complex numbers; numbers, text, dates or categories were expected")
     if pd.api.types.is_numeric_dtype(dtype):
-        return Values(name, _numbers(name, series))
+        return _from_numbers(name, series)
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        return Values(name, _naive(series))
+        return Values(name, _naive(series, notes))
     if pd.api.types.is_timedelta64_dtype(dtype):
         return Values(name, _numbers(name, series.dt.total_seconds()), hint="a length of time, in seconds")
-    return _from_objects(name, series)
+    return _from_objects(name, series, notes)
 
 
-def _naive(series: pd.Series) -> pd.Series:
-    dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None)
-    return dates.astype("datetime64[us]")
+def _naive(series: pd.Series, notes: list[str]) -> pd.Series:
+    dates = pd.to_datetime(series, errors="coerce", utc=True).dt.tz_localize(None).astype("datetime64[us]")
+    lost = int((dates.isna() & series.notna()).sum())
+    if lost:
+        notes.append(f"{lost:,} {'date' if lost == 1 else 'dates'} in {series.name!r} no calendar has: made missing")
+    return dates
 
 
-def _from_objects(name: str, series: pd.Series) -> Values | TextColumn:
+def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
+    """Numbers as numbers; where floats would make one of different ones, as the texts that they are."""
+    if not float_loss(series):
+        return Values(name, _numbers(name, series))
+    gaps = series.isna().to_numpy()
+    texts = [None if gap else str(value) for value, gap in zip(series.astype(object), gaps, strict=True)]
+    return TextColumn.from_values(name, texts)
+
+
+def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
     typed = isinstance(series.dtype, pd.StringDtype | pd.ArrowDtype)
+    if not typed:
+        values = series.to_numpy(dtype=object)
+        gaps = np.array([isinstance(value, Decimal) and value.is_nan() for value in values], dtype=bool)
+        if gaps.any():  # a signalling one raises at every comparison
+            series = pd.Series(np.where(gaps, None, values), dtype=object, name=name)
     kind = "string" if typed else pd.api.types.infer_dtype(series, skipna=True)
     if kind in ("decimal", "floating", "integer", "mixed-integer-float"):
-        return Values(name, _numbers(name, series.astype(float)))
+        if float_loss(series):
+            return _from_numbers(name, series)
+        return Values(name, _numbers(name, series.map(as_float, na_action="ignore").astype(float)))
     if kind in ("date", "datetime", "datetime64"):
-        return Values(name, _naive(series))
+        return Values(name, _naive(series, notes))
     if kind == "boolean":
-        return from_series(name, series.astype("boolean"))
+        return from_series(name, series.astype("boolean"), notes)
     if kind == "string":
         try:
             texts = pa.array(series, type=pa.string(), from_pandas=True)
@@ -115,17 +159,41 @@ def _from_objects(name: str, series: pd.Series) -> Values | TextColumn:
             pass
     gaps = series.isna().to_numpy()
     values = series.to_numpy(dtype=object)
-    return TextColumn.from_values(
-        name, [None if gap else _text(value) for value, gap in zip(values, gaps, strict=True)]
-    )
+    texts = [None if gap else _text(value) for value, gap in zip(values, gaps, strict=True)]
+    _tell_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
+    return TextColumn.from_values(name, texts)
+
+
+def _tell_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
+    """Note what becomes one level only because levels are text, and what no text can hold."""
+    try:
+        lost = len(set(values)) - len({text for text in texts if text is not None})
+    except TypeError:  # lists and the like have no hash; their texts tell them apart
+        lost = 0
+    if lost > 0:
+        notes.append(f"values in {name!r} that differ in type alone, such as 1 and '1', are one level ({lost:,} times)")
+    halves = sum(isinstance(value, str) and not _is_utf8(value) for value in values)
+    if halves:
+        rows = "value" if halves == 1 else "values"
+        notes.append(f"{halves:,} {rows} in {name!r} held half a character (a lone surrogate), shown by its number")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def _text(value: object) -> str:
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value.decode("utf-8", "backslashreplace")
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return number_text(float(value))
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+        return number_text(value)  # type: ignore[arg-type]
+    if isinstance(value, np.ndarray):
+        value = value.tolist()  # numpy leaves out the middle of a long one
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _numbers(name: str, series: pd.Series) -> pd.Series:
@@ -140,11 +208,12 @@ def _numbers(name: str, series: pd.Series) -> pd.Series:
     return pd.Series(values.astype(np.int64) if whole else values, name=name)
 
 
-def _from_categorical(name: str, series: pd.Series) -> Values:
+def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:
     categories = series.cat.categories
     numeric = pd.api.types.is_numeric_dtype(categories.dtype) and not pd.api.types.is_bool_dtype(categories.dtype)
     labels = [number_text(value) if numeric else _text(value) for value in categories]
     kind = "ordinal" if series.cat.ordered else "categorical"
+    _tell_merged(name, list(categories), labels, notes)
     return Values(name, _categorical(name, series, labels, series.cat.codes), kind)
 
 
@@ -185,17 +254,20 @@ def _parquet_columns(data: Buffer, limits: Limits, stop: StopToken) -> tuple[lis
     if not batches:
         raise TableError("the table has names but no rows; at least one row of values was expected")
     table = pa.Table.from_batches(batches).unify_dictionaries()
-    columns = [_from_arrow(name, table.column(i), schema.field(i).type) for i, name in enumerate(names)]
+    columns = [_from_arrow(name, table.column(i), schema.field(i).type, notes) for i, name in enumerate(names)]
     return columns, notes
 
 
-def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType) -> Values | TextColumn:
+def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes: list[str]) -> Values | TextColumn:
     if pa.types.is_decimal(declared):
-        column = column.cast(pa.float64())
+        numbers = column.cast(pa.float64())
+        if 2 * pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
+            return TextColumn.from_arrow(name, column.cast(pa.string()).combine_chunks())
+        column = numbers
     if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(declared):
         joined = column.combine_chunks()
         joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
         joined.dictionary.validate(full=True)  # text that is not UTF-8 would surface anywhere later
         codes = joined.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return TextColumn.of(name, codes, joined.dictionary.cast(pa.string()))
-    return from_series(name, column.to_pandas())
+    return from_series(name, column.to_pandas(types_mapper=WHOLE.get), notes)

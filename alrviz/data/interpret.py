@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, parse_times
 from alrviz.data.missing import detect_missing, without_numbers
-from alrviz.data.numbers import detect_convention, force_numbers, listed, parse_numbers, short
+from alrviz.data.numbers import detect_convention, digits_note, force_numbers, listed, parse_numbers, short
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
 from alrviz.data.quantities import plain_numbers
 from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case
@@ -112,6 +112,7 @@ def words(column: TextColumn, options: ReadOptions) -> tuple[Values, str]:
     if (times := parse_times(column)) is not None:
         return Values(column.name, times, hint="times, as hours: 13:30 is 13.5"), ""
     merged, note = merge_case(column) if options.merge_case is not False else (column, "")
+    note = note or digits_note(column)
     return Values(column.name, merged.categorical(), hint=_nearly_numbers(merged)), note
 
 

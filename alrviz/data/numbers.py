@@ -7,6 +7,8 @@ float would not tell apart, keeps a column text.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,8 @@ from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
 CODE = r"^[+-]?(0[0-9]|[0-9]{16})"
+LONG = r"^[+-]?[0-9.,]*[0-9]{16}"
+EXACT_DIGITS = 15
 INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
 
@@ -73,9 +77,31 @@ def parse_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series
     levels = column.levels
     if len(levels) == 0 or not _all_match(levels, number_pattern(decimal, thousands)) or _all_match(levels, INFINITE):
         return None
-    if pc.any(pc.match_substring_regex(levels, CODE)).as_py():
+    if pc.any(pc.match_substring_regex(levels, CODE)).as_py() or merges(levels, decimal):
         return None
     return pd.Series(_values(column, decimal, thousands), name=column.name)
+
+
+def merges(levels: pa.Array, decimal: str = ".") -> bool:
+    """Whether floats would make one of most of the different numbers of more digits than a float keeps."""
+    long = levels.filter(pc.greater(pc.utf8_length(levels), EXACT_DIGITS)).to_pylist()
+    exact = set()
+    for text in long:
+        with suppress(InvalidOperation):  # with marks of thousands: a number of that size has no more digits than these
+            exact.add(Decimal(text.replace(decimal, ".")))
+    return 2 * len({float(number) for number in exact}) < len(exact)
+
+
+def digits_note(column: TextColumn) -> str:
+    """Return a note about a column that is text only because its numbers have more digits than a float keeps."""
+    levels = column.levels
+    long = levels.filter(pc.match_substring_regex(levels, LONG))
+    if not len(long) or not _all_match(levels, NUMBERLIKE):
+        return ""
+    return (
+        f"numbers in {column.name!r} have more digits than a number keeps apart, such as {short(long[0].as_py())}: "
+        "each is a level of its own"
+    )
 
 
 def force_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series:

@@ -1,5 +1,6 @@
 """Encoder: every dtype a table comes in, missing and unseen values, weights, and what may not change the codes."""
 
+import json
 from decimal import Decimal
 
 import numpy as np
@@ -254,7 +255,6 @@ def test_parameters_that_mean_nothing(options, message):
         (pd.DataFrame({"a": []}), [], None, "0 rows and 1 columns"),
         (pd.DataFrame(index=[0, 1]), [0, 1], None, "0 rows and 0 columns"),
         (np.array([1.0, 2.0]), [0, 1], None, "2-D"),
-        (pd.DataFrame({"a": [10**400, 1]}, dtype=object), [0, 1], None, "'a' is used as numeric"),
         (pd.DataFrame({"a": [1, 2]}), [0], None, r"shape \(2,\), got \(1,\)"),
         (pd.DataFrame({"a": [1, 2]}), [0, None], None, "no class in row 1"),
         (pd.DataFrame({"a": [1, 2]}), np.array([0, "b"], dtype=object), None, "all numbers or all text"),
@@ -267,6 +267,26 @@ def test_parameters_that_mean_nothing(options, message):
 def test_tables_that_cannot_be_used(X, y, weights, message):
     with pytest.raises(TableError, match=message):
         Encoder().fit(X, y, weights)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "uint64", "object"])
+def test_whole_numbers_that_floats_would_merge_are_levels(dtype):
+    numbers = [2**62 + i % 20 for i in range(60)]
+    frame = pd.DataFrame({"a": pd.array(numbers, dtype=dtype)})
+    with pytest.warns(UserWarning, match="'a' holds numbers of more digits than a float keeps apart"):
+        encoder = Encoder().fit(frame, [i % 2 for i in range(60)])
+    assert encoder.columns_[0].values == tuple(2**62 + i for i in range(20))
+    again = Encoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert again.transform(frame).tolist() == [[i % 20 for i in range(60)]]
+
+
+def test_a_number_beyond_all_floats_is_a_level():
+    frame = pd.DataFrame({"a": [10**400, 1, 10**400, 1]}, dtype=object)
+    with pytest.warns(UserWarning, match="more digits"):
+        encoder = Encoder().fit(frame, [0, 1, 0, 1])
+    assert encoder.transform(frame).tolist() == [[1, 0, 1, 0]]
+    with pytest.raises(TableError, match="'a' is used as numeric"):
+        Encoder(categorical_features=None).fit(frame, [0, 1, 0, 1])
 
 
 def test_columns_are_found_by_name_and_missed_by_name():

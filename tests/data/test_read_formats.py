@@ -357,9 +357,90 @@ def test_options_apply_to_typed_tables():
     assert gone.columns[0].missing == 1
 
 
-def test_half_a_surrogate_pair_in_a_frame_is_mended():
-    frame = pd.DataFrame({"a": pd.Series(["u\ud800", "v"] * 3, dtype=object), "class": ["x", "y"] * 3})
-    assert list(read_table(frame).X["a"].cat.categories) == ["u?", "v"]
+def test_half_a_surrogate_pair_in_a_frame_is_a_level_of_its_own_and_told():
+    values = ["\ud800", "\ud801", "u\ud800", "v"] * 3
+    dataset = read_table(pd.DataFrame({"a": pd.Series(values, dtype=object), "class": ["x", "y"] * 6}))
+    assert list(dataset.X["a"].cat.categories) == ["\\ud800", "\\ud801", "u\\ud800", "v"]
+    assert any("9 values in 'a' held half a character" in note for note in dataset.notes)
+    assert not dataset.X["a"].isna().any()
+
+
+LARGE = {
+    "int64": [2**62 + i % 20 for i in range(60)],
+    "uint64": np.array([2**63 + i % 20 for i in range(60)], dtype=np.uint64),
+    "gaps": pd.array([None if i < 20 else 2**62 + i % 20 for i in range(60)], dtype="Int64"),
+    "beyond floats": pd.Series([10**400 + i % 20 for i in range(60)], dtype=object),
+    "decimal": [decimal.Decimal(1) + decimal.Decimal(i % 20).scaleb(-25) for i in range(60)],
+    "level": pd.Categorical([2**62 + i % 20 for i in range(60)]),
+}
+
+
+@pytest.mark.parametrize("form", ["frame", "Parquet", "CSV"])
+@pytest.mark.parametrize("sort", LARGE)
+def test_numbers_of_more_digits_than_floats_keep_are_levels_and_none_is_lost(sort, form):
+    frame = pd.DataFrame({"a": LARGE[sort], "class": ["x", "y"] * 30})
+    source = frame
+    if form == "CSV":
+        source = frame.to_csv(index=False).encode()
+    elif form == "Parquet":
+        if sort == "beyond floats":
+            pytest.skip("Parquet has no such numbers")
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer)
+        source = buffer.getvalue()
+    dataset = read_table(source)
+    assert dataset.kinds == {"a": "categorical"}
+    assert len(dataset.X["a"].cat.categories) == 20
+    assert dataset.columns[0].missing == (20 if sort == "gaps" else 0)
+    declared = sort == "level" and form != "CSV"
+    assert declared or any("'a' have more digits than a number keeps apart" in note for note in dataset.notes)
+
+
+def test_decimals_of_which_few_merge_stay_numbers():
+    values = [decimal.Decimal(i % 30) / 7 for i in range(60)]
+    values[0] += decimal.Decimal("1e-26")
+    assert read_table(pd.DataFrame({"a": values, "class": ["x", "y"] * 30})).kinds == {"a": "numeric"}
+
+
+def test_whole_numbers_in_parquet_with_gaps_keep_their_digits():
+    buffer = io.BytesIO()
+    frame = pd.DataFrame({"a": pd.array([2**53 + 1, None, 2**53 + 2] * 3, dtype="Int64"), "class": ["x", "y", "x"] * 3})
+    frame.to_parquet(buffer)
+    assert set(read_table(buffer.getvalue()).X["a"].cat.categories) == {str(2**53 + 1), str(2**53 + 2)}
+
+
+def test_arff_numbers_that_would_merge_are_levels():
+    rows = "\n".join(f"{2**62 + i % 20},{'xy'[i % 2]}" for i in range(60))
+    dataset = read_table(f"@relation r\n@attribute a numeric\n@attribute class {{x,y}}\n@data\n{rows}\n".encode())
+    assert len(dataset.X["a"].cat.categories) == 20
+
+
+def test_blanks_without_end_in_an_arff_row_take_no_time():
+    text = "@relation r\n@attribute a string\n@attribute class {x,y}\n@data\n'u'" + " " * 100_000 + "v,x\nw,y\n"
+    assert read_table(text.encode()).n_rows == 2
+
+
+class Unsayable:
+    def __str__(self) -> str:
+        raise ZeroDivisionError("never")
+
+
+def test_values_that_cannot_be_read_are_named():
+    with pytest.raises(TableError, match=r"column 'a' holds values that cannot be read .*ZeroDivisionError: 'never'"):
+        read_table(pd.DataFrame({"a": [Unsayable()] * 4, "class": ["x", "y"] * 2}))
+    with pytest.raises(TableError, match="a column's name has no text"):
+        read_table(pd.DataFrame({Unsayable(): [1, 2] * 2, "class": ["x", "y"] * 2}))
+
+
+def test_a_decimal_that_is_no_number_is_missing():
+    values = [decimal.Decimal("sNaN"), decimal.Decimal("NaN"), decimal.Decimal("1.5"), None] * 2
+    dataset = read_table(pd.DataFrame({"a": values, "class": ["x", "y"] * 4}), a="numeric")
+    assert dataset.X["a"].isna().tolist() == [True, True, False, True] * 2
+
+
+def test_values_that_differ_in_type_alone_are_one_level_and_told():
+    dataset = read_table(pd.DataFrame({"a": [1, "1", "b"] * 4, "class": ["x", "y"] * 6}))
+    assert any("'a' that differ in type alone" in note for note in dataset.notes)
 
 
 def test_a_line_separator_inside_an_arff_value_is_no_line_end():
