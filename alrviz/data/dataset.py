@@ -8,6 +8,7 @@ Both are never changed; `with_target` and `with_kinds` return new ones, and what
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,10 +21,12 @@ from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.shown import Column, column_notes
+from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_by
 from alrviz.data.target import check_labels, class_labels
 from alrviz.errors import TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
+_SPOKEN = 0.01  # share of the rows from which repeats are spoken of
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
 
 
@@ -131,6 +134,7 @@ class Dataset:
     quartiles: bool
     table: Table = field(compare=False)
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
+    splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -184,6 +188,49 @@ class Dataset:
             others = {name: kind for name, kind in kinds.items() if name != targets[0]}
             return self.table.dataset(targets[0], kinds=self._said(targets[0]) | others)
         return self.table.dataset(self.target, kinds=self._said(self.target) | kinds, quartiles=self.quartiles or None)
+
+    @cached_property
+    def repeated(self) -> np.ndarray:
+        """Of each row (N,) whether an earlier one has the same class and the same values of all columns used."""
+        return repeated_rows(self.X, self.y)
+
+    @cached_property
+    def repeats_note(self) -> str:
+        """A sentence on rows that repeat and may be on both sides of a split; "" where there are none to speak of.
+
+        Columns of few values repeat by nature; of those nothing is said.
+        """
+        again = int(self.repeated.sum())
+        if self.splitting.words or again < _SPOKEN * self.n_rows or repeat_by_nature(self.X):
+            return ""
+        return (
+            f"{again:,} of {self.n_rows:,} rows repeat an earlier one and may be learned from and judged on at once, "
+            "which favours high orders: count them once, or keep them together"
+        )
+
+    def split_by(self, *, repeats: str = "separate", groups: Any = None, time: Any = None) -> "Dataset":
+        """Return the same rows with what every split of them keeps to: folds of studies, held-out rows of runs.
+
+        Args:
+            repeats: of rows that are equal in all columns: "separate" (each is a row like any other), "once" (all but
+                the first are left out; rows of equal values and another class are not equal), "together" (rows of
+                equal values are never on both sides of a split, whatever their class).
+            groups: the name of a column, used or not, or an array (N,): rows of one group are never on both sides, as
+                in scikit-learn's StratifiedGroupKFold; rows without a group are groups of their own.
+            time: the name of a column, or an array (N,): rows are judged by models of earlier rows alone, as in
+                scikit-learn's TimeSeriesSplit; a holdout is the last rows. There is one such order, so repeats of a
+                study are one.
+
+        Its hash is another: other splits are other studies.
+
+        Raises:
+            TableError: a column that there is not, times that are missing, or two of these at once.
+
+        >>> from alrviz import load_demo
+        >>> load_demo("monks-1").split_by(repeats="together").splitting.words
+        'rows that repeat are kept together'
+        """
+        return split_by(self, repeats, groups, time)
 
     def _said(self, target: str) -> dict[str, str]:
         return {c.name: c.kind for c in self.columns if not c.guessed and c.kind != "target" and c.name != target}

@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder, class_codes
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting.folds import stratified_folds
+from alrviz.fitting.folds import split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -37,11 +38,14 @@ def choose_alpha(
     weights: NDArray[np.float64],
     *,
     categorical_features: Any = "from_dtype",
+    splitting: Splitting = AT_RANDOM,
     n_jobs: int | None = None,
     max_memory: int | None = None,
     stop: StopToken = NEVER,
 ) -> tuple[float, pd.DataFrame]:
     """Return the alpha, and a line for each that was tried: alpha, log_loss (mean over the folds).
+
+    `splitting`: what the folds keep to, row by row of X.
 
     An alpha of which a fit diverges or fails has no line. The folds are in memory together: each may take its share of
     `max_memory` bytes (None: half of what is free when it is fitted).
@@ -59,7 +63,7 @@ def choose_alpha(
     classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on
     made = [
         _prepared(recipe, X, classes, code, weights, train, test, categorical_features, n_jobs)
-        for train, test in stratified_folds(code, FOLDS, recipe.seed)[: 1 if len(y) > MANY else FOLDS]
+        for train, test in split_folds(code, FOLDS, recipe.seed, splitting)[: 1 if len(y) > MANY else FOLDS]
     ]
     folds = [fold for fold in made if fold is not None]
     if not folds:

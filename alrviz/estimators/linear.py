@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.checks import threads
@@ -32,12 +33,27 @@ class LinearClassifier(CellClassifier):
     memory: int = 10
     random_state: Any = None
 
-    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats, stop: StopToken = NEVER) -> Recipe:
+    def _settled(
+        self,
+        recipe: Recipe,
+        X: Any,
+        y: NDArray[Any],
+        weights: Floats,
+        stop: StopToken = NEVER,
+        splitting: Splitting = AT_RANDOM,
+    ) -> Recipe:
         if recipe.params["alpha"] != "cv":
             return recipe
         where = {"n_jobs": threads(self.n_jobs), "max_memory": self.max_memory}
         self.alpha_, self.alphas_ = choose_alpha(
-            recipe, X, y, weights, categorical_features=self.categorical_features, stop=stop, **where
+            recipe,
+            X,
+            y,
+            weights,
+            categorical_features=self.categorical_features,
+            splitting=splitting,
+            stop=stop,
+            **where,
         )
         return recipe.replace(alpha=self.alpha_)
 

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from alrviz import __version__
 from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import Encoded
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import AlrvizError, LostColumnsWarning
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
 from alrviz.fitting.families import ENCODING, family_params
@@ -125,7 +126,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         check_table(self, X, reset=True)
         self._check(recipe)
         encoded = prepared.encoded
-        recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop)
+        recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop, prepared.splitting)
         self._learn_prepared(prepared, recipe, stop)
         self._remember(prepared.encoder, recipe)
         return self
@@ -139,7 +140,15 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the table that was just given cannot be fitted so."""
 
-    def _settled(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats, stop: StopToken = NEVER) -> Recipe:
+    def _settled(
+        self,
+        recipe: Recipe,
+        X: Any,
+        y: NDArray[Any],
+        weights: Floats,
+        stop: StopToken = NEVER,
+        splitting: Splitting = AT_RANDOM,
+    ) -> Recipe:
         """Return the recipe that is fitted: with numbers for what was left to be chosen by these rows."""
         return recipe
 

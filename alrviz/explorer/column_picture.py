@@ -56,7 +56,7 @@ def _number_picture(
 
     numbers = dataset.X[name].to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
-    train, held = split(dataset.y, Recipe("lr").holdout, seed)
+    train, held = split(dataset.y, Recipe("lr").holdout, seed, dataset.splitting)
     encoder = Encoder(discretize=discretize, n_bins=n_bins)
     code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)

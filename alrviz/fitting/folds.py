@@ -3,15 +3,61 @@
 Such classes are shared out together, as one: no fold can have them all.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encode import class_codes
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 
 Rows = NDArray[np.intp]
+_GROUPS = 5000  # up to which scikit-learn shares them out evenly by size and class: it takes a millisecond for each
+
+
+def split_folds(y: NDArray[Any], folds: int, seed: int, splitting: Splitting = AT_RANDOM) -> list[tuple[Rows, Rows]]:
+    """Return (rows to learn from, rows to be judged on) of each fold, ascending, as `splitting` has it.
+
+    By time the rows fall into folds + 1 parts, and each but the first is judged by a model of all before it.
+
+    Raises:
+        RecipeError: if there are fewer rows, groups or times than that takes.
+    """
+    if splitting.when is not None:
+        return _folds_in_time(splitting.when, folds)
+    if splitting.units is None:
+        return stratified_folds(y, folds, seed)
+    _, units = np.unique(splitting.units, return_inverse=True)
+    n_units = int(units.max()) + 1
+    if n_units < folds:
+        raise RecipeError(f"{n_units} groups cannot be shared out over {folds} folds; expected at most {n_units} folds")
+    if n_units <= _GROUPS:
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        strata = _strata(y, folds)
+        return list(StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(strata, strata, units))
+    # So many are alike in size that the classes of their first rows are enough to share them out by.
+    first = np.unique(units, return_index=True)[1]
+    found = []
+    for _, held in stratified_folds(y[first], folds, seed):
+        inside = np.isin(units, held)
+        found.append((np.flatnonzero(~inside), np.flatnonzero(inside)))
+    return found
+
+
+def _folds_in_time(when: NDArray[Any], folds: int) -> list[tuple[Rows, Rows]]:
+    order = np.argsort(when, kind="stable")
+    size = len(when) // (folds + 1)
+    wanted = [len(when) - (folds - k) * size for k in range(folds)]
+    # Equal times are not cut apart: a part begins with the first row of its time.
+    edges = [int(np.searchsorted(when[order], when[order[edge]])) for edge in wanted] if size else [0]
+    edges.append(len(when))
+    if edges[0] == 0 or (np.diff(edges) == 0).any():
+        raise RecipeError(f"{len(np.unique(when))} different times are too few, or too unevenly filled, for {folds} "
+                          "folds in time; expected fewer folds, or a column of more times")  # fmt: skip
+    return [(np.sort(order[:low]), np.sort(order[low:high])) for low, high in pairwise(edges)]
 
 
 def stratified_folds(y: NDArray[Any], folds: int, seed: int) -> list[tuple[Rows, Rows]]:
@@ -24,10 +70,16 @@ def stratified_folds(y: NDArray[Any], folds: int, seed: int) -> list[tuple[Rows,
 
     if len(y) < folds:
         raise RecipeError(f"{len(y)} rows cannot be shared out over {folds} folds; expected at most {len(y)} folds")
+    strata = _strata(y, folds)
+    return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(strata, strata))
+
+
+def _strata(y: NDArray[Any], folds: int) -> NDArray[Any]:
+    """Return classes to stratify by: those too small for every fold are one."""
     classes, code = class_codes(y, len(y))
     size = np.bincount(code, minlength=len(classes))
     rare = size < folds
     strata = np.where(rare[code], -1, code)
     if 0 < size[rare].sum() < folds:
         strata = np.where(rare[code], size.argmax(), code)
-    return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(strata, strata))
+    return strata

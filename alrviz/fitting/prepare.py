@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cover import Cover, cover_rows
@@ -65,6 +66,7 @@ class Prepared:
         encoded, holdout: training rows, and held-out rows or None.
         n_jobs: threads; None for all.
         merge: whether rows that repeat are merged where more than a fifth do.
+        splitting: what folds of the training rows keep to, where a fit makes some.
     """
 
     def __init__(
@@ -74,11 +76,13 @@ class Prepared:
         encoder: Encoder | None = None,
         n_jobs: int | None = None,
         merge: bool = True,
+        splitting: Splitting = AT_RANDOM,
     ):
         self.encoder = encoder
         self.encoded = encoded
         self.holdout = holdout
         self.n_jobs = resolve_jobs(n_jobs)
+        self.splitting = splitting
         self._merge = merge
         self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
         self._covered: OrderedDict[int, Covered] = OrderedDict()
@@ -179,7 +183,7 @@ def prepare(dataset: "Dataset", recipe: Recipe, n_jobs: int | None = None, stop:
 
 
 def _encode(dataset: "Dataset", recipe: Recipe, n_jobs: int | None, stop: StopToken) -> Prepared:
-    train, held = split(dataset.y, recipe.holdout, recipe.seed)
+    train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
     frame, labels = dataset.X, dataset.y
     stop.check()
     encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing)
@@ -200,12 +204,26 @@ def require_learnable(encoded: Encoded) -> None:
         )
 
 
-def split(y: NDArray[Any], holdout: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def split(
+    y: NDArray[Any], holdout: float, seed: int, splitting: Splitting = AT_RANDOM
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return ascending row numbers for training and for holding out, stratified by class.
 
-    A class of one row is never held out, and every class keeps a row for training.
+    A class of one row is never held out, and every class keeps a row for training. Of groups that many are held out,
+    whole; in time the last rows are, those of equal time together.
     """
     rows = np.arange(len(y))
+    if splitting.when is not None:
+        when = np.sort(splitting.when)
+        n_held = round(holdout * len(y))
+        late = splitting.when >= when[len(y) - n_held] if n_held else np.zeros(len(y), bool)
+        return (rows[~late], rows[late]) if not late.all() else (rows, rows[:0])
+    if splitting.units is not None:
+        _, first, units = np.unique(splitting.units, return_index=True, return_inverse=True)
+        held = np.isin(units, split(y[first], holdout, seed)[1])
+        lost = held & ~np.isin(class_codes(y, len(y))[1], class_codes(y, len(y))[1][~held])
+        held &= ~np.isin(units, units[lost])  # the groups of a class that would be held out whole come back
+        return rows[~held], rows[held]
     classes, code = class_codes(y, len(y))  # labels may be objects, which are slow to compare
     size = np.bincount(code, minlength=len(classes))
     single = size[code] == 1

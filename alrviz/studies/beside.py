@@ -83,7 +83,7 @@ def fit_beside(
         RecipeError: if no peer has that name.
     """
     X, y = dataset.X, dataset.y
-    train, held = split(y, holdout, seed)
+    train, held = split(y, holdout, seed, dataset.splitting)
     stop.check()
     if name == TRUTH and truth is not None:
         model: Any = Truth(np.asarray(dataset.classes), truth)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encode import class_codes
+from alrviz.data.splitting import AT_RANDOM, Splitting
+from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_datasets, require_recipes, unpack
 from alrviz.studies.decomposition import decompose, left_out
@@ -53,7 +55,7 @@ def bias_variance(
     unbiased form and Domingos's, each with the jackknife's standard error over the rounds (`bias_se` ...; NaN below 3).
 
     Raises:
-        RecipeError: no recipe, fewer than 2 folds, or no rounds.
+        RecipeError: no recipe, fewer than 2 folds, no rounds, or a table that is split by time.
 
     >>> from alrviz import Recipe, load_demo
     >>> study = bias_variance(load_demo("monks-1"), [Recipe("anje", order=1)], rounds=2, n_jobs=1).run()
@@ -62,6 +64,11 @@ def bias_variance(
     """
     require_datasets([dataset])
     require_recipes(recipes)
+    if dataset.splitting.when is not None:
+        raise RecipeError(
+            "bias and variance need every row judged in every round, and in time the first rows are never judged; "
+            "expected a table split at random or by groups"
+        )
     splits = [split for share in train_shares for split in repeated_folds(rounds, folds, seed, share)]
     cells = fold_cells(dataset.hash, recipes, splits, seed)
     options = {"rounds": rounds, "folds": folds, "train_shares": list(train_shares), "seed": seed}
@@ -91,7 +98,7 @@ def errors_of(study: Study, dataset: "Dataset") -> "Errors":
     """Return what is known of a study's errors on one of its tables, kept as long as the study is."""
     by_table = _ERRORS.setdefault(study, {})
     if dataset.hash not in by_table:
-        by_table[dataset.hash] = Errors(dataset.y)
+        by_table[dataset.hash] = Errors(dataset.y, dataset.splitting)
     return by_table[dataset.hash]
 
 
@@ -101,7 +108,8 @@ class Errors:
     A summary is asked for while cells come: to take all of them apart again would hold a page for seconds.
     """
 
-    def __init__(self, labels: NDArray[Any]):
+    def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM):
+        self._splitting = splitting
         classes, self._y = class_codes(labels, len(labels))
         self._n_classes = len(classes)
         self._judged: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # rows of a fold, by seed, folds and fold
@@ -134,7 +142,7 @@ class Errors:
         split = cell.split
         fold = (split.seed, split.folds, split.fold)
         if fold not in self._judged:
-            self._judged[fold] = split.rows(self._y)[1]  # the strata of codes are those of the labels
+            self._judged[fold] = split.rows(self._y, self._splitting)[1]  # the strata of codes are those of the labels
         return self._judged[fold]
 
 

@@ -147,6 +147,7 @@ def choose_order(
         )
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]
     recipes += [BOOSTING] if references else []
+    repeats = 1 if dataset.splitting.when is not None else repeats
     splits = repeated_folds(repeats, folds, seed)
     cells = fold_cells(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
@@ -219,7 +220,9 @@ def _verdict(study: Study) -> Verdict:
     by_order = lines.set_index("order")
     clear = _clear(by_order, int(order))
     sentence = _sentence(by_order, int(order), int(best), clear) + lost
-    notes = (_cuts_note(study), _boosting_note(study, by_order.loc[best].log_loss))
+    dataset = study.dataset
+    rows = f"split {dataset.splitting.words}" if dataset.splitting.when is not None else dataset.splitting.words
+    notes = (rows or dataset.repeats_note, _cuts_note(study), _boosting_note(study, by_order.loc[best].log_loss))
     return Verdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
 
 

@@ -70,6 +70,7 @@ def compare(
     if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
         raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
     require_recipes(recipes)
+    repeats = 1 if any(one.splitting.when is not None for one in tables) else repeats
     splits = repeated_folds(repeats, folds, seed)
     cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed)]
     options = {"repeats": repeats, "folds": folds, "seed": seed}
@@ -88,8 +89,11 @@ def summary(study: Study) -> "pd.DataFrame":
             if len(frame):
                 mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
             line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(mine), **_means(mine)}
-            parts = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
-            lines.append(line | {name: parts[name] for name in ("bias", "variance")})
+            parts = dict.fromkeys(("bias", "variance"), float("nan"))  # in time the first rows are never judged
+            if dataset.splitting.when is None:
+                every = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
+                parts = {name: every[name] for name in parts}
+            lines.append(line | parts)
     return pd.DataFrame(lines)
 
 

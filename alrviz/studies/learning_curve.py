@@ -42,7 +42,7 @@ def learning_curve(
     Args:
         dataset: the table.
         recipes: lr or alr of solver "sgd" or "adagrad", with alpha=0, from zero; or anje. Their orders may differ.
-        repeats: orders of the rows, the same for every learner.
+        repeats: orders of the rows, the same for every learner; one where the table is split by time, which is theirs.
         window: rows T over which a point is averaged, fewer at the start.
         theta: where alr takes log theta from: "two-pass" or "single-pass".
         seed: of the orders of the rows.
@@ -70,6 +70,7 @@ def learning_curve(
         raise RecipeError(f"theta={theta!r} is not known; expected one of {', '.join(map(repr, THETAS))}")
     if repeats < 1 or window < 1:
         raise RecipeError(f"repeats={repeats} and window={window} do not fit; expected whole numbers from 1")
+    repeats = 1 if dataset.splitting.when is not None else repeats
     texts = [plain(recipe).to_json() for recipe in recipes]
     cells = [
         Cell(

@@ -77,6 +77,7 @@ def path(
     for recipe in recipes:
         if recipe.family not in ("lr", "alr"):
             raise RecipeError(f"{recipe.label} has no path along alpha; expected recipes of lr or alr")
+    repeats = 1 if dataset.splitting.when is not None else repeats
     splits = [Split(k, 0, 0, seed if k == 0 else seed_of(seed, "split", k), holdout) for k in range(repeats)]
     options = json.dumps({"alphas": strengths})
     cells = []

@@ -39,11 +39,13 @@ class Ready:
     """
 
     def __init__(self, table: Table, split: Split, recipe: Recipe):
-        self.train, self.test = split.rows(table.y)
+        self.train, self.test = split.rows(table.y, table.splitting)
         start = time.perf_counter()
         self.X, labels = table.X.iloc[self.train], table.labels[self.train]
         encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing).fit(self.X, labels)
-        self.prepared = Prepared(encoder.encode(self.X, labels), None, encoder, 1)
+        self.prepared = Prepared(
+            encoder.encode(self.X, labels), None, encoder, 1, splitting=table.splitting.of_rows(self.train)
+        )
         self.seconds = time.perf_counter() - start
         self._covering: dict[Hashable, float] = {}
 

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.encode import class_codes
+from alrviz.data.splitting import AT_RANDOM, Splitting
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -27,16 +28,17 @@ _lock = threading.Lock()  # a worker of a cluster computes on several threads
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a cell is computed from: X, the classes sorted, and each row's index among them."""
+    """What a cell is computed from: X, the classes sorted, each row's index among them, and what splits keep to."""
 
     hash: str
     X: pd.DataFrame
     labels: NDArray[Any]
+    splitting: Splitting = AT_RANDOM
 
     @classmethod
     def of(cls, dataset: "Dataset") -> "Table":
         """Return the table of a data set."""
-        return cls(dataset.hash, dataset.X, dataset.y)
+        return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting)
 
     @cached_property
     def _coded(self) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
-from alrviz.fitting.folds import Rows, stratified_folds
+from alrviz.fitting.folds import Rows, split_folds
 from alrviz.fitting.prepare import split as holdout_split
 from alrviz.studies.seeds import seed_of
 
@@ -33,14 +34,14 @@ class Split:
     holdout: float = 0.0
     share: float = 1.0
 
-    def rows(self, y: NDArray[Any]) -> tuple[Rows, Rows]:
+    def rows(self, y: NDArray[Any], splitting: Splitting = AT_RANDOM) -> tuple[Rows, Rows]:
         """Return ascending row numbers to learn from and to be judged on, of rows with classes y (N,)."""
         if self.folds == 1:
             train, test = np.arange(len(y)), np.arange(0)
         elif self.folds == 0:
-            train, test = holdout_split(y, self.holdout, self.seed)
+            train, test = holdout_split(y, self.holdout, self.seed, splitting)
         else:
-            train, test = stratified_folds(y, self.folds, self.seed)[self.fold]
+            train, test = split_folds(y, self.folds, self.seed, splitting)[self.fold]
         if self.share < 1.0:
             random = np.random.default_rng(seed_of(self.seed, "share", self.fold))
             train = np.sort(random.permutation(train)[: max(2, round(self.share * len(train)))])

@@ -42,6 +42,8 @@ def prequential(cell: Cell, table: Table, stop: StopToken) -> Result:
     require_memory(price_of(prepared.encoded, recipe, max_memory=cell.max_memory or None, prepared=prepared))
     stream = _Stream(prepared, recipe, options["theta"], stop)
     rows = np.random.default_rng(cell.seed).permutation(prepared.encoded.n_rows)
+    if table.splitting.when is not None:
+        rows = np.argsort(table.splitting.when, kind="stable")
     eta0 = stream.step_length(np.random.default_rng(seed_of(cell.seed, "eta0")).permutation(rows)[:TRIED])
     start = time.perf_counter()
     costs = stream.costs(rows, eta0)

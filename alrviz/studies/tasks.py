@@ -116,7 +116,7 @@ def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
 
 def shares(cell: Cell, table: Table, stop: StopToken) -> Result:
     """Judge the class prior of the training rows, the model of order 0: one row as `fold` has it."""
-    train, test = cell.split.rows(table.y)
+    train, test = cell.split.rows(table.y, table.splitting)
     start = time.perf_counter()
     log_p = share_log_p(table.y[train], len(table.classes), len(test))
     row = {

@@ -1,0 +1,153 @@
+"""How the rows of a table may be split into those to learn from and those to be judged on.
+
+Rows that repeat, or are of one person, on both sides of a split make a model look better than it is; rows of the past
+judged by a model of the future do too. A data set carries what was said of it (`Dataset.split_by`), and every split of
+it, a study's folds as a race's held-out rows, keeps to it:
+
+    units   rows of equal number are never on both sides
+    when    rows are judged by a model of earlier ones alone
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.errors import TableError, nearest
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+REPEATS = ("separate", "once", "together")
+# Rows repeat by nature where the values of the columns could be combined in fewer ways than this many times the rows.
+_NATURE = 10
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Splitting:
+    """What splits of a table keep to.
+
+    Attributes:
+        units: (N,) a number for each row; rows of equal number stay together. None: each row by itself.
+        when: (N,) the place of each row in time, equal for equal times. None: rows have no order.
+        words: what was said, for a reader; "" where nothing was.
+    """
+
+    units: Codes | None = None
+    when: Codes | None = None
+    words: str = ""
+
+    def of_rows(self, rows: NDArray[Any]) -> "Splitting":
+        """Return the same of some rows, numbers or a mask."""
+        if self.units is None and self.when is None:
+            return self
+        units, when = (None if part is None else part[rows] for part in (self.units, self.when))
+        return Splitting(units, when, self.words)
+
+
+AT_RANDOM = Splitting()
+
+
+def row_keys(X: pd.DataFrame) -> Codes:
+    """Return a number for each row (N,), equal for rows that are equal in all columns; missing equals missing."""
+    keys = np.zeros(len(X), np.int64)
+    for name in X.columns:
+        codes, values = pd.factorize(X[name], use_na_sentinel=False)
+        keys = pd.factorize(keys * (len(values) + 1) + codes)[0].astype(np.int64)
+    return keys
+
+
+def repeated_rows(X: pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return for each row (N,) whether an earlier one is equal to it, class included."""
+    return pd.Series(row_keys(X.assign(**{"\0class": y}))).duplicated().to_numpy()
+
+
+def repeat_by_nature(X: pd.DataFrame) -> bool:
+    """Whether the columns have so few values that rows must be expected to repeat."""
+    ways = 1.0
+    for name in X.columns:
+        ways *= max(1, X[name].nunique(dropna=False))
+        if ways > _NATURE * len(X):
+            return False
+    return True
+
+
+def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Dataset":
+    """Return `dataset` with what splits of it keep to; see `Dataset.split_by`."""
+    from dataclasses import replace
+
+    if repeats not in REPEATS:
+        raise TableError(f"repeats={repeats!r}: expected one of {', '.join(REPEATS)}{nearest(repeats, REPEATS)}")
+    if sum([repeats == "together", groups is not None, time is not None]) > 1:
+        raise TableError("rows are kept together by their values, by a group, or ordered by time; expected one of them")
+    said, words, notes = [], [], list(dataset.notes)
+    if time is not None:
+        when, name = _codes(dataset, time, "time")
+        if (when < 0).any():
+            raise TableError(
+                f"{name} is missing in {int((when < 0).sum()):,} rows; splits by time need it in every row"
+            )
+        splitting = Splitting(None, when)
+        words.append(f"in the order of {name}: rows are judged by a model of earlier ones")
+        said.append(("time", name, when))
+    elif groups is not None:
+        units, name = _codes(dataset, groups, "group")
+        if len(np.unique(units)) < 2:
+            raise TableError(f"{name} has one value alone; groups are kept together, so two are needed at least")
+        alone = units < 0  # a row without a group is a group of its own
+        units[alone] = units.max() + 1 + np.arange(alone.sum())
+        splitting = Splitting(units)
+        words.append(f"rows of one {name} are kept together")
+        said.append(("groups", name, units))
+    elif repeats == "together":
+        splitting = Splitting(row_keys(dataset.X))
+        words.append("rows that repeat are kept together")
+        said.append(("repeats", "together", None))
+    else:
+        splitting = AT_RANDOM
+    frame, labels = dataset.frame, dataset.labels
+    if repeats == "once":
+        again = dataset.repeated
+        if again.any():
+            kept = ~again
+            frame, labels = frame[kept].reset_index(drop=True), labels[kept].reset_index(drop=True)
+            splitting = splitting.of_rows(kept)
+            notes.append(f"{int(again.sum()):,} rows that repeat an earlier one are left out")
+            said.append(("repeats", "once", None))
+        words.insert(0, "rows that repeat are counted once")
+    if not said:
+        return replace(dataset, splitting=Splitting(words=words[0])) if words else dataset
+    digest = sha256(dataset.hash.encode())
+    for kind, name, codes in said:
+        digest.update(f"|{kind}={name}".encode())
+        digest.update(b"" if codes is None else codes.tobytes())
+    splitting = Splitting(splitting.units, splitting.when, "; ".join(words))
+    return replace(
+        dataset, frame=frame, labels=labels, notes=tuple(notes), hash=digest.hexdigest(), splitting=splitting
+    )
+
+
+def _codes(dataset: "Dataset", given: Any, what: str) -> tuple[Codes, str]:
+    """Return the values of a column or array as numbers in their order, -1 where missing, and what they are called."""
+    if isinstance(given, str):
+        if given not in dataset.frame.columns:
+            names = list(dataset.frame.columns)
+            raise TableError(f"no column is called {given!r}{nearest(given, names)}; splits need a {what} column")
+        if given == dataset.target:
+            raise TableError(f"{given!r} is the target and cannot be the {what} column; choose another")
+        series, name = dataset.frame[given], repr(given)
+    else:
+        series, name = pd.Series(np.asarray(given)), f"the given {what}"
+        if series.shape != (dataset.n_rows,):
+            raise TableError(f"the {what} has {len(series):,} values for {dataset.n_rows:,} rows; expected one per row")
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(object if what == "group" else str).where(series.notna())
+    try:
+        codes, _ = pd.factorize(series, sort=True)
+    except TypeError as error:
+        raise TableError(f"{name} holds values that have no order: {error}") from error
+    return codes.astype(np.int64), name

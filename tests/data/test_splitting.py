@@ -1,0 +1,158 @@
+"""What splits keep to: rows that repeat, groups, time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.data.demos import load_demo
+from alrviz.data.read import read_table
+from alrviz.errors import RecipeError, TableError
+from alrviz.fitting.folds import split_folds
+from alrviz.fitting.prepare import prepare, split
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.bias_variance import bias_variance
+from alrviz.studies.choose_order import choose_order
+from alrviz.studies.compare import compare
+from alrviz.studies.learning_curve import learning_curve
+from alrviz.studies.path import path
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """300 rows of 30 persons over 60 days; the class is noise."""
+    random = np.random.default_rng(0)
+    numbers = random.normal(size=(300, 3))
+    made = pd.DataFrame(numbers, columns=["a", "b", "c"])
+    made["person"] = [f"p{k}" for k in random.integers(30, size=300)]
+    made["day"] = random.integers(60, size=300)
+    made["class"] = random.choice(["no", "yes"], size=300)
+    return made
+
+
+def table(frame, **kinds):
+    return read_table(frame, target="class", person="ignore", day="ignore", **kinds)
+
+
+def parts_of(dataset):
+    """Every pair of rows to learn from and to be judged on that a dataset's studies and runs have."""
+    yield split(dataset.y, 0.3, 0, dataset.splitting)
+    yield from split_folds(dataset.y, 5, 1, dataset.splitting)
+
+
+def test_groups_are_never_on_both_sides(frame):
+    dataset = table(frame).split_by(groups="person")
+    person = frame.person.to_numpy()
+    for train, held in parts_of(dataset):
+        assert not set(person[train]) & set(person[held])
+        assert sorted([*train, *held]) == list(range(300))
+        assert 20 < len(held) < 140
+    given = table(frame).split_by(groups=person)
+    assert np.array_equal(given.splitting.units, dataset.splitting.units)
+
+
+def test_many_groups_are_shared_out_too(frame):
+    y, units = np.repeat(["k", "l"], 6000), np.arange(12_000) // 2
+    dataset = read_table(pd.DataFrame({"a": np.arange(12_000.0), "class": y}), target="class").split_by(groups=units)
+    for train, held in parts_of(dataset):
+        assert not set(units[train]) & set(units[held])
+        assert abs((y[held] == "k").mean() - 0.5) < 0.01
+
+
+def test_time_judges_by_earlier_rows_and_equal_times_stay_together(frame):
+    dataset = table(frame).split_by(time="day")
+    day = frame.day.to_numpy()
+    folds = split_folds(dataset.y, 5, 1, dataset.splitting)
+    for train, held in [*folds, split(dataset.y, 0.3, 0, dataset.splitting)]:
+        assert day[train].max() < day[held].min()
+    judged = np.concatenate([held for _, held in folds])
+    assert len(judged) == len(set(judged))
+
+
+def test_rows_that_repeat_are_counted_once_or_kept_together(frame):
+    twice = pd.concat([frame, frame.iloc[:120]], ignore_index=True)
+    dataset = table(twice)
+    assert dataset.repeated.sum() == 120
+    assert dataset.repeats_note.startswith("120 of 420 rows repeat an earlier one")
+    once = dataset.split_by(repeats="once")
+    assert once.n_rows == 300
+    assert once.X.equals(table(frame).X)
+    assert any("120 rows that repeat" in note for note in once.notes)
+    together = dataset.split_by(repeats="together")
+    assert together.n_rows == 420
+    for train, held in parts_of(together):
+        assert not set(map(tuple, together.X.to_numpy()[train])) & set(map(tuple, together.X.to_numpy()[held]))
+    hashes = {dataset.hash, once.hash, together.hash, dataset.split_by(time="day").hash}
+    assert len(hashes) == 4, "other splits are other studies"
+    assert once.repeats_note == ""
+
+
+def test_rows_of_few_columns_repeat_by_nature():
+    led = load_demo("led", 2000)
+    assert led.repeated.sum() > 1000
+    assert led.repeats_note == ""
+
+
+def test_a_row_that_is_learned_from_and_judged_on_no_longer_favours_high_orders(frame):
+    """The class is noise: what is known of it is known from the row itself."""
+    dataset = table(pd.concat([frame] * 3, ignore_index=True))
+    recipe = Recipe("lr", alpha=0.1, discretize="quantile")
+    asked = {"orders": (0, 1, 2), "repeats": 1, "n_jobs": 1}
+    fooled = choose_order(dataset, recipe, **asked).run().verdict()
+    assert fooled.order == 2
+    assert "600 of 900 rows repeat" in fooled.notes[0]
+    for honest in (dataset.split_by(repeats="once"), dataset.split_by(repeats="together")):
+        verdict = choose_order(honest, recipe, **asked).run().verdict()
+        assert verdict.order == 0
+        assert verdict.notes[0] == honest.splitting.words
+
+
+def test_alpha_is_chosen_by_folds_that_keep_to_it_too(frame):
+    dataset = table(pd.concat([frame] * 3, ignore_index=True))
+    recipe = Recipe("lr", order=2, alpha="cv", discretize="quantile")
+
+    def alpha(of):
+        return compare(of, [recipe], repeats=1, n_jobs=1).run().frame().alpha_chosen.min()
+
+    assert alpha(dataset.split_by(repeats="together")) > 30 * alpha(dataset)
+
+
+def test_a_run_holds_out_what_the_table_says(frame):
+    dataset = table(frame).split_by(time="day")
+    prepared = prepare(dataset, Recipe("lr", holdout=0.3))
+    assert (prepared.encoded.n_rows, prepared.holdout.n_rows) == tuple(
+        len(part) for part in split(dataset.y, 0.3, 0, dataset.splitting)
+    )
+
+
+def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
+    dataset = table(frame).split_by(time="day")
+    recipe = Recipe("lr", order=1, alpha=1.0)
+    assert {cell.split.repeat for cell in compare(dataset, [recipe], repeats=3).cells} == {0}
+    lines = compare(dataset, [recipe], folds=3, n_jobs=1).run().summary()
+    assert np.isfinite(lines.log_loss[0])
+    assert np.isnan(lines.bias[0])
+    assert path(dataset, [recipe], alphas=(1.0,), references=False, n_jobs=1).run().progress.failed == 0
+    assert len(learning_curve(dataset, [Recipe("anje", order=1)], n_jobs=1).run().frame().repeat.unique()) == 1
+    with pytest.raises(RecipeError, match="never judged"):
+        bias_variance(dataset, [recipe])
+    grouped = bias_variance(table(frame).split_by(groups="person"), [recipe], rounds=2, n_jobs=1).run()
+    assert grouped.summary().rounds.tolist() == [2]
+
+
+def test_what_cannot_be_split_so_is_refused_with_the_nearest(frame):
+    dataset = table(frame)
+    with pytest.raises(TableError, match="no column is called 'persn'; did you mean 'person'"):
+        dataset.split_by(groups="persn")
+    with pytest.raises(TableError, match="'class' is the target"):
+        dataset.split_by(time="class")
+    with pytest.raises(TableError, match=r"expected one of separate, once, together; did you mean 'once'"):
+        dataset.split_by(repeats="onc")
+    with pytest.raises(TableError, match="expected one of them"):
+        dataset.split_by(groups="person", time="day")
+    with pytest.raises(TableError, match="3 values for 300 rows"):
+        dataset.split_by(groups=[1, 2, 3])
+    with pytest.raises(TableError, match=r"missing in 1 rows"):
+        dataset.split_by(time=frame.day.where(frame.index > 0))
+    few = dataset.split_by(groups=np.arange(300) % 3)
+    with pytest.raises(RecipeError, match="3 groups cannot be shared out over 5 folds"):
+        split_folds(few.y, 5, 0, few.splitting)
