@@ -61,7 +61,10 @@ class LivePicture:
         self._made_of, self._drawn_of = made_of, drawn_of
 
     def describe(self, sentence: str) -> None:
-        """Say what is drawn, for readers who hear the page."""
+        """Say what is drawn, for readers who hear the page.
+
+        Not in the message that brings the figure: of one that another replaces at once the browser never hears.
+        """
         if self._picture is not None:
             axis, along = (of[0].axis_label for of in (self._picture.figure.yaxis, self._picture.figure.xaxis))
             describe(self._picture.figure, f"Lines of {axis} along {along}. {sentence}")

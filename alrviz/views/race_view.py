@@ -227,6 +227,7 @@ class RaceView(NotebookViewer):
         """Read what is new and show it in one batch; returns whether there may be more."""
         with pn.io.hold():
             self._advance()
+            self.picture.describe(self._told)
         return self.player.alive or (self._judging is not None and self._judging.due)
 
     def _advance(self) -> None:
@@ -276,7 +277,6 @@ class RaceView(NotebookViewer):
         self._told = told.sentence
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
-        self.picture.describe(told.sentence)
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and self._judging is None:
             self._judging = Judging(watched)

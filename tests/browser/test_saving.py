@@ -52,8 +52,10 @@ def test_every_press_saves_also_after_another_measure_and_twice_the_same(explore
         assert explorer.page.locator(".sentence").inner_text().split()[0] in svg
 
 
-def test_canvases_say_what_they_show(explorer: Explorer):
-    explorer.open("?data=monks-1")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_canvases_say_what_they_show(new_explorer: Any, scheme: str):
+    explorer = new_explorer(color_scheme=scheme)
+    explorer.open("")
     explorer.race()
     explorer.wait_says("^ended$")
     sentence = explorer.page.locator(".sentence").inner_text()
