@@ -23,7 +23,11 @@ KINDS = {
     RACE: "race", FIT: "fit", "choose_order": "which order", "bias_variance": "bias and variance",
     "compare": "comparison", "learning_curve": "learning curve", "path": "path",
 }  # fmt: skip
-STATES = {"interrupted": "interrupted: the process that ran it ended", "failed": "ended by an error"}
+STATES = {
+    "interrupted": "interrupted: the process that ran it ended",
+    "failed": "ended by an error",
+    "damaged": "damaged: it is not as it was saved, and can only be deleted",
+}
 UNREAD = "a recipe of another version"
 _HOLDOUT = ENCODING["holdout"].default
 

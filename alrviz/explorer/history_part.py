@@ -8,6 +8,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.errors import AlrvizError
 from alrviz.explorer.history import FIT, KINDS, RACE, Item, csv_of, delete, items, line_of
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
@@ -131,7 +132,11 @@ class HistoryPart:
         self.delete.label = DELETE
 
     def _csv(self) -> str:
-        return "" if self.item is None else csv_of(self.item.kept)
+        try:
+            return "" if self.item is None else csv_of(self.item.kept)
+        except AlrvizError as error:  # damaged on the disk
+            self.session.problem = error
+            return f"# {error}\n"
 
     def _delete(self) -> None:
         """Delete what is chosen, at the second press."""

@@ -4,12 +4,13 @@ import logging
 import time
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from alrviz import __version__
 from alrviz.errors import StoreError
 from alrviz.fitting.home import home
 from alrviz.fitting.store import Store, default_store
-from alrviz.fitting.store.store import BEAT
+from alrviz.fitting.store.store import BEAT, Damaged
 from alrviz.studies.cells import Cell, Result
 
 Keep = bool | str | Path | Store
@@ -25,7 +26,7 @@ class Keeping:
 
     Attributes:
         id: of the study in the store; None until it is found or has begun.
-        problem: why finished cells are kept no more, once the store has refused one; "".
+        problem: why finished cells are kept no more, once the store has refused one; that kept ones were damaged; "".
     """
 
     def __init__(self, keep: Keep, owner: str, kind: str, spec: str, data_hash: str):
@@ -34,6 +35,7 @@ class Keeping:
         self._store = _store(keep)
         self._owner, self._about = owner, (owner, kind, spec, data_hash)
         self._beaten = 0.0
+        self._refused = False
 
     def find(self) -> bool:
         """Find the study; returns whether it was ever begun."""
@@ -44,7 +46,7 @@ class Keeping:
 
     def begin(self, name: str, data_name: str, link: str = "") -> None:
         """Note that it is under way; `name` and `data_name` are for people, `link` for the explorer."""
-        self.problem = ""
+        self.problem, self._refused = "", False
         if self._store is None:
             return
         if self.find() and self.id is not None:
@@ -57,21 +59,30 @@ class Keeping:
         if self._store is None or self.id is None:
             return
         for place, cell in enumerate(cells):
-            if place not in have and (found := self._store.take_cell(self.id, place, cell.key)):
+            if place not in have and (found := self._take(place, cell.key)):
                 outcome, rows, predicted = found
                 yield place, Result(rows, predicted, outcome)
+
+    def _take(self, place: int, key: str) -> Any:
+        assert self._store is not None and self.id is not None
+        try:
+            return self._store.take_cell(self.id, place, key)
+        except Damaged as error:
+            self.problem = f"{error}; it is computed again"
+            _log.warning("%s", self.problem)
+            return None
 
     def save(self, place: int, cell: Cell, result: Result) -> None:
         """Keep a cell that has finished, unless it failed for a reason of the moment.
 
         A store that refuses it is asked no more until the next beginning: what is computed is worth more.
         """
-        if self._store is None or self.id is None or self.problem or result.passing:
+        if self._store is None or self.id is None or self._refused or result.passing:
             return
         try:
             self._store.save_cell(self.id, place, cell.key, cell.recipe, result.outcome, result.rows, result.predicted)
         except StoreError as error:
-            self.problem = f"finished cells are kept no more: {error}"
+            self.problem, self._refused = f"finished cells are kept no more: {error}", True
             _log.warning("%s", self.problem)
 
     def forget(self, cells: Sequence[Cell]) -> None:

@@ -2,23 +2,36 @@
 
 Write-ahead logging: a process that is killed at any moment leaves every transaction it had ended, and nothing of the
 one it was in; readers never wait. What a power cut of the machine takes is at most the last few transactions.
+
+File and folder are the user's alone. Of an owner the file has a keyed hash (`keyed`), whose key lies in a file beside
+it: who reads a copy of the one learns nobody's cookie. At the opening the pages are looked through: SQLite itself says
+nothing of a bit that has changed, and may leave rows out.
 """
 
+import hmac
+import logging
+import os
+import secrets
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from alrviz.errors import StoreError
 from alrviz.fitting.home import HOME
-from alrviz.fitting.store.schema import MIGRATIONS
+from alrviz.fitting.store.schema import KEYED, MIGRATIONS
 
 # Milliseconds that a writer waits for another process's transaction; each lasts a few.
 PATIENCE = 5_000
 # "alrv", by which our files are told from other SQLite databases.
 _APPLICATION = 0x616C7276
+# Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
+_WHOLE = 64 * 2**20
+_OURS = ("runs.", "sets")  # what a folder may hold to be taken for alrviz's own
+_log = logging.getLogger(__name__)
 
 
 class Database:
@@ -36,7 +49,9 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _shut(path)
+            self._key = _key_of(path.with_suffix(".key"))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(self._words(error)) from error
@@ -47,15 +62,37 @@ class Database:
             self._connection.close()
             raise
 
+    def keyed(self, owner: str) -> str:
+        """Return what stands for an owner in this file: an HMAC with the key beside it."""
+        return hmac.new(self._key, owner.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+
     def _open(self, patience: int) -> None:
+        self._connection.text_factory = lambda text: text.decode(
+            "utf-8", "replace"
+        )  # a checksum tells what was changed
+        self._connection.create_function("keyed", 1, self.keyed, deterministic=True)
+        self._connection.create_function("checksum", -1, _checksum, deterministic=True)
         run = self._connection.execute
         run(f"PRAGMA busy_timeout = {int(patience)}")
+        self._check()
         if self._number("user_version") == 0:
             run("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or not at all
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = NORMAL")
         run("PRAGMA foreign_keys = ON")
         self._migrate()
+
+    def _check(self) -> None:
+        """Raise where pages are damaged; indexes are made anew from their tables."""
+        size = self._number("page_count") * self._number("page_size")
+        question = f"PRAGMA {'integrity_check' if size <= _WHOLE else 'quick_check'}(1)"
+        found = self._connection.execute(question).fetchone()
+        if found is not None and found[0] != "ok":
+            _log.warning("%r is damaged (%s); its indexes are made anew", str(self.path), found[0])
+            self._connection.execute("REINDEX")
+            found = self._connection.execute(question).fetchone()
+        if found is not None and found[0] != "ok":
+            raise sqlite3.DatabaseError(f"database disk image is malformed: {found[0]}")
 
     def _migrate(self) -> None:
         """Bring the schema up to date, in one transaction: two processes that start at once do it once."""
@@ -76,6 +113,9 @@ class Database:
             if version < len(MIGRATIONS):
                 run(f"PRAGMA application_id = {_APPLICATION}")
                 run(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        if 0 < version < KEYED:
+            with suppress(sqlite3.OperationalError):  # another process has it open: its pages are written over in time
+                self._connection.executescript("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")  # no owner's name is left
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
@@ -121,6 +161,8 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise StoreError(self._words(error)) from error
+        except UnicodeDecodeError as error:  # SQLite's message about a file whose own statements are damaged
+            raise StoreError(self._words(sqlite3.DatabaseError("malformed"))) from error
 
     def _words(self, error: Exception) -> str:
         text, path = str(error), str(self.path)
@@ -131,3 +173,42 @@ class Database:
         if "disk is full" in text:
             return f"{path!r} could not grow: the disk is full; free some room, or set {HOME} to another folder"
         return f"{path!r} cannot be written ({text}); set {HOME} to a folder that can"
+
+
+def _shut(path: Path) -> None:
+    """Leave the file, what SQLite lays beside it, and a folder of alrviz's own to their user alone."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    for file in path.parent.glob(f"{path.stem}.*"):
+        with suppress(OSError):  # another user's, who let this one write
+            file.chmod(0o600)
+    with suppress(OSError):
+        if all(child.name.startswith(_OURS) for child in path.parent.iterdir()):
+            path.parent.chmod(0o700)
+
+
+def _key_of(path: Path) -> bytes:
+    """Return the key in a file, which is made where there is none; two processes that start at once have the same."""
+    made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    if not path.exists():
+        with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+        try:
+            with suppress(FileExistsError):
+                os.link(made, path)  # whole, or not at all
+        finally:
+            made.unlink()
+    key = path.read_bytes()
+    if len(key) != 32:
+        raise StoreError(
+            f"{str(path)!r} is not the key that belongs to the run store beside it: it has {len(key)} bytes, expected "
+            f"32; put it back from a copy, or move both away"
+        )
+    return key
+
+
+def _checksum(*values: Any) -> int:
+    found = 0
+    for value in values:
+        data = value if isinstance(value, bytes) else repr(value).encode()
+        found = zlib.crc32(data, zlib.crc32(b"%d:" % len(data), found))
+    return found

@@ -8,28 +8,35 @@
 
 What is saved is on disk when the call returns. A run that says nothing for STALE seconds and has not ended was left by
 a process that is gone: it is "interrupted".
+
+What the disk has changed since it was written is not handed out: a cell is computed again, what else was kept is said
+to be damaged (`StoreError`; of a run its state).
 """
 
 import json
+import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from alrviz.errors import StoreError
 from alrviz.fitting.home import home
 from alrviz.fitting.step import Step
 from alrviz.fitting.store.database import Database
+from alrviz.fitting.store.schema import sound
 from alrviz.fitting.store.traces import pack_steps, unpack_steps
 
-RUNNING, INTERRUPTED = "running", "interrupted"
+RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
 BEAT, STALE = 5.0, 30.0
 # Bytes kept; beyond, the oldest runs that have ended go, until a tenth is free.
 LIMIT = 512 * 2**20
-_ABOUT = "id, owner, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed, link"
+_log = logging.getLogger(__name__)
+_ABOUT = "id, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed, link"
 
 
 @dataclass(frozen=True)
@@ -38,16 +45,15 @@ class Kept:
 
     Attributes:
         id: 32 hex digits, nobody's to guess: whoever has it may read the run.
-        owner, kind, name: whose it is; a study's name or "race"; a line for people.
+        kind, name: a study's name or "race"; a line for people.
         spec: JSON that says what was asked for: recipes, folds, seeds.
         data_hash, data_name, version: of the table and of alrviz.
-        state, sentence: "running", "interrupted", or an outcome's code; and why.
+        state, sentence: "running", "interrupted", "damaged", or an outcome's code; and why.
         created, changed: seconds since 1970.
         link: the query that shows it in the explorer; "" where it was not begun there.
     """
 
     id: str
-    owner: str
     kind: str
     name: str
     spec: str
@@ -61,12 +67,19 @@ class Kept:
     link: str = ""
 
 
+class Damaged(StoreError):
+    """What was kept is not as it was saved."""
+
+
 class Store:
     """The runs of all owners on this machine.
 
     Args:
         folder: where the file lies; None for `home()`.
         limit: bytes kept.
+
+    Attributes:
+        damaged: how many runs, of any owner, were not as they were saved when the file was opened.
 
     Raises:
         StoreError: where it cannot be opened or written; every method may.
@@ -75,6 +88,9 @@ class Store:
     def __init__(self, folder: Path | str | None = None, limit: int = LIMIT):
         self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite")
         self.limit = limit
+        self.damaged = len(self.database.read(f"SELECT id FROM runs WHERE NOT {sound('runs')}"))
+        if self.damaged:
+            _log.warning("%d runs in %r are not as they were saved", self.damaged, str(self.database.path))
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -92,9 +108,10 @@ class Store:
     ) -> str:
         """Note that a run has begun; return its id."""
         run, now = token_hex(16), time.time()
-        values = (run, owner, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link)
+        values = (run, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link)
         with self.database.transaction() as execute:
-            execute(f"INSERT INTO runs ({_ABOUT}) VALUES ({', '.join('?' * len(values))})", values)
+            places = ", ".join("?" * len(values))
+            execute(f"INSERT INTO runs (owner, {_ABOUT}) VALUES (keyed(?), {places})", (owner, *values))
         self.prune()
         return run
 
@@ -117,8 +134,8 @@ class Store:
 
     def runs(self, owner: str, kind: str | None = None) -> list[Kept]:
         """Return the runs of an owner, the latest first."""
-        rows = self.database.read(f"SELECT {_ABOUT} FROM runs WHERE owner = ? ORDER BY changed DESC, id", (owner,))
-        return [run for run in map(_kept, rows) if kind in (None, run.kind)]
+        question = f"SELECT {sound('runs')}, {_ABOUT} FROM runs WHERE owner = keyed(?) ORDER BY changed DESC, id"
+        return [run for run in map(_kept, self.database.read(question, (owner,))) if kind in (None, run.kind)]
 
     def find(self, owner: str, kind: str, spec: str, data_hash: str) -> Kept | None:
         """Return an owner's latest run of that description; None if there is none."""
@@ -129,15 +146,18 @@ class Store:
         """Return the bytes of each run of an owner, as far as they are its cells or steps."""
         cells = """SELECT members.run, sum(length(rows) + length(predicted)) FROM members
             JOIN cells ON cells.owner = members.owner AND cells.key = members.key
-            WHERE members.owner = ? GROUP BY members.run"""
+            WHERE members.owner = keyed(?) GROUP BY members.run"""
         steps = """SELECT steps.run, sum(length(packed)) FROM steps JOIN runs ON runs.id = steps.run
-            WHERE runs.owner = ? GROUP BY steps.run"""
+            WHERE runs.owner = keyed(?) GROUP BY steps.run"""
         return {run: size or 0 for ask in (cells, steps) for run, size in self.database.read(ask, (owner,))}
 
     def delete(self, owner: str, run: str) -> bool:
         """Delete a run of that owner, its steps, all cells that are of no study any more; tell whether it was there."""
+        return self._delete("id = ? AND owner = keyed(?)", run, owner)
+
+    def _delete(self, which: str, *values: str) -> bool:
         with self.database.transaction() as execute:
-            deleted = execute("DELETE FROM runs WHERE id = ? AND owner = ?", (run, owner)).rowcount
+            deleted = execute(f"DELETE FROM runs WHERE {which}", values).rowcount
             _drop_orphans(execute)
         return bool(deleted)
 
@@ -165,20 +185,26 @@ class Store:
                 return  # deleted meanwhile: its owner wants none of it
             owner, data_hash = found
             values = (owner, key, recipe, data_hash, outcome, json.dumps(rows), predicted)
-            execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            into = "cells (owner, key, recipe, data_hash, outcome, rows, predicted)"
+            execute(f"INSERT OR REPLACE INTO {into} VALUES (?, ?, ?, ?, ?, ?, ?)", values)
             _join(execute, run, place, owner, key)
             execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
         self.prune()
 
     def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
-        """Return (outcome, rows, predicted) of a finished cell of the run's owner, now at that place; None without."""
+        """Return (outcome, rows, predicted) of a finished cell of the run's owner, now at that place; None without.
+
+        Raises `Damaged` where it is not as it was saved.
+        """
         with self.database.transaction() as execute:
-            question = """SELECT cells.owner, outcome, rows, predicted FROM cells JOIN runs ON cells.owner = runs.owner
-                WHERE runs.id = ? AND key = ?"""
+            question = f"""SELECT {sound("cells")}, cells.owner, outcome, rows, predicted FROM cells
+                JOIN runs ON cells.owner = runs.owner WHERE runs.id = ? AND key = ?"""
             found = execute(question, (run, key)).fetchone()
             if found is None:
                 return None
-            owner, outcome, rows, predicted = found
+            right, owner, outcome, rows, predicted = found
+            if not right:
+                raise Damaged(f"a finished cell in {str(self.database.path)!r} is not as it was saved")
             _join(execute, run, place, owner, key)
         return outcome, json.loads(rows), predicted
 
@@ -186,15 +212,25 @@ class Store:
         """Delete cells, to be computed again."""
         with self.database.transaction() as execute:
             for key in keys:
-                execute("DELETE FROM members WHERE owner = ? AND key = ?", (owner, key))
-                execute("DELETE FROM cells WHERE owner = ? AND key = ?", (owner, key))
+                execute("DELETE FROM members WHERE owner = keyed(?) AND key = ?", (owner, key))
+                execute("DELETE FROM cells WHERE owner = keyed(?) AND key = ?", (owner, key))
 
     def cells(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
-        """Return (recipe, outcome, rows) of a study's finished cells, by their place; without its table."""
-        question = """SELECT recipe, outcome, rows FROM members JOIN cells
-            ON cells.owner = members.owner AND cells.key = members.key WHERE members.run = ? ORDER BY place"""
+        """Return (recipe, outcome, rows) of a study's finished cells, by their place; without its table.
+
+        Raises `Damaged` where some are not as they were saved.
+        """
+        question = f"""SELECT {sound("members")} AND {sound("cells")}, recipe, outcome, rows FROM members
+            LEFT JOIN cells ON cells.owner = members.owner AND cells.key = members.key
+            WHERE members.run = ? ORDER BY place"""
         found = self.database.read(question, (run,))
-        return [(recipe, outcome, json.loads(rows)) for recipe, outcome, rows in found]
+        kept = sum(bool(right) for right, *_ in found)
+        if kept < len(found) or not self._complete(run, kept):
+            raise Damaged(
+                f"only {kept:,} of the finished cells are as they were saved, for the file "
+                f"{str(self.database.path)!r} is damaged; run the study again: it computes the others anew"
+            )
+        return [(recipe, outcome, json.loads(rows)) for _, recipe, outcome, rows in found]
 
     # -- steps of races -----------------------------------------------------------------------------------------------
 
@@ -203,23 +239,38 @@ class Store:
 
         All or nothing of it is kept. The place is that in the racer's trace; the same place again is written over.
         """
-        packed = [(racer, json.dumps(about), first, pack_steps(steps)) for racer, about, first, steps in parts]
+        packed = [
+            (racer, json.dumps(about), first, first + len(steps), pack_steps(steps))
+            for racer, about, first, steps in parts
+        ]
         with self.database.transaction() as execute:
             if not execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run)).rowcount:
                 return  # deleted meanwhile
-            for racer, about, first, steps in packed:
-                execute("INSERT OR REPLACE INTO racers VALUES (?, ?, ?)", (run, racer, about))
-                execute("INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?)", (run, racer, first, steps))
+            for racer, about, first, count, steps in packed:
+                into = "racers (run, racer, about, steps)"
+                execute(f"INSERT OR REPLACE INTO {into} VALUES (?, ?, ?, ?)", (run, racer, about, count))
+                into = "steps (run, racer, place, packed)"
+                execute(f"INSERT OR REPLACE INTO {into} VALUES (?, ?, ?, ?)", (run, racer, first, steps))
         self.prune()
 
     def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
-        """Return (what is no step, steps) of each racer of a race."""
-        abouts = self.database.read("SELECT racer, about FROM racers WHERE run = ? ORDER BY racer", (run,))
-        found = self.database.read("SELECT racer, packed FROM steps WHERE run = ? ORDER BY racer, place", (run,))
-        return [
-            (json.loads(about), [step for other, packed in found if other == racer for step in unpack_steps(packed)])
-            for racer, about in abouts
-        ]
+        """Return (what is no step, steps) of each racer of a race; raises `Damaged` where it is not as it was saved."""
+        ask, values = self.database.read, (run,)
+        racers = ask(f"SELECT {sound('racers')}, racer, about, steps FROM racers WHERE run = ? ORDER BY racer", values)
+        parts = ask(f"SELECT {sound('steps')}, racer, packed FROM steps WHERE run = ? ORDER BY racer, place", values)
+        if all(right for right, *_ in (*racers, *parts)) and self._complete(run, len(racers)):
+            found = [(about, count, _steps_of(parts, racer)) for _, racer, about, count in racers]
+            if all(count in (None, len(steps)) for _, count, steps in found):
+                return [(json.loads(about), steps) for about, _, steps in found]
+        raise Damaged(
+            f"the steps of this race are not as they were saved, for the file {str(self.database.path)!r} is damaged; "
+            "race it again"
+        )
+
+    def _complete(self, run: str, parts: int) -> bool:
+        """Whether a run that is there had so many members or racers."""
+        found = self.database.read("SELECT parts FROM runs WHERE id = ?", (run,))
+        return all(count == parts for (count,) in found)
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
@@ -228,12 +279,12 @@ class Store:
         if self.database.size <= self.limit:
             return 0
         pruned = 0
-        old = self.database.read("SELECT id, owner, state, changed FROM runs ORDER BY changed, id")
-        for run, owner, state, changed in old:
+        old = self.database.read("SELECT id, state, changed FROM runs ORDER BY changed, id")
+        for run, state, changed in old:
             if self.database.size <= 0.9 * self.limit:
                 break
             if _state(state, changed) != RUNNING:
-                pruned += self.delete(owner, run)
+                pruned += self._delete("id = ?", run)
         self.database.shrink()
         return pruned
 
@@ -249,7 +300,11 @@ def default_store(folder: Path) -> Store:
 
 
 def _kept(row: Sequence[Any]) -> Kept:
-    kept = Kept(*row)
+    right, *about = row
+    kept = Kept(*about)
+    if not right:
+        why = "what the run store has of it is not as it was saved"
+        return replace(kept, name="", spec="{}", link="", state=DAMAGED, sentence=why)
     return Kept(**{**kept.__dict__, "state": _state(kept.state, kept.changed)})
 
 
@@ -259,7 +314,11 @@ def _state(state: str, changed: float) -> str:
 
 def _join(execute: Any, run: str, place: int, owner: str, key: str) -> None:
     """Note whose cell it is; the run has not moved by that: whoever only looks takes cells too."""
-    execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", (run, place, owner, key))
+    execute("INSERT OR REPLACE INTO members (run, place, owner, key) VALUES (?, ?, ?, ?)", (run, place, owner, key))
+
+
+def _steps_of(parts: Sequence[tuple[Any, ...]], racer: int) -> list[Step]:
+    return [step for _, other, packed in parts if other == racer for step in unpack_steps(packed)]
 
 
 def _drop_orphans(execute: Any) -> None:
