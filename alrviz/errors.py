@@ -63,6 +63,10 @@ class Stopped(AlrvizError):
     """Raised inside chunked work when its stop token was pulled."""
 
 
+class UnseenLevelWarning(UserWarning):
+    """New rows have values that no training row has."""
+
+
 def nearest(word: object, choices: Iterable[object]) -> str:
     """Return "; did you mean X?" for the choice closest to `word`, or an empty string when none is close."""
     by_text = {str(choice): choice for choice in choices}

@@ -47,3 +47,9 @@ def test_a_star_import_gives_the_public_names():
     names: dict = {}
     exec("from alrviz import *", names)
     assert set(alrviz.__all__) <= set(names)
+
+
+def test_a_typed_script_of_a_user_runs():
+    from tests.typed_user import use
+
+    assert not len(use())

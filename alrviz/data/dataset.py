@@ -252,6 +252,15 @@ def with_date_parts(values: Sequence[Values]) -> list[Values]:
     return result
 
 
+def require_dataset(given: object) -> None:
+    """Raise `TableError` for what is no data set: a frame, say, does not tell which of its columns is the class."""
+    if not isinstance(given, Dataset):
+        raise TableError(
+            f"a {type(given).__name__} is no data set; expected what read_table(path_or_frame, target=...) or "
+            "load_demo(name) returns"
+        )
+
+
 def _rows(column: Values, keep: np.ndarray) -> Values:
     series = column.series[keep].reset_index(drop=True)
     if isinstance(series.dtype, pd.CategoricalDtype):

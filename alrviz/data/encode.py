@@ -191,6 +191,12 @@ class Encoder:
             raise TableError(f"the table has {len(columns)} columns, training had {len(wanted)}")
         return columns
 
+    def __repr__(self) -> str:
+        if not hasattr(self, "columns_"):
+            return f"<Encoder, not fitted: discretize={self.discretize!r}>"
+        cut = f"{len(self.columns_)} columns, {int(self.levels_.sum()):,} levels, {len(self.classes_)} classes"
+        return f"<Encoder of {cut}: discretize={self.discretize!r}>"
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything a fitted encoder knows, as JSON can hold it."""
         features = self.categorical_features

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.estimators.checks import check_table, threads
-from alrviz.estimators.frames import cell_frame, contribution_frame
+from alrviz.estimators.frames import cell_frame, contribution_frame, shares_of_columns, tuple_variances
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -58,6 +60,18 @@ class CellClassifier(RunClassifier):
         return cell_frame(self.cells_, self.tables_.seen, self.encoder_, {**quantities, "phi": self.phi_})
 
     @property
+    def feature_importances_(self) -> Floats:
+        """(a,) share of each column in the variance of what tuples add to the scores of the training rows.
+
+        A tuple's variance is shared by its columns alike; the shares sum to 1. Tuples of columns that tell the same
+        are counted one by one: it ranks columns, and does not take interactions apart.
+        """
+        check_is_fitted(self)
+        tables = self.tables_
+        variances = tuple_variances(tables.space, tables.seen, tables.counts, self.phi_, tables.class_counts.sum())
+        return shares_of_columns(tables.space, variances)
+
+    @property
     def log_theta_(self) -> Floats:
         """(S, C) logarithm of each seen cell's smoothed share of its class."""
         return self.tables_.log_theta
@@ -81,7 +95,5 @@ class CellClassifier(RunClassifier):
         self.intercept_ = model.bias
         self.weights_: Floats | None = state.point.w if self._has_weights else None
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        codes = self.encoder_.transform(check_table(self, X, reset=False))
+    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         return self._model.scores(codes, threads(self.n_jobs))

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
-from alrviz.estimators.checks import check_table, threads
+from alrviz.estimators.checks import threads
 from alrviz.estimators.networks import NetworkReading
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.estimators.text import documented
@@ -63,7 +64,5 @@ class ELRClassifier(NetworkReading, RunClassifier):
     def _quantities(self) -> dict[str, Floats]:
         return {"w": self.weights_[:-1]}
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        codes = self.encoder_.transform(check_table(self, X, reset=False))
+    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         return self._network.scores(codes, threads(self.n_jobs))

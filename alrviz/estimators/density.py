@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_table
+from alrviz.estimators.frames import normalised
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.density_fit import feature_columns
@@ -18,6 +19,7 @@ from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats
 
 INTERCEPT = "intercept"
+PLACES = 101  # of a numeric column, in frames
 
 
 @documented
@@ -83,12 +85,42 @@ class DLRClassifier(RunClassifier):
     def _parts(self, X: Any) -> "tuple[Floats, Any]":
         """w_d phi_d (D, N, K) of a table's rows, and their labels."""
         table = check_table(self, X, reset=False)
-        parts = self._model.contributions(*self._encode(table))
+        parts = self._model.contributions(*self._encode(self.encoder_.transform(table), table))
         return parts, getattr(table, "index", range(parts.shape[1]))
 
-    def _encode(self, table: Any) -> tuple[Any, Any]:
-        codes, numbers = self.encoder_.transform(table), self.encoder_.numbers(table)
-        return numbers, np.delete(codes, self.encoder_.numeric_, axis=0)
+    def to_frame(self) -> "pd.DataFrame":
+        """Return each column's feature as a table: phi, and what it adds to the scores.
+
+        One line per column and value: every level, and up to 101 numbers that are quantiles of the training rows'. The
+        columns are pairs of a quantity ("phi", "contribution": w_d phi_d) and a class, of two classes the second's.
+        Columns without a feature have no line.
+        """
+        check_is_fitted(self)
+        votes, w, names, parts = self._model.features, self._model.w, [], list[Floats]()
+        for d, (column, source) in enumerate(zip(self._columns, votes.columns, strict=False)):
+            places = np.unique(np.quantile(source.values, np.linspace(0.0, 1.0, PLACES)))
+            names += [(self.encoder_.columns_[column].name, place) for place in places.tolist()]
+            parts.append(np.stack([phi := votes.curve(d, places, self._model.log_h[d]).phi, w[d][:, None] * phi]))
+        for d, column in enumerate(self._columns[len(votes.columns) :], start=len(votes.columns)):
+            coded, phi = self.encoder_.columns_[column], votes.levels(d - len(votes.columns))[:, :-1]
+            names += [(coded.name, label) for label in coded.labels]
+            parts.append(np.stack([phi, w[d][:, None] * phi]))
+        values = np.concatenate(parts, axis=2)
+        shown = self.classes_[1:] if values.shape[1] == 1 else self.classes_
+        columns = pd.MultiIndex.from_product([["phi", "contribution"], shown], names=["quantity", "class"])
+        index = pd.MultiIndex.from_tuples(names, names=["column", "value"])
+        return pd.DataFrame(values.reshape(-1, values.shape[2]).T, index, columns)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """(a,) share of each column in the variance of w_d phi_d over the training rows; the shares sum to 1."""
+        check_is_fitted(self)
+        found = np.zeros(self.n_features_in_)
+        found[self._columns] = self._model.variances()
+        return normalised(found)
+
+    def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
+        return self.encoder_.numbers(table), np.delete(codes, self.encoder_.numeric_, axis=0)
 
     def _keep(self, run: Run) -> None:
         model, encoded = run.model, run.encoded
@@ -105,6 +137,5 @@ class DLRClassifier(RunClassifier):
         self.weights_[columns] = model.w[:-1]
         self.intercept_ = model.w[-1].copy()
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        return self._model.scores(*self._encode(check_table(self, X, reset=False)))
+    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        return self._model.scores(*self._encode(codes, table))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError
 from alrviz.memory import free_memory
+from alrviz.models.averages import AverageModel
 from alrviz.models.linear import LinearModel
 from alrviz.models.networks import NetworkModel
 from alrviz.models.space import Space
@@ -19,7 +20,7 @@ _JOIN = " & "
 
 
 def contribution_frame(
-    model: LinearModel | NetworkModel,
+    model: LinearModel | NetworkModel | AverageModel,
     codes: NDArray[np.unsignedinteger],
     encoder: Encoder,
     rows: Any,
@@ -27,10 +28,16 @@ def contribution_frame(
 ) -> pd.DataFrame:
     """Return contributions to the scores, a line per (row, tuple), a column per class; rows None: numbered.
 
+    Of an `AverageModel` the lines are its networks' own scores, and there are no class weights.
+
     Raises:
         MemoryLimitError: if they would take more than `max_memory` (None: half of what is free).
     """
-    n, parts, classes = codes.shape[1], model.space.n_tuples + 1, model.n_classes
+    space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
+    tuples = _tuple_names(space, encoder)
+    if not isinstance(model, AverageModel):
+        tuples = [CLASS_WEIGHTS, *tuples]
+    n, parts, classes = codes.shape[1], len(tuples), model.n_classes
     needed = 2 * 8 * n * parts * classes
     allowed = free_memory() // 2 if max_memory is None else max_memory
     if needed > allowed:
@@ -40,10 +47,12 @@ def contribution_frame(
             needed,
             allowed,
         )
-    values = np.empty((n, parts, classes))
-    values[:, 0] = model.bias
-    values[:, 1:] = model.contributions(codes)
-    tuples = [CLASS_WEIGHTS, *_tuple_names(model.space, encoder)]
+    if isinstance(model, AverageModel):
+        values = model.networks(codes)
+    else:
+        values = np.empty((n, parts, classes))
+        values[:, 0] = model.bias
+        values[:, 1:] = model.contributions(codes)
     index = pd.MultiIndex.from_product([range(n) if rows is None else rows, tuples], names=["row", "tuple"])
     return pd.DataFrame(values.reshape(-1, classes), index, _class_index(encoder))
 
@@ -61,6 +70,35 @@ def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantiti
     index = pd.MultiIndex.from_arrays([where[of], levels], names=["columns", "levels"])
     columns = pd.MultiIndex.from_product([list(quantities), _class_index(encoder)], names=["quantity", "class"])
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
+
+
+def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
+    """Return (T,) the variance over `total` training rows of what each tuple adds to the scores, summed over classes.
+
+    What a cell (S, C) adds to every class alike moves no probability and is taken away first.
+    """
+    of, rows = space.tuple_of(seen), counts.sum(axis=1)
+    moves = phi - phi.mean(axis=1, keepdims=True)
+    first, second = np.zeros((space.n_tuples, phi.shape[1])), np.zeros((space.n_tuples, phi.shape[1]))
+    np.add.at(first, of, rows[:, None] * moves / total)
+    np.add.at(second, of, rows[:, None] * moves**2 / total)
+    variances: Floats = np.maximum(second - first**2, 0.0).sum(axis=1)
+    return variances
+
+
+def shares_of_columns(space: Space, variances: Floats) -> Floats:
+    """Return (a,) numbers that sum to 1: each tuple's variance, shared by its columns alike."""
+    found = np.zeros(len(space.levels))
+    for columns, variance in zip(space.tuples, variances, strict=True):
+        own = _distinct(columns)
+        found[own] += variance / len(own)
+    return normalised(found)
+
+
+def normalised(variances: Floats) -> Floats:
+    """Return numbers that sum to 1; all 0 where nothing varies."""
+    total = variances.sum()
+    return variances / total if total > 0 else variances
 
 
 def _tuple_names(space: Space, encoder: Encoder) -> list[str]:

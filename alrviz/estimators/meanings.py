@@ -42,6 +42,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "The fit ends when the objective falls by less than this share of itself over 5 steps and its slopes are below "
         "sqrt(tol) per row.",
     ),
+    "verbose": ("bool", "Whether `fit` tells its steps and log loss in a line on stderr."),
     "memory": ("int from 1", "Corrections that L-BFGS keeps, and tron in its start and inner loops."),
     "class_weight": (
         'None, "balanced" or dict',

@@ -83,7 +83,7 @@ def _naive(levels: np.ndarray, alone: Floats, cards: Floats, bias: Floats) -> Ne
     return NetworkModel(structure, space, space, np.arange(len(alone)), alone, *nothing, alone, cards, bias)
 
 
-AVERAGE = Form(
+AVERAGE: Form = Form(
     name="average",
     classes=(AnDEClassifier,),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),

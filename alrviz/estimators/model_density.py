@@ -143,7 +143,7 @@ def _counts(table: ModelTable, levels: Any, columns: Any) -> list[Floats]:
     return [np.concatenate([counts[first[j] : first[j] + levels[j]], none]) for j in columns]
 
 
-DENSITY = Form(
+DENSITY: Form = Form(
     name="density",
     classes=(DLRClassifier,),
     files=("features.parquet", "votes.parquet", "levels.parquet"),

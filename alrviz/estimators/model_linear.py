@@ -95,7 +95,7 @@ def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Float
     return free
 
 
-LINEAR = Form(
+LINEAR: Form = Form(
     name="linear",
     classes=(
         linear.LRClassifier, linear.ALRClassifier, linear.WANBIACClassifier, generative.AnJEClassifier,

@@ -70,7 +70,7 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
         model.rmse_ = None if about["rmse"] is None else np.array(about["rmse"], np.float64)
 
 
-NETWORK = Form(
+NETWORK: Form = Form(
     name="network",
     classes=(networks.TANClassifier, networks.KDBClassifier, conditional.ELRClassifier),
     files=("tuples.parquet", "cells.parquet", "parents.parquet", "levels.parquet"),

@@ -32,6 +32,7 @@ from alrviz.estimators.model_tables import ModelTable
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, versions
 from alrviz.estimators.score_script import FORMAT
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.run import Run
 from alrviz.fitting.step import Outcome
 
 FORMS: Mapping[str, Form] = {form.name: form for form in (LINEAR, NETWORK, AVERAGE, DENSITY)}
@@ -43,6 +44,8 @@ _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {
 def parts_of(model: Any) -> Saved:
     """Return the parts of a fitted classifier; `ModelFileError` where no form writes its kind down."""
     cls, form = _FORM_OF.get(type(model).__name__, (None, LINEAR))
+    if isinstance(model, Run):
+        raise ModelFileError("a run is no model; expected run.estimator(), the fitted classifier of its latest step")
     if cls is not type(model):
         raise ModelFileError(
             f"{type(model).__name__} has no form in a model file, which holds this package's own families (lr, alr, "
@@ -85,6 +88,7 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
         model.n_iter_, model.choice_ = int(about["n_iter"]), None
         model.outcome_ = Outcome(*map(str, about["outcome"]))
     form.restore(model, about, tables)
+    model._warns = True
     return model
 
 

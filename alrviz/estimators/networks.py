@@ -4,12 +4,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.data.encoded import Encoded
 from alrviz.estimators.checks import check_table, threads
-from alrviz.estimators.frames import cell_frame, contribution_frame
-from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
+from alrviz.estimators.recipes import Progress, RecipeClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.networks import Learned, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
@@ -33,10 +34,9 @@ class CountedClassifier(RecipeClassifier):
     discretize: str | None = "mdl"
     n_bins: int = 10
 
-    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
-        self._learn_prepared(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe)
-
-    def _learn_prepared(self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER) -> None:
+    def _learn(
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: Progress | None = None
+    ) -> None:
         require_learnable(prepared.encoded)
         require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
         self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
@@ -44,9 +44,7 @@ class CountedClassifier(RecipeClassifier):
     def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
         self._model: NetworkModel | AverageModel = learned.model
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        codes = self.encoder_.transform(check_table(self, X, reset=False))
+    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         return self._model.scores(codes, threads(self.n_jobs))
 
 
@@ -94,6 +92,18 @@ class NetworkClassifier(NetworkReading, CountedClassifier):
 
     def _quantities(self) -> dict[str, Floats]:
         return {"count": self.counts_}
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """(a,) share of each column in the variance of log p(level | parents' levels, class) over the training rows.
+
+        What a column adds to the scores is its own, whatever its parents; the shares sum to 1.
+        """
+        check_is_fitted(self)
+        of, found = self._network, np.zeros(self.n_features_in_)
+        total = self.counts_.sum() / of.space.n_tuples  # every training row has a level in every column
+        found[list(of.structure.order)] = tuple_variances(of.space, of.seen, self.counts_, of.phi, total)
+        return normalised(found)
 
     def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
         assert isinstance(learned.model, NetworkModel)
@@ -186,6 +196,19 @@ class AnDEClassifier(CountedClassifier):
     n: int = 1
 
     _family: ClassVar[str] = "ande"
+
+    def explain(self, X: Any) -> "pd.DataFrame":
+        """Return what each network of the mean says of each row: log p(class, row) with these n columns as parents.
+
+        One line per row and tuple of parents, a column per class; -inf where no training row has the parents' cell.
+        A row's scores are the log of the mean of the exponentials of its other lines (naive Bayes where there are
+        none). Meant for some rows, refused with a `MemoryLimitError` for too many.
+        """
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        codes, rows = self.encoder_.transform(table), getattr(table, "index", None)
+        assert isinstance(self._model, AverageModel)
+        return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell of n + 1 columns seen in training, indexed by its columns and their levels.

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -26,17 +27,17 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from alrviz.data.encoded import Encoded
-from alrviz.estimators.checks import check_table, threads
-from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.checks import threads
+from alrviz.estimators.recipes import Progress, RecipeClassifier
 from alrviz.estimators.text import documented
+from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.passes.threads import resolve_jobs
+from alrviz.stop import NEVER, StopToken
 
 _FOLDS = 5
 _SPLIT = 20  # rows of the smallest class from which boosting may hold a tenth out
@@ -49,7 +50,10 @@ class TableClassifier(RecipeClassifier):
 
     random_state: Any = None
 
-    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
+    def _learn(
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: Progress | None = None
+    ) -> None:
+        encoded = prepared.encoded
         require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
@@ -66,10 +70,8 @@ class TableClassifier(RecipeClassifier):
         """(N, a) numbers first, then codes; a level never seen is the code behind the last."""
         return np.concatenate([numbers, np.delete(codes, self._numeric, axis=0)], dtype=np.float64).T
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        p = self.model_.predict_proba(self._matrix(self.encoder_.transform(table), self.encoder_.numbers(table)))
+    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        p = self.model_.predict_proba(self._matrix(codes, self.encoder_.numbers(table)))
         with np.errstate(divide="ignore"):
             return np.log(p)
 

@@ -5,8 +5,10 @@ steps that is watched elsewhere. Of the run only the model, the counts and the t
 does not need, no threads, no snapshots.
 """
 
+import copy
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,27 +16,30 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+from tqdm import tqdm
 
 from alrviz import __version__
 from alrviz.data.encode import Encoder, lost_text
-from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.errors import AlrvizError, LostColumnsWarning
+from alrviz.errors import AlrvizError, LostColumnsWarning, UnseenLevelWarning
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
 from alrviz.fitting.families import ENCODING, family_params
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT
+from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Step
 from alrviz.models.linear import log_softmax
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
 
 # Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
 FORMAT = 1
+_COLUMNS_TOLD = 3  # columns that a warning of unseen values names
 
 
 def _has_probabilities(estimator: "RecipeClassifier") -> bool:
@@ -45,7 +50,7 @@ def _has_probabilities(estimator: "RecipeClassifier") -> bool:
 
 # The parameters of a dataclass are its signature: what get_params, clone and grid searches read.
 @dataclass(kw_only=True, eq=False, repr=False)
-class RecipeClassifier(ClassifierMixin, BaseEstimator):
+class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers that a recipe describes; a subclass names its family, and keeps and scores its model."""
 
     categorical_features: Any = "from_dtype"
@@ -53,6 +58,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
     max_memory: int | None = None
 
     _family: ClassVar[str]
+    _warns = False  # whether predictions warn of values that training never saw; models of studies do not
 
     def to_recipe(self, **changes: Any) -> Recipe:
         """Return the recipe that `fit` runs: on all rows it is given, none held out; `changes` as in `Recipe.replace`.
@@ -67,7 +73,14 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         recipe = recipe.replace(**changes)
         return recipe if "seed" in changes else recipe.replace(seed=seed_of(self, recipe))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        on_step: Callable[[Step], object] | None = None,
+    ) -> Self:
         """Learn the model.
 
         Parameters
@@ -78,6 +91,9 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
             Class labels, two different ones at least.
         sample_weight : array (N,), optional
             How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row.
+        on_step : callable, optional
+            Called with each `Step` of the fit, where the family has steps; the fit ends there if it returns True.
+            scikit-learn's callbacks (`set_callbacks`) see the same steps.
 
         Raises
         ------
@@ -93,6 +109,14 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         LostColumnsWarning
             Numeric columns that no cut divides: the model cannot see them.
         """
+        self._fit(X, y, sample_weight, on_step)  # apart: a decorated method has no type
+        self._tell()
+        self._warns = True
+        return self
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
+        context = self._init_callback_context(max_subtasks=self._most_steps)
         recipe = self.to_recipe()
         check_max_memory(self.max_memory)
         X = check_table(self, X, reset=True)
@@ -105,12 +129,14 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
             missing=recipe.missing,
             categorical_features=self.categorical_features,
         ).fit(X, y, weights)
-        self._learn(encoder.encode(X, y, weights), recipe)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        prepared = Prepared(encoder.encode(X, y, weights), None, encoder, threads(self.n_jobs))
+        with Progress(self, context, on_step) as progress:
+            self._learn(prepared, recipe, progress=progress)
         self._remember(encoder, recipe)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
         if encoder.lost_:
-            warnings.warn(f"{type(self).__name__}: {lost_text(encoder)}", LostColumnsWarning, stacklevel=2)
-        self._tell()
-        return self
+            warnings.warn(f"{type(self).__name__}: {lost_text(encoder)}", LostColumnsWarning, stacklevel=4)
 
     def fit_prepared(self, X: Any, prepared: Prepared, stop: StopToken = NEVER) -> Self:
         """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.
@@ -127,7 +153,7 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         self._check(recipe)
         encoded = prepared.encoded
         recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop, prepared.splitting)
-        self._learn_prepared(prepared, recipe, stop)
+        self._learn(prepared, recipe, stop)
         self._remember(prepared.encoder, recipe)
         return self
 
@@ -136,6 +162,11 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         self.encoder_ = encoder
         self.classes_ = encoder.classes_
         self._recipe = recipe
+
+    @property
+    def _most_steps(self) -> int | None:
+        """How many steps a fit has at most: 0 without any, None where that is not known beforehand."""
+        return 0
 
     def _check(self, recipe: Recipe) -> None:
         """Raise `RecipeError` if the table that was just given cannot be fitted so."""
@@ -153,19 +184,44 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
         return recipe
 
     @abstractmethod
-    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
-        """Learn the model of these rows and keep it."""
-
-    def _learn_prepared(self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER) -> None:
+    def _learn(
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "Progress | None" = None
+    ) -> None:
         """Learn the model of rows whose covers and counts others may have asked for, and keep it."""
-        self._learn(prepared.encoded, recipe)
 
     def _tell(self) -> None:
         """Warn of a fit that did not end well."""
 
-    @abstractmethod
     def _scores(self, X: Any) -> Floats:
         """Return the class scores (N, C)."""
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        codes = self.encoder_.transform(table)
+        if self._warns:
+            self._warn_unseen(codes)
+        return self._scores_of(codes, table)
+
+    @abstractmethod
+    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of a checked table, whose codes (a, N) are given."""
+
+    def _warn_unseen(self, codes: NDArray[np.unsignedinteger]) -> None:
+        """Warn of values that are no level of the model, with their counts."""
+        strange = codes == self.encoder_.levels_[:, None]
+        rows = int(strange.any(axis=0).sum())
+        if rows:
+            counts = strange.sum(axis=1)
+            worst = np.argsort(-counts, kind="stable")[:_COLUMNS_TOLD]
+            told = ", ".join(f"{self.encoder_.columns_[j].name!r} ({counts[j]:,})" for j in worst if counts[j])
+            more = int((counts > 0).sum()) - _COLUMNS_TOLD
+            unseen = f" (unseen={self.unseen!r})" if hasattr(self, "unseen") else ""
+            warnings.warn(
+                f"{rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {told}"
+                + (f" and {more:,} more columns" if more > 0 else "")
+                + f"; they are scored by their other values{unseen}",
+                UnseenLevelWarning,
+                stacklevel=4,
+            )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest score of each row (N,); of equal ones the first."""
@@ -218,6 +274,36 @@ class RecipeClassifier(ClassifierMixin, BaseEstimator):
             )
 
 
+class Progress:
+    """Who watches a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks."""
+
+    def __init__(self, estimator: RecipeClassifier, context: CallbackContext, on_step: Callable[[Step], object] | None):
+        self._estimator, self._context, self._on_step = estimator, context, on_step
+        told = getattr(estimator, "verbose", False)
+        self._line = tqdm(desc=type(estimator).__name__, unit=" steps", leave=True) if told else None
+
+    def step(self, run: Run, step: Step) -> bool:
+        """Tell of a step; returns whether somebody asks the fit to end."""
+        if self._line is not None:
+            self._line.set_postfix_str(f"log loss {step.nll / run.trace.rows:.4g} per row", refresh=False)
+            self._line.update(step.index - self._line.n)
+        ends = self._on_step is not None and self._on_step(step) is True
+        if getattr(self._estimator, "_skl_callbacks", ()):  # without any, a task a step would only be kept
+            task = self._context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self._estimator)
+            ends |= task.call_on_fit_task_end(
+                estimator=self._estimator,
+                reconstruction_attributes=lambda: self._estimator._fitted_attributes(run),
+            )
+        return ends
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line is not None:
+            self._line.close()
+
+
 def versions() -> dict[str, str]:
     """Return the versions that a pickle depends on."""
     return {"alrviz": __version__, "numpy": np.__version__, "scikit-learn": sklearn_version}
@@ -227,20 +313,30 @@ def versions() -> dict[str, str]:
 class RunClassifier(RecipeClassifier):
     """Base of the classifiers whose fit is a run."""
 
+    verbose: bool = False
+
     # What would help where a fit did not reach its end.
     _advice: ClassVar[dict[str, str]] = {
         STEP_LIMIT: "raise max_iter, or alpha, which makes the optimum easier to reach",
         SEPARATED: "set alpha above 0",
     }
 
-    def _learn(self, encoded: Encoded, recipe: Recipe) -> None:
-        self._learn_prepared(Prepared(encoded, None, n_jobs=threads(self.n_jobs)), recipe)
-
-    def _learn_prepared(self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER) -> None:
+    def _learn(
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "Progress | None" = None
+    ) -> None:
         run = Run.on(prepared, recipe, max_memory=self.max_memory)
-        for _ in run.steps():
+        for step in run.steps():
             stop.check()
+            if progress is not None and progress.step(run, step):
+                run.stop()
         self._take(run)
+
+    def _fitted_attributes(self, run: Run) -> dict[str, Any]:
+        """Return the attributes of this estimator as if the run had ended at its latest step."""
+        other = copy.copy(self)
+        other._remember(run.encoder, run.recipe)
+        other._keep(run)
+        return {name: value for name, value in vars(other).items() if name not in vars(self)}
 
     def _take(self, run: Run) -> None:
         """Keep what a run that has ended found."""
@@ -252,6 +348,10 @@ class RunClassifier(RecipeClassifier):
         self.outcome_ = outcome
         self.choice_ = run.price.choice if run.price else None
         self._keep(run)
+
+    @property
+    def _most_steps(self) -> int | None:
+        return None
 
     @abstractmethod
     def _keep(self, run: Run) -> None:

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.errors import AlrvizError
+from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.new_rows import read_rows
@@ -70,12 +72,14 @@ def score(
         raise AlrvizError("there are no rows to score; a line of names and one row at least were expected")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
     probabilities = hasattr(model, "predict_proba")
-    scores = model._scores(given)
+    table = check_table(model, given, reset=False)
+    codes = encoder.transform(table)
+    scores = model._scores_of(codes, table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
     found = {"row": np.arange(1, len(X) + 1), "prediction": model.classes_[scores.argmax(axis=1)]}
     what = "p" if probabilities else "score"
     found |= {f"{what}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
-    return pd.DataFrame(found | {"unseen": _unseen(encoder, X)})
+    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes)})
 
 
 def score_csv(predictions: pd.DataFrame) -> str:
@@ -86,10 +90,9 @@ def score_csv(predictions: pd.DataFrame) -> str:
     return str(table.to_csv(index=False, lineterminator="\n"))
 
 
-def _unseen(encoder: Encoder, X: pd.DataFrame) -> list[str]:
+def _unseen(encoder: Encoder, X: pd.DataFrame, codes: NDArray[np.unsignedinteger]) -> list[str]:
     """Which values of each row are neither levels nor missing."""
     words: list[list[str]] = [[] for _ in range(len(X))]
-    codes = encoder.transform(X)
     for j, column in enumerate(encoder.columns_):
         values = X.iloc[:, j]
         strange = (codes[j] == column.n_levels) & values.notna().to_numpy()
@@ -112,4 +115,5 @@ def of_run(run: Run) -> RecipeClassifier:
     model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
     model._take(run)
     model._remember(encoder, run.recipe)
+    model._warns = True
     return model

@@ -7,14 +7,15 @@ Every parameter is checked against one registry, families.py; estimators and pag
 """
 
 import json
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.families import ENCODING, UNCUT, check_param, family_params
+from alrviz.fitting.families import ENCODING, FAMILIES, UNCUT, check_param, family_params
 from alrviz.fitting.matrix import SOLVER_NAMES, STOCHASTIC, chosen_solver
 from alrviz.fitting.rules import check_together
 
@@ -193,6 +194,12 @@ class Recipe:
         """Return the SHA-256 of recipe and data hash together: equal keys are equal fits."""
         return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
 
+    def __repr__(self) -> str:
+        known = {**ENCODING, **family_params(self.family)}
+        values = {**{name: getattr(self, name) for name in ENCODING}, **self.params}
+        told = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != known[name].default]
+        return f"Recipe({', '.join([repr(self.family), *told])})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and self.to_json() == other.to_json()
 
@@ -201,6 +208,24 @@ class Recipe:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recipe.from_json, (self.to_json(),)
+
+
+def require_recipe(given: object) -> None:
+    """Raise `RecipeError` for what is no recipe, saying how one is made of it."""
+    if not isinstance(given, Recipe):
+        known = isinstance(given, str) and given in FAMILIES
+        wanted = f"Recipe({given!r})" if known else "one such as Recipe('alr', order=2)"
+        raise RecipeError(f"{reprlib.repr(given)} is no recipe; expected {wanted}")
+
+
+def recipe_list(given: "Sequence[Recipe] | Recipe") -> "tuple[Recipe, ...]":
+    """Return the recipes that were given, some or a single one; raises `RecipeError` for none or anything else."""
+    recipes = (given,) if isinstance(given, Recipe | str) or not isinstance(given, Iterable) else tuple(given)
+    if not recipes:
+        raise RecipeError("at least one recipe is needed; expected some such as [Recipe('lr'), Recipe('alr')]")
+    for recipe in recipes:
+        require_recipe(recipe)
+    return recipes
 
 
 def paper_mode(recipe: Recipe) -> Recipe:
@@ -252,6 +277,10 @@ _NAMES: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
         "svm": lambda p: f"svm {p['kernel']}, C {p['C']:g}",
     }
 )
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:

@@ -10,9 +10,11 @@ The first k steps of a run are those of a fit with max_iter=k, bit for bit, howe
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import AlrvizError, RecipeError, Stopped
 from alrviz.fitting import observers
 from alrviz.fitting.assemble import Fit
@@ -22,7 +24,7 @@ from alrviz.fitting.judge import Judge
 from alrviz.fitting.making import make
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.snapshots import Snapshots
 from alrviz.fitting.solvers import State
 from alrviz.fitting.step import FAILED, STOPPED, Outcome, Step
@@ -34,8 +36,8 @@ from alrviz.models.tables import Tables
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
     from alrviz.data.encoded import Encoded
+    from alrviz.estimators.recipes import RecipeClassifier
 
 _log = logging.getLogger(__name__)
 
@@ -50,9 +52,13 @@ class Run(Facts, Driven):
         max_memory: bytes the fit may take; None for half of what is free when it starts.
         start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
             not from the recipe's start. For paths along alpha.
+        on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
 
     Raises:
-        RecipeError: for a family whose fit has no steps, such as tan.
+        RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
+        TableError: for what is no data set.
+
+    The logger "alrviz.fitting.run" tells begin and end of every run (INFO) and its steps (DEBUG).
 
     Attributes:
         trace: the steps so far; readable from any thread at any time.
@@ -64,13 +70,17 @@ class Run(Facts, Driven):
 
     def __init__(
         self,
-        dataset: "Dataset | None",
+        dataset: Dataset | None,
         recipe: Recipe,
         *,
         n_jobs: int | None = None,
         max_memory: int | None = None,
         start: LinearModel | None = None,
+        on_step: Callable[[Step], object] | None = None,
     ):
+        if dataset is not None:  # the rows of `of` and `on` are encoded already
+            require_dataset(dataset)
+        require_recipe(recipe)
         if recipe.family not in RUNS:
             raise RecipeError(
                 f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
@@ -91,6 +101,7 @@ class Run(Facts, Driven):
         self._n_jobs = n_jobs
         self._max_memory = max_memory
         self._start = start
+        self._on_step = on_step
         self._stop = StopToken()
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
@@ -112,16 +123,24 @@ class Run(Facts, Driven):
         n_jobs: int | None = None,
         max_memory: int | None = None,
         start: LinearModel | None = None,
+        on_step: Callable[[Step], object] | None = None,
     ) -> "Run":
         """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
-        return cls.on(Prepared(encoded, holdout, None, n_jobs), recipe, max_memory=max_memory, start=start)
+        prepared = Prepared(encoded, holdout, None, n_jobs)
+        return cls.on(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
 
     @classmethod
     def on(
-        cls, prepared: Prepared, recipe: Recipe, *, max_memory: int | None = None, start: LinearModel | None = None
+        cls,
+        prepared: Prepared,
+        recipe: Recipe,
+        *,
+        max_memory: int | None = None,
+        start: LinearModel | None = None,
+        on_step: Callable[[Step], object] | None = None,
     ) -> "Run":
         """Return a run on rows that are prepared, covers and counts shared with whoever has them too."""
-        run = cls(None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start)
+        run = cls(None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step)
         run._prepared = prepared
         return run
 
@@ -165,8 +184,11 @@ class Run(Facts, Driven):
             self._state = state
             self._snapshots.add(state.index, state.point.w)
             self.trace.append(step)
+        _log.debug("%s: step %d, objective %.9g", self.recipe.name, step.index, step.objective)
         if verdict is not None:
             self._end(verdict)
+        if self._on_step is not None and self._on_step(step) is True:
+            self.stop()
         return step
 
     def replay(self, index: int) -> "Run":
@@ -183,6 +205,24 @@ class Run(Facts, Driven):
         return other
 
     # -- looking ------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        at = f"step {self.trace[-1].index}" if len(self.trace) else "no step yet"
+        on = self.dataset.name if self.dataset is not None else "encoded rows"
+        return f"<Run of {self.recipe.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
+
+    def estimator(self) -> "RecipeClassifier":
+        """Return the fitted classifier of the latest step: it predicts, scores and is written by `save_model`.
+
+        It knows the rows the run was fitted on, without those that were held out: `make_estimator(recipe).fit(X, y)`
+        learns from all.
+
+        Raises:
+            AlrvizError: there is no step yet, the run has diverged or failed, or was made of encoded rows.
+        """
+        # By name: a run hands itself to the floor above, which knows what a model keeps of it.
+        made: RecipeClassifier = import_module("alrviz.estimators.scoring").of_run(self)
+        return made
 
     @property
     def phase(self) -> str:
@@ -212,6 +252,8 @@ class Run(Facts, Driven):
             if self.outcome is None:
                 self.trace.close()
                 self.outcome = outcome
+                steps = self.trace[-1].index if len(self.trace) else 0
+                _log.info("%s: %s, after step %d and %.3g s", self.recipe.name, outcome, steps, self._seconds)
                 if self._state is not None:
                     self._state = self._state.released()
                 if self._fit is not None:
@@ -287,6 +329,8 @@ class Run(Facts, Driven):
             self._observers.append(observers.heldout(fit.objective, made.heldout))
             self.trace.heldout_rows = float(made.heldout.weights.sum())
         self.activity = "fitting"
+        rows, bytes = prepared.encoded.n_rows, self.price.bytes / 2**20
+        _log.info("%s: %d rows, %d parameters, %.3g MiB", recipe.name, rows, self.price.parameters, bytes)
         self._fit = fit
         return fit
 

@@ -7,6 +7,33 @@ signatures (slow import). Helpers of a kernel live in its own file: numba's cach
 elsewhere.
 """
 
+import logging
+from typing import Any
+
 from numba import njit
+from numba.core import event
+
+_log = logging.getLogger(__name__)
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+class _Announcement(event.Listener):
+    """Say, once a process, that kernels are being compiled: nothing else would tell why a fit takes so long."""
+
+    told = False
+
+    def on_start(self, event: Any) -> None:
+        """Take the first compilation of one of ours; what is loaded from the disk is none."""
+        if not self.told and event.data["dispatcher"].py_func.__module__.startswith(__name__):
+            self.told = True
+            _log.warning(
+                "alrviz compiles its numerical kernels, once on this machine: this takes some seconds, on a slow "
+                "machine a minute (`alrviz warm` does it ahead)"
+            )
+
+    def on_end(self, event: Any) -> None:
+        """Nothing: seconds of compiling are told by the run."""
+
+
+event.register("numba:compile", _Announcement())

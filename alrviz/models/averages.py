@@ -28,7 +28,7 @@ from alrviz.stop import NEVER, StopToken
 _FACTORS = 500_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class AverageModel:
     """Scores rows of codes by the mean over super-parents.
 
@@ -42,10 +42,31 @@ class AverageModel:
     cells: Tables
     naive: NetworkModel
 
+    def __repr__(self) -> str:
+        return f"<AverageModel of {self.parents.space.n_tuples:,} networks, {self.n_classes} classes>"
+
     @property
     def n_classes(self) -> int:
         """C."""
         return self.naive.n_classes
+
+    def networks(self, codes: NDArray[np.unsignedinteger]) -> Floats:
+        """Return each network's log p(k, x), (N, T, C), -inf where no training row has the parents' cell.
+
+        The scores of a row are the log of the mean of their exponentials over the networks that are finite.
+        """
+        codes = as_compiled(codes)
+        low, high, larger, joint = self._prepared()
+        n, n_tuples = codes.shape[1], self.parents.space.n_tuples
+        found, wider = low.locate(codes, 0, n), high.locate(codes, 0, n)
+        out = np.empty((n, n_tuples, self.n_classes))
+        for t in range(n_tuples):
+            z = np.empty((n, self.n_classes))
+            # Numbered as where there is no other tuple: what was not seen stays below the cells.
+            own = np.maximum(found[:, t : t + 1].astype(np.int64) - 2 * n_tuples + 2, 0).astype(found.dtype)
+            self._average(own, wider, codes, 0, larger[t : t + 1], joint, z)
+            out[:, t] = z
+        return out
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C), log p(k, x), of codes (a, N); a code >= levels[column] is no level."""
@@ -55,23 +76,36 @@ class AverageModel:
         n, a = codes.shape[1], len(space.levels)
         z = np.empty((n, self.n_classes))
         chunk = max(1, _FACTORS // (space.n_tuples * a))
-        shares = self.parents.smoothing / naive.cards
-        first = np.concatenate([[0], np.cumsum(space.levels)])
 
         def part(k: int) -> None:
             stop.check()
             begin, end = k * chunk, min(n, (k + 1) * chunk)
-            kernels.score(
-                low.locate(codes, begin, end), high.locate(codes, begin, end), codes, begin, larger,
-                self.parents.counts, joint, self.cells.counts, shares, self.parents.smoothing, naive.alone, first,
-                z[begin:end],
-            )  # fmt: skip
+            found, wider = low.locate(codes, begin, end), high.locate(codes, begin, end)
+            self._average(found, wider, codes, begin, larger, joint, z[begin:end])
 
         share(part, -(-n // chunk), resolve_jobs(n_jobs))
         strange = np.isneginf(z).all(axis=1)
         if strange.any():
             z[strange] = naive.scores(codes[:, strange], n_jobs, stop)
         return z
+
+    def _average(
+        self,
+        found: NDArray[np.integer],
+        wider: NDArray[np.integer],
+        codes: NDArray[np.unsignedinteger],
+        begin: int,
+        larger: NDArray[np.int64],
+        joint: Floats,
+        z: Floats,
+    ) -> None:
+        """Write to z the scores of rows begin, begin + 1, ...: the mean over the tuples of `found` and `larger`."""
+        shares = self.parents.smoothing / self.naive.cards
+        first = np.concatenate([[0], np.cumsum(self.parents.space.levels)])
+        kernels.score(
+            found, wider, codes, begin, larger, self.parents.counts, joint, self.cells.counts, shares,
+            self.parents.smoothing, self.naive.alone, first, z,
+        )  # fmt: skip
 
     def _prepared(self) -> tuple[CellIndex[CellSpace], CellIndex[CellSpace], NDArray[np.int64], Floats]:
         """Both indexes, which tuple a tuple and a column make, and log p(cell, class); kept until it is pickled."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DensityModel:
     """Scores rows of numbers and codes.
 
@@ -30,6 +30,9 @@ class DensityModel:
     features: DensityVotes
     w: Floats
     log_h: Floats
+
+    def __repr__(self) -> str:
+        return f"<DensityModel of {len(self.w) - 1} features, {self.n_classes} classes>"
 
     @property
     def n_classes(self) -> int:
@@ -50,6 +53,17 @@ class DensityModel:
         phi = self.phi(numbers, codes).phi
         return (self.w[:-1, :, None] * phi).transpose(0, 2, 1)
 
+    def variances(self) -> Floats:
+        """Return (D,) the variance over the training rows of what each feature adds, summed over the K values."""
+        votes, found = self.features, []
+        for d, column in enumerate(votes.columns):
+            phi = votes.curve(d, column.values, self.log_h[d]).phi
+            found.append(_variance(self.w[d][:, None] * phi, column.weights))
+        for d, counts in enumerate(votes.counts, start=len(found)):
+            phi = votes.levels(d - len(votes.columns))
+            found.append(_variance(self.w[d][:, None] * phi, counts.sum(axis=1)))
+        return np.array(found)
+
     def phi(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Features:
         """Return the features of other rows."""
         return self.features.rows(numbers, codes, self.log_h)
@@ -68,6 +82,13 @@ def parts_of(encoded: "Encoded") -> tuple[Floats, NDArray[np.unsignedinteger]]:
 def others_of(encoded: "Encoded") -> NDArray[np.intp]:
     """Return the columns that are not numeric."""
     return np.setdiff1d(np.arange(encoded.n_columns), encoded.numeric)
+
+
+def _variance(values: Floats, weights: Floats) -> float:
+    """The variance of values (K, M), each column as often as its weight, summed over K."""
+    shares = weights / weights.sum()
+    mean = values @ shares
+    return float((((values - mean[:, None]) ** 2) @ shares).sum())
 
 
 def _two(z: Floats) -> Floats:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MANY = 20_000_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LinearModel:
     """Scores rows of codes.
 
@@ -44,6 +44,9 @@ class LinearModel:
     phi: Floats
     bias: Floats
     unseen: Unseen | None = None
+
+    def __repr__(self) -> str:
+        return f"<LinearModel of order {self.space.order}: {len(self.seen):,} cells x {self.n_classes} classes>"
 
     @property
     def n_classes(self) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LOOKUPS = 500_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NetworkModel:
     """Scores rows of codes by a network's tables.
 
@@ -59,6 +59,9 @@ class NetworkModel:
     alone: Floats
     cards: Floats
     bias: Floats
+
+    def __repr__(self) -> str:
+        return f"<NetworkModel of {self.space.n_tuples} columns: {len(self.seen):,} cells x {self.n_classes} classes>"
 
     @property
     def n_classes(self) -> int:

@@ -23,7 +23,7 @@ from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tables:
     """Counts of the S seen cells of a cell space, and the logarithms made of them.
 
@@ -44,6 +44,9 @@ class Tables:
     tuple_counts: Floats
     cards: Floats
     smoothing: float
+
+    def __repr__(self) -> str:
+        return f"<Tables: {len(self.seen):,} cells x {self.n_classes} classes, {self.class_counts.sum():,.6g} rows>"
 
     @property
     def n_classes(self) -> int:

@@ -7,11 +7,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import class_codes
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
-from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, Result, Row, fold_cells, require_datasets, require_recipes, unpack
+from alrviz.fitting.recipe import Recipe, recipe_list
+from alrviz.studies.cells import Cell, Result, Row, fold_cells, unpack
 from alrviz.studies.decomposition import decompose, left_out
 from alrviz.studies.splits import repeated_folds
 from alrviz.studies.study import Study
@@ -20,7 +21,6 @@ from alrviz.studies.where import Where
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alrviz.data.dataset import Dataset
 
 PARTS = (
     "error", "bias", "variance", "bias_unbiased", "variance_unbiased", "bias_domingos", "variance_domingos",
@@ -29,8 +29,8 @@ PARTS = (
 
 
 def bias_variance(
-    dataset: "Dataset",
-    recipes: Sequence[Recipe],
+    dataset: Dataset,
+    recipes: Sequence[Recipe] | Recipe,
     *,
     rounds: int = 5,
     folds: int = 2,
@@ -62,8 +62,8 @@ def bias_variance(
     >>> study.summary()[["rounds", "error", "bias", "variance"]].round(3).values.tolist()
     [[2.0, 0.25, 0.25, 0.0]]
     """
-    require_datasets([dataset])
-    require_recipes(recipes)
+    require_dataset(dataset)
+    recipes = recipe_list(recipes)
     if dataset.splitting.when is not None:
         raise RecipeError(
             "bias and variance need every row judged in every round, and in time the first rows are never judged; "
@@ -94,7 +94,7 @@ def summary(study: Study) -> "pd.DataFrame":
 _ERRORS: "WeakKeyDictionary[Study, dict[str, Errors]]" = WeakKeyDictionary()
 
 
-def errors_of(study: Study, dataset: "Dataset") -> "Errors":
+def errors_of(study: Study, dataset: Dataset) -> "Errors":
     """Return what is known of a study's errors on one of its tables, kept as long as the study is."""
     by_table = _ERRORS.setdefault(study, {})
     if dataset.hash not in by_table:

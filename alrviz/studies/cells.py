@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz import __version__
-from alrviz.errors import RecipeError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.step import FAILED
 from alrviz.studies.seeds import seed_of
@@ -67,26 +66,6 @@ class Cell:
 def plain(recipe: Recipe) -> Recipe:
     """Return a recipe without the split and seed of its own, which a study gives: equal fits have equal keys."""
     return recipe.replace(holdout=0.0, seed=0)
-
-
-def require_datasets(given: Iterable[object]) -> None:
-    """Raise `TableError` where something is no data set: a frame, say, does not tell which column is the class."""
-    from alrviz.data.dataset import Dataset
-
-    for dataset in given:
-        if not isinstance(dataset, Dataset):
-            raise TableError(
-                f"a {type(dataset).__name__} is no data set; expected what read_table(path_or_frame, target=...) or "
-                "load_demo(name) returns"
-            )
-
-
-def require_recipes(recipes: Sequence[Recipe]) -> None:
-    """Raise `RecipeError` unless there is a recipe, and nothing else."""
-    if not recipes or not all(isinstance(recipe, Recipe) for recipe in recipes):
-        raise RecipeError(
-            "a study needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]"
-        )
 
 
 def fold_cells(

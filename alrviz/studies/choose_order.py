@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import RELIABILITY, Cell, fold_cells, require_datasets
+from alrviz.studies.cells import RELIABILITY, Cell, fold_cells
 from alrviz.studies.measures import loss_text, pooled_reliability
 from alrviz.studies.significance import corrected_error
 from alrviz.studies.splits import repeated_folds
@@ -27,8 +28,6 @@ from alrviz.studies.where import Where
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from alrviz.data.dataset import Dataset
 
 
 BOOSTING = Recipe("hgb")
@@ -99,7 +98,7 @@ class OrderStudy(Study):
 
 
 def choose_order(
-    dataset: "Dataset",
+    dataset: Dataset,
     recipe: Recipe | None = None,
     *,
     orders: Sequence[int] = (0, 1, 2, 3),
@@ -132,7 +131,7 @@ def choose_order(
     >>> study.verdict().order
     2
     """
-    require_datasets([dataset])
+    require_dataset(dataset)
     recipe = Recipe("lr", alpha="cv") if recipe is None else recipe
     if "order" not in recipe.params:
         raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")

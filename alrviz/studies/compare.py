@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError, nearest
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.studies.bias_variance import errors_of
-from alrviz.studies.cells import Row, fold_cells, require_datasets, require_recipes
+from alrviz.studies.cells import Row, fold_cells
 from alrviz.studies.measures import MEASURES
 from alrviz.studies.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
 from alrviz.studies.splits import repeated_folds
@@ -26,16 +27,15 @@ from alrviz.studies.where import Where
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alrviz.data.dataset import Dataset
 
 SECONDS = ("train_seconds", "classify_seconds")
 # What recipes can be compared by; the smaller the better.
-COMPARED = (*MEASURES, "bias", "variance", *SECONDS)
+COMPARED: tuple[str, ...] = (*MEASURES, "bias", "variance", *SECONDS)
 
 
 def compare(
     datasets: "Dataset | Sequence[Dataset]",
-    recipes: Sequence[Recipe],
+    recipes: Sequence[Recipe] | Recipe,
     *,
     repeats: int = 5,
     folds: int = 2,
@@ -65,11 +65,12 @@ def compare(
     [['monks-1', 'nb', 4, 0.25], ['monks-1', 'anje', 4, 0.052]]
     """
     tables = list(datasets) if isinstance(datasets, Sequence) else [datasets]
-    require_datasets(tables)
+    for dataset in tables:
+        require_dataset(dataset)
     names = [dataset.name for dataset in tables]
     if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
         raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
-    require_recipes(recipes)
+    recipes = recipe_list(recipes)
     repeats = 1 if any(one.splitting.when is not None for one in tables) else repeats
     splits = repeated_folds(repeats, folds, seed)
     cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed)]

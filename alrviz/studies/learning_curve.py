@@ -10,9 +10,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError
-from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, plain, require_datasets, require_recipes
+from alrviz.fitting.recipe import Recipe, recipe_list
+from alrviz.studies.cells import Cell, plain
 from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
 from alrviz.studies.study import Study
@@ -21,15 +22,14 @@ from alrviz.studies.where import Where
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alrviz.data.dataset import Dataset
 
 WINDOW = 1000
 THETAS = ("two-pass", "single-pass")
 
 
 def learning_curve(
-    dataset: "Dataset",
-    recipes: Sequence[Recipe],
+    dataset: Dataset,
+    recipes: Sequence[Recipe] | Recipe,
     *,
     repeats: int = 5,
     window: int = WINDOW,
@@ -62,8 +62,8 @@ def learning_curve(
     >>> int(curve.seen.iloc[-1]), round(float(curve.error.iloc[-1]), 1)
     (3000, 0.3)
     """
-    require_datasets([dataset])
-    require_recipes(recipes)
+    require_dataset(dataset)
+    recipes = recipe_list(recipes)
     for recipe in recipes:
         _require_row_by_row(recipe)
     if theta not in THETAS:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError
-from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Cell, fold_cells, plain, require_datasets, require_recipes
+from alrviz.fitting.recipe import Recipe, recipe_list
+from alrviz.studies.cells import Cell, fold_cells, plain
 from alrviz.studies.measures import MEASURES
 from alrviz.studies.seeds import seed_of
 from alrviz.studies.splits import Split
@@ -21,14 +22,13 @@ from alrviz.studies.where import Where
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alrviz.data.dataset import Dataset
 
 ALPHAS = tuple(float(f"{value:.3g}") for value in np.logspace(4, -4, 25))
 
 
 def path(
-    dataset: "Dataset",
-    recipes: Sequence[Recipe],
+    dataset: Dataset,
+    recipes: Sequence[Recipe] | Recipe,
     *,
     alphas: Sequence[float] = ALPHAS,
     holdout: float = 0.3,
@@ -68,8 +68,8 @@ def path(
     >>> [round(float(line.log_loss.iloc[0]), 1) for line in (curve, nb)]
     [0.9, 0.9]
     """
-    require_datasets([dataset])
-    require_recipes(recipes)
+    require_dataset(dataset)
+    recipes = recipe_list(recipes)
     strengths = sorted({float(alpha) for alpha in alphas}, reverse=True)
     if not strengths or strengths[-1] <= 0 or repeats < 1 or not 0 < holdout < 1:
         raise RecipeError(f"alphas={list(alphas)}, holdout={holdout}, repeats={repeats} are no path; expected alphas "

@@ -8,16 +8,15 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from alrviz.errors import AlrvizError, RecipeError
-from alrviz.fitting.recipe import Recipe
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.fitting.run import Run
 from alrviz.fitting.worker import Driven, Worker
-from alrviz.studies.cells import require_datasets
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alrviz.data.dataset import Dataset
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +32,7 @@ class Race(Driven):
 
     def __init__(
         self,
-        dataset: "Dataset",
+        dataset: Dataset,
         recipes: Sequence[Recipe],
         *,
         n_jobs: int | None = None,
@@ -43,6 +42,10 @@ class Race(Driven):
         self.recipes = tuple(recipes)
         self.runs = tuple(Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory) for recipe in self.recipes)
         self._worker = Worker(self._round, "alrviz-race")
+
+    def __repr__(self) -> str:
+        names = ", ".join(run.recipe.label for run in self.runs)
+        return f"<Race of {names} on {self.dataset.name}: {self.phase}>"
 
     def stop(self) -> None:
         """End every run at once: no step is added after this returns."""
@@ -97,7 +100,7 @@ class Race(Driven):
 
 
 def race(
-    dataset: "Dataset", recipes: Sequence[Recipe], *, n_jobs: int | None = None, max_memory: int | None = None
+    dataset: Dataset, recipes: Sequence[Recipe] | Recipe, *, n_jobs: int | None = None, max_memory: int | None = None
 ) -> Race:
     """Return a race of `recipes` on `dataset`; nothing is started.
 
@@ -107,10 +110,5 @@ def race(
         RecipeError: without any recipe.
         TableError: of what is no data set.
     """
-    require_datasets([dataset])
-    if not recipes:
-        raise RecipeError("a race needs at least one recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]")
-    for recipe in recipes:
-        if not isinstance(recipe, Recipe):
-            raise RecipeError(f"{recipe!r} is no recipe; expected a sequence such as [Recipe('lr'), Recipe('alr')]")
-    return Race(dataset, recipes, n_jobs=n_jobs, max_memory=max_memory)
+    require_dataset(dataset)
+    return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory)

@@ -132,6 +132,10 @@ class Study(Arrivals):
         if self.error is not None:
             raise self.error
 
+    def __repr__(self) -> str:
+        of = ", ".join(dataset.name for dataset in self.datasets.values())
+        return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.cells)} fits>"
+
     def run(self) -> Self:
         """Compute all of it in the calling thread's time; returns the study."""
         for _ in self.rows():

@@ -6,7 +6,15 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from alrviz.errors import MemoryLimitError
-from alrviz.estimators import ALRClassifier, AnJEClassifier, LRClassifier, NaiveBayesClassifier
+from alrviz.estimators import (
+    ALRClassifier,
+    AnDEClassifier,
+    AnJEClassifier,
+    DLRClassifier,
+    LRClassifier,
+    NaiveBayesClassifier,
+)
+from alrviz.models.linear import log_softmax
 from tests.estimators.tables import drawn, mixed
 
 
@@ -99,3 +107,31 @@ def test_nothing_to_read_before_fit():
     with pytest.raises(NotFittedError):
         LRClassifier().to_frame()
     assert not hasattr(LRClassifier(), "log_theta_")
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_the_networks_of_a_mean_make_its_scores(n):
+    X, y = drawn(120)
+    model = AnDEClassifier(n=n).fit(X[:100], y[:100])
+    lines = model.explain(X)
+    with np.errstate(divide="ignore"):
+        scores = np.log(np.exp(lines).where(np.isfinite(lines)).groupby("row", sort=False).mean())
+    expected = pd.DataFrame(log_softmax(scores.to_numpy()), columns=model.classes_)
+    np.testing.assert_allclose(expected, model.predict_log_proba(X), rtol=0, atol=1e-10)
+    assert len(lines) == len(X) * {0: 1, 1: 4, 2: 6}[n]
+
+
+def test_the_frame_of_densities_has_what_explain_adds():
+    X, y = mixed()
+    X = X[["number", "text", "flag"]]
+    model = DLRClassifier().fit(X, y)
+    frame = model.to_frame()
+    assert frame.columns.tolist() == [("phi", "yes"), ("contribution", "yes")]
+    assert frame.loc["text"].index.tolist() == ["a", "b", "missing"]
+    added = model.explain(X)["yes"]
+    row = X.index[(X["text"] == "b").argmax()]
+    assert frame.loc[("text", "b"), ("contribution", "yes")] == pytest.approx(added[(row, "text")])
+    numbers = frame.loc["number"]
+    smallest = X["number"].idxmin()
+    assert numbers.index[0] == X["number"].min()
+    assert numbers["contribution", "yes"].iloc[0] == pytest.approx(added[(smallest, "number")], abs=1e-3)

@@ -1,0 +1,70 @@
+"""The public names and where they live: read by type checkers, and at run time by `alrviz/__init__.py`."""
+
+from .data.dataset import Dataset as Dataset
+from .data.demos import (
+    demo_names as demo_names,
+    load_demo as load_demo,
+)
+from .data.read import (
+    ReadOptions as ReadOptions,
+    read_table as read_table,
+)
+from .errors import (
+    AlrvizError as AlrvizError,
+    LostColumnsWarning as LostColumnsWarning,
+    MemoryLimitError as MemoryLimitError,
+    ModelFileError as ModelFileError,
+    RecipeError as RecipeError,
+    StoreError as StoreError,
+    TableError as TableError,
+    UnseenLevelWarning as UnseenLevelWarning,
+)
+from .estimators import (
+    ALRClassifier as ALRClassifier,
+    AnDEClassifier as AnDEClassifier,
+    AnJEClassifier as AnJEClassifier,
+    DLRClassifier as DLRClassifier,
+    ELRClassifier as ELRClassifier,
+    KDBClassifier as KDBClassifier,
+    LRClassifier as LRClassifier,
+    MDLDiscretizer as MDLDiscretizer,
+    NaiveBayesClassifier as NaiveBayesClassifier,
+    TANClassifier as TANClassifier,
+    WANBIACClassifier as WANBIACClassifier,
+    make_estimator as make_estimator,
+)
+from .estimators.model_file import (
+    load_model as load_model,
+    save_model as save_model,
+)
+from .estimators.scoring import score as score
+from .fitting.recipe import (
+    Recipe as Recipe,
+    paper_mode as paper_mode,
+)
+from .fitting.run import Run as Run
+from .fitting.step import Outcome as Outcome, Step as Step
+from .fitting.trace import Trace as Trace
+from .studies.bias_variance import bias_variance as bias_variance
+from .studies.choose_order import choose_order as choose_order
+from .studies.compare import compare as compare
+from .studies.learning_curve import learning_curve as learning_curve
+from .studies.path import path as path
+from .studies.race import Race as Race, race as race
+from .studies.study import Study as Study
+from .views import (
+    BandwidthView as BandwidthView,
+    BiasVarianceView as BiasVarianceView,
+    CompareView as CompareView,
+    DecisionMapView as DecisionMapView,
+    DensityFilmView as DensityFilmView,
+    DensityRatioView as DensityRatioView,
+    GramMatrixView as GramMatrixView,
+    LearningCurveView as LearningCurveView,
+    OrderStudyView as OrderStudyView,
+    PathView as PathView,
+    RaceView as RaceView,
+)
+from .views.replay import save_replay as save_replay
+
+__version__: str

@@ -1,0 +1,178 @@
+"""A fit that is watched from outside: functions, scikit-learn's callbacks, a line of progress, logs, warnings."""
+
+import logging
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectFromModel
+from sklearn.model_selection import GridSearchCV
+
+import alrviz
+from alrviz.errors import AlrvizError, UnseenLevelWarning
+from alrviz.estimators import ALRClassifier, DLRClassifier, KDBClassifier, LRClassifier, NaiveBayesClassifier
+from tests.estimators.tables import drawn
+
+
+class Watcher:
+    """A callback of scikit-learn that keeps what it is told, and stops after some steps."""
+
+    def __init__(self, most=10_000):
+        self.tasks, self.begun, self.ended, self.most, self.predicted = 0, 0, 0, most, None
+
+    def setup(self, estimator, context):
+        self.begun += 1
+
+    def teardown(self, estimator, context):
+        self.ended += 1
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if context.task_name == "step":
+            self.tasks += 1
+            self.predicted = fitted_estimator.predict_proba(drawn(5)[0])
+            return self.tasks >= self.most
+        return False
+
+
+def test_a_function_sees_every_step_and_ends_the_fit():
+    X, y = drawn()
+    seen = []
+    whole = ALRClassifier().fit(X, y, on_step=seen.append)
+    assert [step.index for step in seen] == [step.index for step in whole.trace_.since(0)]
+    model = ALRClassifier().fit(X, y, on_step=lambda step: step.index == 2)
+    with pytest.warns(ConvergenceWarning):
+        short = ALRClassifier(max_iter=2).fit(X, y)
+    assert (model.outcome_.code, model.n_iter_) == ("stopped", 2)
+    np.testing.assert_array_equal(model.predict_proba(X), short.predict_proba(X))
+
+
+def test_a_function_of_a_run_sees_its_steps():
+    seen = []
+    run = alrviz.Run(alrviz.load_demo("led", 300), alrviz.Recipe("lr"), on_step=lambda step: seen.append(step.index))
+    run.start()
+    run.join()
+    assert seen == [step.index for step in run.trace.since(0)]
+    assert run.outcome.code == "converged"
+
+
+def test_callbacks_of_scikit_learn_see_every_step_with_a_model_that_predicts():
+    X, y = drawn()
+    watcher = Watcher()
+    model = LRClassifier(order=1).set_callbacks(watcher).fit(X, y)
+    assert (watcher.begun, watcher.ended, watcher.tasks) == (1, 1, model.n_iter_ + 1)
+    np.testing.assert_array_equal(watcher.predicted, model.predict_proba(drawn(5)[0]))
+    stopping = Watcher(most=3)
+    assert LRClassifier(order=1).set_callbacks(stopping).fit(X, y).n_iter_ == 2
+    counted = Watcher()
+    KDBClassifier().set_callbacks(counted).fit(X, y)
+    assert (counted.begun, counted.ended, counted.tasks) == (1, 1, 0)
+
+
+def test_a_watched_model_is_copied_searched_and_pickled_as_ever():
+    X, y = drawn()
+    model = LRClassifier(order=1, verbose=False).fit(X, y, on_step=lambda step: None)
+    assert pickle.loads(pickle.dumps(model)).n_iter_ == model.n_iter_
+    GridSearchCV(clone(model), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
+
+
+def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
+    X, y = drawn()
+    quiet = LRClassifier(order=1).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    LRClassifier(order=1, verbose=True).fit(X, y)
+    told = capsys.readouterr()
+    assert told.out == ""
+    last = told.err.rstrip().split("\r")[-1]
+    assert f"LRClassifier: {quiet.n_iter_} steps" in last
+    assert "log loss" in last
+
+
+def test_the_log_has_begin_and_end_and_each_step(caplog):
+    X, y = drawn()
+    with caplog.at_level(logging.INFO, "alrviz.fitting.run"):
+        model = LRClassifier(order=1).fit(X, y)
+    begin, end = (record.getMessage() for record in caplog.records)
+    assert "200 rows, 39 parameters" in begin
+    assert f"converged: {model.outcome_.sentence}, after step {model.n_iter_}" in end
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "alrviz.fitting.run"):
+        LRClassifier(order=1).fit(X, y)
+    assert len(caplog.records) == 2 + model.n_iter_ + 1
+
+
+def test_the_estimator_of_a_run_is_the_one_that_fit_makes_of_its_rows(tmp_path):
+    dataset = alrviz.load_demo("led", 300)
+    run = alrviz.Run(dataset, alrviz.Recipe("alr", order=2, holdout=0))
+    with pytest.raises(AlrvizError, match="no model yet"):
+        run.estimator()
+    for _ in run.steps():
+        pass
+    model = run.estimator()
+    fitted = alrviz.make_estimator(run.recipe).fit(dataset.X, dataset.y)
+    np.testing.assert_array_equal(model.predict_proba(dataset.X), fitted.predict_proba(dataset.X))
+    alrviz.save_model(model, tmp_path / "model.zip")
+    with pytest.raises(alrviz.ModelFileError, match=r"run\.estimator\(\)"):
+        alrviz.save_model(run, tmp_path / "run.zip")
+
+
+@pytest.mark.parametrize("model", [LRClassifier(order=1), DLRClassifier(), KDBClassifier()], ids=str)
+def test_values_that_training_never_saw_are_counted_in_a_warning(model):
+    X, y = drawn()
+    model.fit(X, y)
+    new = X[:10].copy()
+    new.loc[:3, "c1"] = "new"
+    new.loc[2:6, "c2"] = "also new"
+    with pytest.warns(UnseenLevelWarning, match=r"7 of 10 rows .* 'c2' \(5\), 'c1' \(4\)"):
+        model.predict(new)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict_proba(X)
+        alrviz.score(model, new)  # which has a column for them
+
+
+def test_importances_are_shares_of_the_variance_of_what_columns_add():
+    X, y = drawn(columns=3)
+    X["noise"] = np.random.default_rng(3).choice(["a", "b"], len(X))
+    X["same"] = "always"
+    model = LRClassifier(order=1, alpha=1.0).fit(X, y)
+    parts = model.explain(X).drop("class weights", level="tuple")
+    centred = parts.sub(parts.mean(axis=1), axis=0)
+    by_hand = centred.groupby("tuple", sort=False).var(ddof=0).sum(axis=1).reindex(X.columns)
+    np.testing.assert_allclose(model.feature_importances_, by_hand / by_hand.sum(), rtol=1e-9, atol=1e-12)
+    kept = SelectFromModel(model, prefit=True, threshold="mean").get_support()
+    assert not kept[3]
+    assert not kept[4]
+    pairs = LRClassifier(order=2, alpha=1.0).fit(X, y).feature_importances_
+    assert pairs.sum() == pytest.approx(1.0)
+    assert pairs.argmin() in (3, 4)
+
+
+def test_importances_of_networks_and_densities_are_those_of_what_they_explain():
+    X, y = drawn(columns=3)
+    X["number"] = np.random.default_rng(1).normal(size=len(X)) + (y == "k1")
+    counted = KDBClassifier(k=1).fit(X, y)
+    parts = counted.explain(X).drop("class weights", level="tuple")
+    variances = parts.sub(parts.mean(axis=1), axis=0).groupby("tuple").var(ddof=0).sum(axis=1)
+    children = {name: name.split(" & ")[-1] for name in variances.index}
+    by_hand = variances.rename(children).reindex(X.columns)
+    np.testing.assert_allclose(counted.feature_importances_, by_hand / by_hand.sum(), rtol=1e-9)
+    dense = DLRClassifier().fit(X, y)
+    parts = dense.explain(X).drop("intercept", level="column")
+    by_hand = parts.groupby("column", sort=False).var(ddof=0).sum(axis=1).reindex(X.columns)
+    np.testing.assert_allclose(dense.feature_importances_, by_hand / by_hand.sum(), rtol=1e-3)
+
+
+def test_what_explains_any_model_may_ask_with_an_array_in_place_of_the_frame():
+    X, y = drawn()
+    X = pd.concat([X, pd.Series(np.arange(len(X)) % 7 / 2.0, name="number")], axis=1)
+    model = NaiveBayesClassifier().fit(X, y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        array = model.predict_proba(X.to_numpy())
+    np.testing.assert_array_equal(array, model.predict_proba(X))
