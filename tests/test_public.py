@@ -39,7 +39,7 @@ def test_dir_lists_the_public_names():
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(AttributeError, match="no attribute 'HALRClassifier'"):
+    with pytest.raises(AttributeError, match="No alrviz attribute HALRClassifier"):
         _ = alrviz.HALRClassifier
 
 

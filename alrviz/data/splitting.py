@@ -84,7 +84,8 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         raise TableError(f"repeats={repeats!r}: expected one of {', '.join(REPEATS)}{nearest(repeats, REPEATS)}")
     if sum([repeats == "together", groups is not None, time is not None]) > 1:
         raise TableError("rows are kept together by their values, by a group, or ordered by time; expected one of them")
-    said, words, notes = [], [], list(dataset.notes)
+    words, notes = list[str](), list(dataset.notes)
+    said: list[tuple[str, str, NDArray[np.signedinteger] | None]] = []
     if time is not None:
         when, name = _codes(dataset, time, "time")
         if (when < 0).any():

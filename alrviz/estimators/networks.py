@@ -202,12 +202,12 @@ class AnDEClassifier(CountedClassifier):
 
         One line per row and tuple of parents, a column per class; -inf where no training row has the parents' cell.
         A row's scores are the log of the mean of the exponentials of its other lines (naive Bayes where there are
-        none). Meant for some rows, refused with a `MemoryLimitError` for too many.
+        none). n = 0 is one network: its lines are what each column adds, first the class weights. Meant for some rows,
+        refused with a `MemoryLimitError` for too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         codes, rows = self.encoder_.transform(table), getattr(table, "index", None)
-        assert isinstance(self._model, AverageModel)
         return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":

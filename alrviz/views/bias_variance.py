@@ -5,6 +5,7 @@ grid, below them the grid itself, each cell's error taken apart.
 """
 
 import uuid
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -98,7 +99,7 @@ class BiasVarianceView(StudyView):
         for part in PARTS:
             file = f"alrviz-bias-variance-{part}"
             for button in figure_buttons(
-                f"{self._name}-{part}", file, f"the picture of {part}", lambda part=part: self.origin(part)
+                f"{self._name}-{part}", file, f"the picture of {part}", partial(self.origin, part)
             ):
                 button.label = f"{button.label} of {part}"
                 saves.append(button)

@@ -9,6 +9,7 @@ import base64
 import json
 import mimetypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import panel_material_ui as pmui
@@ -169,7 +170,7 @@ def figure_buttons(figure: str, file: str, what: str, origin: Callable[[], Origi
 
     return [
         SaveButton(
-            lambda kind=kind: job(kind), label=kind.upper(), filename=f"{file}.{kind}",
+            partial(job, kind), label=kind.upper(), filename=f"{file}.{kind}",
             description=f"{kind.upper()}: save {what}",
         )
         for kind in ("png", "svg")

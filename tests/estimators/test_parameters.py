@@ -16,7 +16,7 @@ from alrviz.estimators import (
     WANBIACClassifier,
     make_estimator,
 )
-from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from tests.estimators.tables import drawn, mixed
@@ -34,7 +34,8 @@ def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
     fixed = {"order"} if cls in (WANBIACClassifier, NaiveBayesClassifier) else set()
     fixed |= {"scale"} if cls is WANBIACClassifier else set()  # gamma is 1: nothing to choose
     drawn = {"random_state"} if "start" in registry else set()
-    assert set(signature) == (set(registry) - fixed) | ENCODING | drawn
+    iterates = {"verbose"} if FAMILY[cls] in RUNS else set()
+    assert set(signature) == (set(registry) - fixed) | ENCODING | drawn | iterates
     for name in set(signature) & set(registry):
         assert (signature[name].default, type(signature[name].default)) == (
             registry[name].default,

@@ -23,7 +23,7 @@ from alrviz.estimators import (
     make_estimator,
 )
 from alrviz.estimators.others import ForestClassifier, SVMClassifier
-from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.dependence import conditional_information
@@ -294,7 +294,8 @@ def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
     registry = FAMILIES[cls._family]
     cut = set() if cls in (ForestClassifier, SVMClassifier) else {"discretize", "n_bins"}
     drawn_from = {"random_state"} if Recipe(cls._family).draws else set()
-    assert set(signature) == set(registry) | cut | {"categorical_features", "n_jobs", "max_memory"} | drawn_from
+    given = {"categorical_features", "n_jobs", "max_memory", *({"verbose"} if cls._family in RUNS else ())}
+    assert set(signature) == set(registry) | cut | given | drawn_from
     for name in set(signature) & set(registry):
         assert (signature[name].default, type(signature[name].default)) == (
             registry[name].default,

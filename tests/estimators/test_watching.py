@@ -132,7 +132,7 @@ def test_values_that_training_never_saw_are_counted_in_a_warning(model):
     with pytest.warns(UnseenLevelWarning, match=r"7 of 10 rows .* 'c2' \(5\), 'c1' \(4\)"):
         model.predict(new)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UnseenLevelWarning)
         model.predict_proba(X)
         alrviz.score(model, new)  # which has a column for them
 

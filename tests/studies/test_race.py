@@ -175,7 +175,7 @@ def test_limits_reach_the_runs(dataset):
 
 
 def test_a_race_without_racers_is_refused(dataset):
-    with pytest.raises(RecipeError, match="a race needs at least one recipe"):
+    with pytest.raises(RecipeError, match="at least one recipe"):
         race(dataset, [])
     with pytest.raises(RecipeError, match="'lr' is no recipe"):
         race(dataset, ["lr"])

@@ -292,7 +292,7 @@ def test_a_frame_survives_what_is_forgotten_meanwhile(monkeypatch):
     ("change", "complaint"),
     [
         ({"recipes": []}, "at least one recipe"),
-        ({"recipes": ["lr"]}, "a sequence such as"),
+        ({"recipes": ["lr"]}, "is no recipe"),
         ({"rounds": 0}, "at least 1 repeat"),
     ],
 )
