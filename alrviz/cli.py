@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
 
     score = commands.add_parser("score", help="predict the classes of new rows with a saved model")
     score.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
-    score.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, TSV, Parquet, ARFF or xlsx)")
+    score.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
     score.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV to write (default: the screen)")
     score.set_defaults(command=_score)
 

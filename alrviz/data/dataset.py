@@ -42,11 +42,20 @@ class Table:
 
     @classmethod
     def of(
-        cls, name: str, values: Sequence[Values], options: ReadOptions, limits: Limits, notes: Sequence[str]
+        cls,
+        name: str,
+        values: Sequence[Values],
+        options: ReadOptions,
+        limits: Limits,
+        notes: Sequence[str],
+        alone: bool = False,
     ) -> "Table":
-        """Make a table of parsed columns: dates get the columns that stand for them, right behind them."""
+        """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
+
+        `alone`: one column is enough.
+        """
         result = with_date_parts(values)
-        if len(values) < 2:
+        if len(values) < 2 - alone:
             raise TableError(
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
                 + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
@@ -135,6 +144,32 @@ class Dataset:
     table: Table = field(compare=False)
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
     splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
+
+    @classmethod
+    def from_arrays(
+        cls, X: Any, y: Any, *, target: str = "class", name: str = "table", quartiles: bool | None = None, **kinds: str
+    ) -> "Dataset":
+        """Return a data set of features and classes as scikit-learn takes them.
+
+        `X` (N, p) is an array, a data frame, a dict of columns or a list of rows, `y` (N,) a class for each; a number
+        of more than 20 values needs `quartiles`. `target` is what the class is called. `kinds` as in `read_table`.
+
+        Raises `TableError` where X and y have not as many rows, or a column of X is called as the target is.
+
+        >>> Dataset.from_arrays([[1.5, 2], [2.5, 1], [0.5, 2]], ["no", "yes", "no"])
+        <Dataset 'table': 3 rows, 2 columns, 2 classes of 'class'>
+        """
+        from alrviz.data.read import read_columns
+
+        features, classes = read_columns(X, name=name, alone=True), read_columns({target: np.asarray(y)}, alone=True)
+        if features.n_rows != classes.n_rows:
+            raise TableError(
+                f"X has {features.n_rows:,} rows and y {classes.n_rows:,}; a class for each row was expected"
+            )
+        if target in features.names:
+            raise TableError(f"X has a column {target!r}, as the target is called; pass another name as target")
+        table = replace(features, values=(*features.values, *classes.values))
+        return table.dataset(target, kinds=kinds, quartiles=quartiles)
 
     @property
     def kinds(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ A type is a statement: text stays text (also where it looks like numbers), a cat
 a boolean has two levels, a number is a number. Only gaps and dates are still looked for in text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.columns import as_float, float_loss
@@ -230,32 +231,55 @@ def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Seri
 def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
     """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading."""
     try:
-        columns, notes = _parquet_columns(data, limits, stop)
+        schema = pq.read_schema(pa.BufferReader(data))
+        check_columns(len(schema), limits)
+        # Text comes as dictionaries: a level of a megabyte that fills a million rows is then kept once.
+        file = pq.ParquetFile(
+            pa.BufferReader(data), read_dictionary=[field.name for field in schema if _is_text(field.type)]
+        )
+        check_rows(file.metadata.num_rows, limits)
+        check_cells(file.metadata.num_rows, len(schema), limits)
+        return read_batches(schema, file.iter_batches(batch_size=BATCH), options, limits, stop)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableError(f"the Parquet file is damaged or not one ({error})") from error
+
+
+def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    """Return the columns of an Arrow file (Feather of version 2 is one), batch by batch."""
+    try:
+        file = pa.ipc.open_file(pa.BufferReader(data))
+        batches = (file.get_batch(i) for i in range(file.num_record_batches))
+        return read_batches(file.schema, batches, options, limits, stop)
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise TableError(f"the Arrow file is damaged or not one ({error})") from error
+
+
+def read_batches(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], options: ReadOptions, limits: Limits, stop: StopToken
+) -> Parsed:
+    """Return the columns of Arrow's record batches, checked against `limits` as they come."""
+    check_columns(len(schema), limits)
+    names, notes = clean_names(list(schema.names))
+    taken, size, rows = [], 0, 0
+    for batch in batches:
+        stop.check()
+        size, rows = size + batch.nbytes, rows + batch.num_rows
+        check_bytes(size, limits, unpacked=True)
+        check_rows(rows, limits)
+        check_cells(rows, len(schema), limits)
+        taken.append(batch)
+    if not rows:
+        raise TableError("the table has names but no rows; at least one row of values was expected")
+    table = pa.Table.from_batches(taken).unify_dictionaries()
+    columns = []
+    for place, name in enumerate(names):
+        stop.check()
+        columns.append(_from_arrow(name, table.column(place), schema.field(place).type, notes))
     return settle(columns, options, notes, stop)
 
 
-def _parquet_columns(data: Buffer, limits: Limits, stop: StopToken) -> tuple[list[Values | TextColumn], list[str]]:
-    schema = pq.read_schema(pa.BufferReader(data))
-    check_columns(len(schema), limits)
-    # Text comes as dictionaries: a level of a megabyte that fills a million rows is then kept once.
-    texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
-    file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
-    check_rows(file.metadata.num_rows, limits)
-    check_cells(file.metadata.num_rows, len(schema), limits)
-    names, notes = clean_names(list(schema.names))
-    batches, size = [], 0
-    for batch in file.iter_batches(batch_size=BATCH):
-        stop.check()
-        size += batch.nbytes
-        check_bytes(size, limits, unpacked=True)
-        batches.append(batch)
-    if not batches:
-        raise TableError("the table has names but no rows; at least one row of values was expected")
-    table = pa.Table.from_batches(batches).unify_dictionaries()
-    columns = [_from_arrow(name, table.column(i), schema.field(i).type, notes) for i, name in enumerate(names)]
-    return columns, notes
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes: list[str]) -> Values | TextColumn:
@@ -264,6 +288,8 @@ def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes
         if 2 * pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
             return TextColumn.from_arrow(name, column.cast(pa.string()).combine_chunks())
         column = numbers
+    if _is_text(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
     if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(declared):
         joined = column.combine_chunks()
         joined = joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined

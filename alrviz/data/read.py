@@ -10,20 +10,22 @@ import io
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
-
 from alrviz.data.arff import read_arff
 from alrviz.data.dataset import Dataset, Table
 from alrviz.data.delimited import read_delimited
 from alrviz.data.excel import read_excel
-from alrviz.data.frames import read_frame, read_parquet
+from alrviz.data.frames import read_arrow, read_parquet
 from alrviz.data.interpret import Parsed, interpret
+from alrviz.data.json_rows import read_json
 from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
+from alrviz.data.taken import is_taken, read_taken
 from alrviz.stop import NEVER, StopToken
 
 __all__ = ["Limits", "ReadOptions", "read_columns", "read_table"]
+
+READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "xlsx": read_excel, "json": read_json}
 
 
 def read_table(
@@ -40,10 +42,14 @@ def read_table(
 ) -> Dataset:
     """Read a table and say what its columns are.
 
-    `path_or_frame` is a path of a file, bytes, an open file (`io.StringIO` for text at hand) or a pandas DataFrame; CSV
-    and its relatives, Parquet, ARFF and xlsx are told apart by content, and each may be gzipped. `target` names the
-    class (default: a column called class, target, label, y or outcome, else the last). Keywords name columns and give
-    their kind: "categorical", "numeric", "ordinal", "ignore" or "target"; for columns named as a parameter is, use
+    `path_or_frame` is a path of a file, bytes, an open file (`io.StringIO` for text at hand), or a table at hand: a
+    data frame (pandas, polars, pyarrow, DuckDB and others that share the Arrow or the interchange protocol), an array
+    of rows and columns, a dict of columns, a list of rows. A list of paths, or a folder of Parquet files, is one table.
+    CSV and its relatives, JSON (one object a line, or a list), Parquet, Arrow (Feather), ARFF and xlsx are told apart
+    by content; each may be packed (gzip, bzip2, xz, Zstandard, a zip with one table).
+
+    `target` names the class (default: guessed, see `Table.target_choices`). Keywords name columns and give their kind:
+    "categorical", "numeric", "ordinal", "ignore" or "target"; for columns named as a parameter is, use
     `Dataset.with_kinds`. A numeric target of more than 20 values is refused unless `quartiles=True` cuts it into four
     classes or `quartiles=False` keeps each value as one. `options` overrides what is detected in text, `limits` refuses
     tables that are too large (default: more than 50,000 columns), `max_memory` those that take more bytes to read
@@ -71,17 +77,21 @@ def read_columns(
     limits: Limits | None = None,
     name: str | None = None,
     max_memory: int | None = None,
+    alone: bool = False,
     stop: StopToken = NEVER,
 ) -> Table:
-    """Read a table without choosing a target: the first half of `read_table`, for whoever asks the user in between."""
+    """Read a table without choosing a target: the first half of `read_table`, for whoever asks the user in between.
+
+    `alone`: one column is enough.
+    """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
-    if isinstance(path_or_frame, pd.DataFrame):
-        parsed = read_frame(path_or_frame, options, limits, stop)
+    if is_taken(path_or_frame):
+        parsed = read_taken(path_or_frame, options, limits, stop, read_values)
     else:
         if isinstance(path_or_frame, io.TextIOBase):
             options = replace(options, encoding="utf-8")  # it is text already
         parsed = read_values(load_bytes(path_or_frame, limits, stop), options, limits, stop)
-    return Table.of(name or default_name(path_or_frame), parsed.columns, parsed.options, limits, parsed.notes)
+    return Table.of(name or default_name(path_or_frame), parsed.columns, parsed.options, limits, parsed.notes, alone)
 
 
 def read_values(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
@@ -90,5 +100,4 @@ def read_values(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTo
     if kind == "delimited":
         columns, options, notes = read_delimited(data, options, limits, stop)
         return interpret(columns, options, notes, stop)
-    reader = {"parquet": read_parquet, "arff": read_arff, "xlsx": read_excel}[kind]
-    return reader(data, options, limits, stop)
+    return READERS[kind](data, options, limits, stop)

@@ -5,21 +5,17 @@ pieces of a few MB, with the stop token and the limit on size asked at each, so 
 gets further than one piece beyond what is allowed.
 """
 
-import gzip
-import io
 import os
 import re
 import stat
-import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from alrviz.data.limits import Limits, check_bytes
+from alrviz.data.packed import Buffer, unpack
 from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
 from alrviz.stop import StopToken
-
-Buffer = bytes | bytearray
 
 PIECE = 1 << 21  # bytes at a time: a few milliseconds from disk, 10-20 ms of decompression
 
@@ -36,13 +32,15 @@ FOREIGN = {
     b"MZ\x90": "a program",
     b"7z\xbc\xaf": "a 7z archive; unpack it first",
     b"Rar!": "a RAR archive; unpack it first",
-    b"BZh": "a bzip2 archive; unpack it first",
-    b"\xfd7zXZ": "an xz archive; unpack it first",
-    b"\x28\xb5\x2f\xfd": "a Zstandard archive; unpack it first",
-    b"ARROW1": "an Arrow file; save it as Parquet",
+    b"FEA1": "an old Feather file; save it as Parquet",
     b"\x80\x04\x95": "a Python pickle, which is never opened",
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
+JSON_START = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*["}]')
+ENDINGS = re.compile(
+    r"\.(gz|bz2|xz|zst|zip|csv|tsv|txt|tab|data|parquet|pq|arff|xlsx|json|jsonl|ndjson|feather|arrow|ipc)\b",
+    re.IGNORECASE,
+)
 ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
 
 
@@ -68,10 +66,7 @@ def default_name(source: object) -> str:
     """Return the name a table gets from where it came: the file's name without its endings."""
     if not isinstance(source, str | os.PathLike):
         return "table"
-    return (
-        re.sub(r"\.(gz|csv|tsv|txt|tab|data|parquet|pq|arff|xlsx)\b", "", Path(source).name, flags=re.IGNORECASE)
-        or "table"
-    )
+    return ENDINGS.sub("", Path(source).name) or "table"
 
 
 def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
@@ -90,10 +85,10 @@ def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
         data = _drain(source, limits, stop, unpacked=False)
     else:
         raise TableError(
-            f"a table cannot be read from {type(source).__name__}; a path, bytes, an open file or a pandas DataFrame "
-            "was expected"
+            f"a table cannot be read from {type(source).__name__}; a path or a list of paths, bytes, an open file, a "
+            "data frame, an array of rows and columns, or a dict of columns was expected"
         )
-    return _unpack(data, limits, stop) if data.startswith(b"\x1f\x8b") else data
+    return unpack(data, limits, stop, lambda file, *checks: _drain(file, *checks, unpacked=True))
 
 
 def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken) -> Buffer:
@@ -141,14 +136,6 @@ def _cut(text: str) -> str:
     return repr(text) if len(text) <= 300 else repr(text[:150] + "…" + text[-50:])
 
 
-def _unpack(data: Buffer, limits: Limits, stop: StopToken) -> Buffer:
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _drain(file, limits, stop, unpacked=True)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TableError(f"the gzip file is damaged or cut short ({error}); fetch it again") from error
-
-
 def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -> Buffer:
     data = bytearray()  # grows in place: joining pieces would stand still for as long as one big copy takes
     while True:
@@ -157,7 +144,7 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
             piece = file.read(PIECE)
         except Exception as error:  # a stream may be anything: a connection, a member of an archive
             if unpacked:
-                raise  # `_unpack` says what it means
+                raise  # `unpack` says what it means
             raise TableFileError(f"the table's stream broke off ({type(error).__name__}: {error})") from error
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "backslashreplace")
@@ -170,14 +157,18 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
 
 
 def sniff_format(data: Buffer) -> str:
-    """Return "parquet", "xlsx", "arff" or "delimited"; raise `TableError` for what is known to be no table."""
+    """Return "parquet", "arrow", "xlsx", "arff", "json" or "delimited"; `TableError` for what is no table."""
     if data.startswith(b"PAR1"):
         return "parquet"
     if data.startswith(b"PK\x03\x04"):
         return "xlsx"
+    if data.startswith(b"ARROW1"):
+        return "arrow"
     for start, what in FOREIGN.items():
         if data.startswith(start):
-            raise TableError(f"this is {what}, not a table; CSV, TSV, Parquet, ARFF or xlsx was expected")
+            raise TableError(f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx was expected")
     if ARFF_START.match(data[:PIECE]):
         return "arff"
+    if JSON_START.match(data[:PIECE]):
+        return "json"
     return "delimited"

@@ -51,6 +51,16 @@ class TextColumn:
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return cls.of(name, codes, encoded.dictionary)
 
+    @classmethod
+    def joined(cls, parts: Sequence["TextColumn"]) -> "TextColumn":
+        """Put columns one behind the other, under the name of the first."""
+        levels = pa.concat_arrays([part.levels.cast(pa.string()) for part in parts]).dictionary_encode()
+        place, start, codes = np.append(levels.indices.to_numpy(), -1).astype(np.int32), 0, []
+        for part in parts:
+            codes.append(place[np.where(part.codes < 0, len(place) - 1, part.codes + start)])
+            start += len(part.levels)
+        return cls.of(parts[0].name, np.concatenate(codes), levels.dictionary)
+
     def without(self, tokens: Sequence[str]) -> "TextColumn":
         """Return the column with the levels in `tokens` made missing."""
         gone = pc.is_in(self.levels, value_set=pa.array(tokens, type=pa.string())).to_numpy(zero_copy_only=False)

@@ -52,7 +52,8 @@ class DropStrip(pmui.FileInput):
             multiple=False,
             variant="outlined",
             color="primary",
-            description="CSV, TSV, Parquet, ARFF or xlsx, gzip as well. It stays in this server's memory.",
+            description="CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this "
+            "server's memory.",
             sx={
                 "borderStyle": "dashed",
                 "borderRadius": "8px",

@@ -227,7 +227,7 @@ def test_a_missing_file_names_the_nearest(tmp_path):
         read_table(tmp_path / "adlt.csv")
 
 
-@pytest.mark.parametrize("source", [3, None, ["a"]])
+@pytest.mark.parametrize("source", [3, None, object()])
 def test_what_is_no_table_is_refused(source):
     with pytest.raises(TableError, match="expected"):
         read_table(source)

@@ -75,6 +75,7 @@ def plain_zip() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("table.csv", rows(20))
+        archive.writestr("other.csv", rows(20))
     return buffer.getvalue()
 
 
@@ -134,7 +135,7 @@ CASES = [
     Case("gzip bomb", "bomb.csv.gz", bomb, "unpacks to more than the 100 MB allowed here"),
     Case("damaged gzip", "cut.csv.gz", lambda: gzip.compress(rows(5000).encode())[:-200], "damaged or cut short"),
     Case("xlsx bomb", "bomb.xlsx", excel_bomb, "unpacks to more than the 100 MB allowed here"),
-    Case("zip", "table.zip", plain_zip, "a zip archive, not a table"),
+    Case("zip", "table.zip", plain_zip, "this zip archive holds 2 files"),
     Case("damaged Parquet", "cut.parquet", lambda: b"PAR1" + binary() + b"PAR1", "the Parquet file is damaged"),
     Case("broken ARFF", "broken.arff", text("@relation x\n@attribute a numric\n@data\n1\n"), "'a' the type 'numric'"),
     Case("200,000 levels", "levels.csv", many_levels, notes=("1 column is ignored for too many levels: 'level'",)),

@@ -1,0 +1,88 @@
+"""Files that are packed: gzip, bzip2, xz, Zstandard, and a zip archive with one table in it.
+
+Unpacked piece by piece, with the limits asked at each: a bomb gets no further than one piece beyond them.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+
+from alrviz.data.limits import Limits
+from alrviz.data.numbers import listed
+from alrviz.errors import TableError
+from alrviz.stop import StopToken
+
+Buffer = bytes | bytearray
+Drain = Callable[[Any, Limits, StopToken], Buffer]
+ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
+BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ".names.txt", ""}
+DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
+
+
+def _zstandard(data: Buffer) -> Any:
+    return pa.CompressedInputStream(pa.BufferReader(data), "zstd")
+
+
+PACKERS: dict[bytes, tuple[str, Callable[[Buffer], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda data: gzip.GzipFile(fileobj=io.BytesIO(data))),
+    b"BZh": ("bzip2", lambda data: bz2.BZ2File(io.BytesIO(data))),
+    b"\xfd7zXZ": ("xz", lambda data: lzma.LZMAFile(io.BytesIO(data))),  # noqa: SIM115 (`unpack` closes it)
+    b"\x28\xb5\x2f\xfd": ("Zstandard", _zstandard),
+}
+
+
+def unpack(data: Buffer, limits: Limits, stop: StopToken, drain: Drain) -> Buffer:
+    """Return what is packed in `data`, or `data` itself; `drain` takes all bytes of an open file within the limits.
+
+    Raises:
+        TableError: damaged, too large, or a zip archive of no or of several tables.
+    """
+    for start, (name, opened) in PACKERS.items():
+        if data.startswith(start):
+            try:
+                with opened(data) as file:
+                    return drain(file, limits, stop)
+            except TableError:
+                raise
+            except DAMAGES as error:
+                raise TableError(f"the {name} file is damaged or cut short ({error}); fetch it again") from error
+    return _of_zip(data, limits, stop, drain) if data.startswith(ZIPS) else data
+
+
+def _of_zip(data: Buffer, limits: Limits, stop: StopToken, drain: Drain) -> Buffer:
+    """The only table of a zip archive; a workbook, which is a zip too, stays as it is."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+            if "xl/workbook.xml" in names:
+                return data
+            if "mimetype" in names and "content.xml" in names:
+                raise TableError("this is an OpenDocument sheet; save it as .xlsx or CSV")
+            files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
+            tables = [name for name in files if not _is_beside(name)] or files
+            if len(tables) != 1:
+                raise TableError(
+                    f"this zip archive holds {len(tables):,} files, {listed(tables)}; one table was expected: unpack "
+                    "it and take the file that you mean"
+                    if tables
+                    else "this zip archive holds no file; a table was expected in it"
+                )
+            with archive.open(tables[0]) as file:
+                return drain(file, limits, stop)
+    except TableError:
+        raise
+    except (zipfile.BadZipFile, *DAMAGES) as error:
+        raise TableError(f"the workbook or zip archive is damaged ({error}); fetch it again") from error
+
+
+def _is_beside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix.lower() in BESIDE_TABLES or path.stem.lower() in ("readme", "license", "licence", "index")

@@ -1,0 +1,144 @@
+"""Tables that are no file: frames of other libraries, arrays, dicts, lists of rows; several files that are one table.
+
+A frame of another library (polars, pyarrow, DuckDB, cuDF ...) is taken by the protocols that they share: the Arrow
+PyCapsule interface, or the older interchange of data frames. None of them has to be installed.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+
+from alrviz.data.delimited import read_delimited
+from alrviz.data.frames import read_batches, read_frame
+from alrviz.data.interpret import Parsed, Values, interpret
+from alrviz.data.limits import Limits
+from alrviz.data.numbers import listed, short
+from alrviz.data.options import ReadOptions
+from alrviz.data.source import load_bytes, sniff_format
+from alrviz.data.text import TextColumn
+from alrviz.errors import AlrvizError, TableError
+from alrviz.stop import StopToken
+
+PARQUET = (".parquet", ".pq")
+
+
+def is_taken(source: Any) -> bool:
+    """Whether a table is given as an object of values, a folder or several files, not as one file or its bytes."""
+    if isinstance(source, str | os.PathLike):
+        return os.path.isdir(source) and _holds_parquet(source)
+    return (
+        isinstance(source, pd.DataFrame | np.ndarray | Mapping | list | tuple)
+        or hasattr(source, "__arrow_c_stream__")
+        or hasattr(source, "__dataframe__")
+    )
+
+
+def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Parsed:
+    """Return the columns of what `is_taken` accepts; `read_values` reads the bytes of a file.
+
+    Raises:
+        TableError: an array that is not of rows and columns, columns of unequal length, files of other columns.
+    """
+    if isinstance(source, pd.DataFrame):
+        return read_frame(source, options, limits, stop)
+    if isinstance(source, str | os.PathLike):
+        return _folder(source, options, limits, stop)
+    if isinstance(source, list | tuple) and source and all(isinstance(part, str | os.PathLike) for part in source):
+        return _files(source, options, limits, stop, read_values)
+    if hasattr(source, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(source)
+        return read_batches(reader.schema, reader, options, limits, stop)
+    return read_frame(_frame(source), options, limits, stop)
+
+
+def _frame(source: Any) -> pd.DataFrame:
+    try:
+        if isinstance(source, np.ndarray) and source.dtype.names is None:
+            if source.ndim != 2:
+                raise TableError(f"an array of rows and columns was expected, got {source.ndim} dimensions")
+            return pd.DataFrame(source, columns=[f"column {k + 1}" for k in range(source.shape[1])])
+        if isinstance(source, np.ndarray | Mapping):
+            return pd.DataFrame(source)
+        if hasattr(source, "__dataframe__"):
+            return pd.api.interchange.from_dataframe(source)
+        frame = pd.DataFrame(source)
+        if all(isinstance(name, int) for name in frame.columns):
+            frame.columns = [f"column {name + 1}" for name in frame.columns]
+        return frame
+    except AlrvizError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise TableError(f"no table can be made of this {type(source).__name__}: {error}") from error
+
+
+def _holds_parquet(folder: Any) -> bool:
+    found = os.walk(folder)
+    return any(name.lower().endswith(PARQUET) for _, _, names in found for name in names)
+
+
+def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    """The Parquet files of a folder as one table; folders called key=value make a column."""
+    try:
+        found = pa.dataset.dataset(os.fspath(folder), format="parquet", partitioning="hive", exclude_invalid_files=True)
+        parsed = read_batches(found.schema, found.to_batches(), options, limits, stop)
+    except (pa.ArrowException, OSError) as error:
+        raise TableError(f"the folder {os.fspath(folder)!r} cannot be read as one Parquet table ({error})") from error
+    note = f"{len(found.files):,} Parquet files of the folder were put one behind the other"
+    return replace(parsed, notes=[*([note] if len(found.files) > 1 else []), *parsed.notes])
+
+
+def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Parsed:
+    """Files with the same columns as one table: those of text are understood together, others put together."""
+    texts: list[list[TextColumn]] = []
+    parts: list[Parsed] = []
+    notes = [f"{len(paths)} files were put one behind the other"] if len(paths) > 1 else []
+    in_force = options
+    for path in paths:
+        data = load_bytes(path, limits, stop)
+        if sniff_format(data) == "delimited":
+            columns, in_force, said = read_delimited(data, options, limits, stop)
+            texts.append(columns)
+        else:
+            parts.append(read_values(data, options, limits, stop))
+            said = parts[-1].notes
+        notes += [f"{os.path.basename(os.fspath(path))}: {note}" for note in said if len(paths) > 1] or said
+    if texts and parts:
+        raise TableError("some of the files are text and some are not; files of one sort were expected")
+    if texts:
+        names = [column.name for column in texts[0]]
+        held = [{column.name: column for column in columns} for columns in texts]
+        _check_names(paths, [list(columns) for columns in held])
+        joined = [TextColumn.joined([columns[name] for columns in held]) for name in names]
+        return interpret(joined, in_force, notes, stop)
+    named = [{values.name: values for values in part.columns} for part in parts]
+    _check_names(paths, [list(values) for values in named])
+    return Parsed([_joined([held[name] for held in named]) for name in named[0]], parts[0].options, notes)
+
+
+def _check_names(paths: Sequence[Any], names: Sequence[Sequence[str]]) -> None:
+    for path, own in zip(paths, names, strict=True):
+        if set(own) != set(names[0]):
+            odd = [name for name in (*own, *names[0]) if (name in own) != (name in names[0])]
+            raise TableError(
+                f"{os.fspath(path)!r} has other columns than {os.fspath(paths[0])!r}: {listed(odd)} is not in both"
+            )
+
+
+def _joined(parts: Sequence[Values]) -> Values:
+    series = [part.series for part in parts]
+    sorts = {
+        "text" if isinstance(one.dtype, pd.CategoricalDtype) else one.dtype.kind.replace("i", "f") for one in series
+    }
+    if len(sorts) > 1:
+        raise TableError(f"column {short(parts[0].name)} is not of one type in all files; save them alike")
+    if sorts == {"text"}:
+        whole = pd.Series(pd.api.types.union_categoricals(series, ignore_order=True))
+    else:
+        whole = pd.concat(series, ignore_index=True)
+    return replace(parts[0], series=whole.rename(parts[0].name))

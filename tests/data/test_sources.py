@@ -1,0 +1,197 @@
+"""The same table as packed files, as JSON and Arrow, as objects of other libraries, and in pieces."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+
+from alrviz.data.dataset import Dataset
+from alrviz.data.limits import Limits
+from alrviz.data.read import read_columns, read_table
+from alrviz.errors import TableError
+
+FRAME = pd.DataFrame(
+    {
+        "size": [i + 0.5 for i in range(30)],
+        "colour": ["red", "blue", None] * 10,
+        "when": pd.date_range("2020-01-01", periods=30).strftime("%Y-%m-%d"),
+        "class": ["yes", "no"] * 15,
+    }
+)
+CSV = FRAME.to_csv(index=False).encode()
+EXPECTED = read_table(CSV)
+
+
+def zipped(**files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("_", "."), content)
+    return buffer.getvalue()
+
+
+def feather(compression):
+    buffer = io.BytesIO()
+    pyarrow.feather.write_feather(FRAME, buffer, compression=compression)
+    return buffer.getvalue()
+
+
+class Capsule:
+    """A frame of a library that shares the Arrow stream and nothing else, as polars and DuckDB do."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class Interchange:
+    """A frame of a library that shares the older protocol of data frames."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        return self._table.__dataframe__(nan_as_null, allow_copy)
+
+
+def zstandard(data):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+TABLE = pa.Table.from_pandas(FRAME)
+VIEWS = TABLE.set_column(1, "colour", TABLE["colour"].cast(pa.string_view()))
+SOURCES = {
+    "gzip": gzip.compress(CSV),
+    "bzip2": bz2.compress(CSV),
+    "xz": lzma.compress(CSV),
+    "Zstandard": zstandard(CSV),
+    "zip": zipped(table_csv=CSV),
+    "zip with a text beside": zipped(table_csv=CSV, readme_md=b"what it is", README_txt=b"more"),
+    "zip of Parquet": zipped(table_parquet=FRAME.to_parquet()),
+    "JSON lines": FRAME.to_json(orient="records", lines=True).encode(),
+    "a JSON list": FRAME.to_json(orient="records", indent=2).encode(),
+    "JSON of columns": json.dumps({name: FRAME[name].tolist() for name in FRAME}).encode(),
+    "JSON with the rows in it": json.dumps({"n": 30, "data": json.loads(FRAME.to_json(orient="records"))}).encode(),
+    "Feather": feather("uncompressed"),
+    "packed Feather": feather("lz4"),
+    "an Arrow table": TABLE,
+    "an Arrow reader": pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(max_chunksize=7)),
+    "the Arrow protocol": Capsule(TABLE),
+    "the Arrow protocol with views of text": Capsule(VIEWS),
+    "the interchange protocol": Interchange(TABLE),
+    "a dict": FRAME.to_dict("list"),
+    "a list of dicts": FRAME.to_dict("records"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*interchange")
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+def test_every_source_gives_the_same_table(source):
+    assert read_table(source).hash == EXPECTED.hash
+
+
+def test_an_array_is_numbered():
+    table = read_columns(np.array([[1.5, 2, 0], [2.5, 3, 1], [3.5, 1, 1]]))
+    assert table.names == ("column 1", "column 2", "column 3")
+    structured = np.array([(1.5, "x"), (2.5, "y")], dtype=[("size", float), ("class", "U1")])
+    assert read_columns(structured).names == ("size", "class")
+    with pytest.raises(TableError, match="rows and columns was expected, got 1 dimensions"):
+        read_columns(np.arange(5))
+    with pytest.raises(TableError, match="no table can be made of this dict"):
+        read_columns({"a": [1, 2], "b": [1, 2, 3]})
+
+
+def test_objects_in_json_become_columns():
+    rows = [{"a": {"b": i, "c": [i]}, "class": "xy"[i % 2]} | ({"d": 1.5} if i else {}) for i in range(9)]
+    table = read_columns("\n".join(map(json.dumps, rows)).encode())
+    assert table.names == ("a.b", "a.c", "class", "d")
+    assert np.isnan(table.values[3].series[0])
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b'{"a": 1}\n{"a": 2}\n{"a": 3', "JSON cannot be read in line 3"),
+        (b'{"a": 1}\n[1, 2]\n', r"line 2 of the JSON is no object: \[1, 2\]"),
+        (b'[{"a":' * 100_000, "JSON cannot be read"),
+        (zipped(), "holds no file"),
+        (zipped(a_csv=CSV, b_csv=CSV), "holds 2 files, 'a.csv', 'b.csv'; one table was expected"),
+        (bz2.compress(CSV)[:-9], "the bzip2 file is damaged or cut short"),
+        (lzma.compress(CSV)[:-9], "the xz file is damaged or cut short"),
+        (feather("lz4")[:-40], "the Arrow file is damaged"),
+    ],
+)
+def test_what_cannot_be_read_is_told(data, error):
+    with pytest.raises(TableError, match=error):
+        read_columns(data)
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, zstandard, lambda data: zipped(a_csv=data)])
+def test_a_bomb_is_refused(pack):
+    packed = pack(b"a,class\n" + b"1,x\n" * 3_000_000)
+    with pytest.raises(TableError, match=r"unpacks to more than the 5.0 MB allowed"):
+        read_columns(packed, limits=Limits(bytes=5_000_000))
+
+
+def test_several_files_are_one_table(tmp_path):
+    paths = []
+    for k, part in enumerate(np.array_split(np.arange(30), 3)):
+        paths.append(tmp_path / f"{k}.csv")
+        rows = FRAME.iloc[part]
+        rows[list(reversed(rows.columns)) if k else list(rows.columns)].to_csv(paths[-1], index=False)
+    dataset = read_table(paths)
+    assert dataset.hash == EXPECTED.hash
+    assert "3 files were put one behind the other" in dataset.notes
+    typed = [path.with_suffix(".parquet") for path in paths]
+    for path in paths:
+        pd.read_csv(path).to_parquet(path.with_suffix(".parquet"), index=False)
+    assert read_table(typed).hash == EXPECTED.hash
+    paths[1].write_text("size,class\n1,x\n")
+    with pytest.raises(TableError, match=r"1.csv' has other columns than .*0.csv': 'colour', 'when' is not in both"):
+        read_table(paths)
+    with pytest.raises(TableError, match="files of one sort"):
+        read_table([paths[0], typed[0]])
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path):
+    for k, part in enumerate(np.array_split(np.arange(30), 2)):
+        (tmp_path / "t" / f"half={k}").mkdir(parents=True)
+        FRAME.iloc[part].to_parquet(tmp_path / "t" / f"half={k}" / "part.parquet", index=False)
+    dataset = read_table(tmp_path / "t", "class")
+    assert dataset.n_rows == 30
+    assert set(dataset.frame) == set(EXPECTED.frame) | {"half"}
+    assert "2 Parquet files of the folder were put one behind the other" in dataset.notes
+    (tmp_path / "none").mkdir()
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path / "none")
+
+
+def test_home_is_understood(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "t.csv").write_bytes(CSV)
+    assert read_table("~/t.csv").hash == EXPECTED.hash
+
+
+def test_arrays_as_scikit_learn_takes_them():
+    X, y = FRAME[["size", "colour", "when"]], FRAME["class"].to_numpy()
+    assert Dataset.from_arrays(X, y).hash == EXPECTED.hash
+    numbers = Dataset.from_arrays(np.arange(40.0).reshape(20, 2), np.arange(20) % 2, target="y", name="mine")
+    assert (numbers.name, numbers.target, numbers.n_classes) == ("mine", "y", 2)
+    assert Dataset.from_arrays(np.arange(60.0).reshape(60, 1), np.arange(60.0), quartiles=True).n_classes == 4
+    with pytest.raises(TableError, match="X has 30 rows and y 29"):
+        Dataset.from_arrays(X, y[1:])
+    with pytest.raises(TableError, match="X has a column 'size', as the target is called"):
+        Dataset.from_arrays(X, y, target="size")
