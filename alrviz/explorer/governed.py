@@ -23,14 +23,24 @@ class Governed:
 
     @property
     def phase(self) -> str:
-        """The race's phase, or "waiting" while it queues."""
+        """The race's phase, or "waiting" while it queues; while others have their turn it is "running" still."""
+        if self.entry.turned:
+            return "running" if any(len(run.trace) for run in self.entry.race.runs) else "preparing"
         return "waiting" if self.entry.wanted else self.entry.race.phase
+
+    @property
+    def turn(self) -> int:
+        """Its place among those who wait for their turn; 0 while it has it."""
+        return self.registry.place(self.entry) if self.entry.turned else 0
 
     @property
     def activity(self) -> str:
         """What the race is doing, or its place in the queue."""
         place = self.registry.place(self.entry)
-        return f"waiting for a free place: number {place} in the queue" if place else self.entry.race.activity
+        if not place:
+            return str(self.entry.race.activity)
+        what = "taking turns" if self.entry.turned else "waiting for a free place"
+        return f"{what}: number {place} in the queue"
 
     @property
     def stopped_by(self) -> str:

@@ -2,9 +2,11 @@
 
 Runs belong to the process, not to a browser tab. Each is an `Entry` with two 128-bit names: its `id`, by which only its
 owner finds it, and its `token`, the secret of a link that opens it read-only. Whoever wants a run to go on asks the
-registry; where a cap is reached it waits in one queue, first come first served, except that an owner who has as many
-under way as one may have is passed over. `sweep` does what time brings: it hands free places to the queue and stops
-runs that nobody has looked at for a while. Ended runs are kept while there is memory for them: owners leave without
+registry; where a cap is reached it waits in one queue, in which whoever has had least of the machine is first
+(`Shares`), then who came first; an owner who has as many under way as one may have is passed over. A run that has had
+its turn while others wait is paused and queues again: long runs take turns, short ones end within theirs. `sweep` does
+what time brings: it ends turns, hands free places to the queue and stops runs that nobody has looked at for a while.
+Ended runs are kept while there is memory for them: owners leave without
 saying so, and what they left makes room for who comes.
 """
 
@@ -18,8 +20,11 @@ from typing import Any
 from alrviz.errors import AlrvizError
 from alrviz.explorer.limits import ServerLimits, below, limits_from
 from alrviz.explorer.owners import new_id
+from alrviz.explorer.shares import Shares
 from alrviz.explorer.tables import Tables
 
+ROUND = 30.0  # seconds within which everybody who waits shall have a turn
+TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
 # How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
@@ -41,6 +46,8 @@ class Entry:
         keep: "continue when I close", for as many hours as the limits allow.
         wanted: whether it is waiting in the queue.
         steps: the single steps it waits to take; 0 when it waits to go on.
+        turned: whether it waits because others have their turn.
+        used: seconds that it was under way; `since` is when its turn began.
         note: why the server stopped it, or "".
         shared: whether somebody was shown its link.
         keeper: keeps it in the run store, or nothing does.
@@ -55,6 +62,9 @@ class Entry:
     token: str = field(default_factory=new_id)
     wanted: bool = False
     steps: int = 0
+    turned: bool = False
+    used: float = 0.0
+    since: float = 0.0
     begun: bool = False
     note: str = ""
     shared: bool = False
@@ -66,6 +76,11 @@ class Entry:
         """Bytes it takes, as far as is known."""
         prices = [getattr(run, "price", None) for run in getattr(self.race, "runs", ())]
         return max(self.bytes, sum(price.bytes for price in prices if price is not None))
+
+    @property
+    def race_turns(self) -> float:
+        """How many turns of others it has at a time: what is costly to pause says so as `turns`."""
+        return float(getattr(self.race, "turns", 1.0))
 
     @property
     def under_way(self) -> bool:
@@ -91,6 +106,7 @@ class Registry:
         self._timer = timer
         self._entries: dict[str, Entry] = {}
         self._queue: list[Entry] = []
+        self._shares = Shares(clock())
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
 
@@ -144,6 +160,11 @@ class Registry:
             after.token, after.shared = before.token, True
             self.take_back(before)
 
+    def seen_at(self, owner: str, address: str) -> None:
+        """Note the address that an owner comes from: cookies are made at will, addresses are not."""
+        with self._lock:
+            self._shares.at(owner, address)
+
     def look(self, entry: Entry) -> None:
         """Say that somebody is looking at the run now."""
         entry.seen = self._clock()
@@ -151,7 +172,7 @@ class Registry:
     def start(self, entry: Entry) -> None:
         """Start or resume the run, at once or as soon as there is a place for it."""
         with self._lock:
-            if entry.under_way or entry.race.ended:
+            if (entry.under_way and not entry.turned) or entry.race.ended:
                 return
             self._enqueue(entry, steps=0)
         self._wake_sweeper()
@@ -195,7 +216,41 @@ class Registry:
                 busy = entry.under_way or entry.wanted
                 if busy and seconds is not None and now - entry.seen > seconds:
                     self._end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
+            self._count()
+            self._end_turns()
             self._admit()
+
+    def _count(self) -> None:
+        running = [e for e in self._entries.values() if e.under_way]
+        owners = [entry.owner for entry in running]
+        passed = self._shares.count(self._clock(), owners, [*owners, *(entry.owner for entry in self._queue)])
+        for entry in running:
+            entry.used += passed
+
+    def _had(self, entry: Entry) -> tuple[float, float]:
+        """What decides who is next, the least first; equal ones as they came."""
+        return self._shares.had(entry.owner), entry.used
+
+    def _end_turns(self) -> None:
+        """Pause runs whose turn is over, where somebody waits who has had less and can take the place."""
+        waiting = [entry for entry in self._queue if not entry.under_way]
+        if not waiting:
+            return
+        running = [e for e in self._entries.values() if e.under_way]
+        shortest, longest = TURN
+        turn = min(max(ROUND * len(running) / (len(running) + len(waiting)), shortest), longest)
+        over = [e for e in running if not e.turned and self._clock() - e.since >= turn * e.race_turns]
+        for entry in sorted(over, key=self._had, reverse=True):
+            others = [e for e in running if e is not entry]
+            heirs = (e for e in waiting if self._had(e) < self._had(entry))
+            heir = next((e for e in heirs if self._has_place(e, others) and self._has_room(e, make=False)), None)
+            if heir is None:
+                continue
+            waiting.remove(heir)
+            running = [*others, heir]
+            entry.turned = entry.wanted = True
+            self._queue.append(entry)
+            entry.race.pause()
 
     def _end(self, entry: Entry, note: str = MADE_ROOM) -> None:
         self._unqueue(entry)
@@ -204,23 +259,25 @@ class Registry:
             entry.race.stop()
 
     def _unqueue(self, entry: Entry) -> None:
-        entry.wanted, entry.steps = False, 0
+        entry.wanted, entry.steps, entry.turned = False, 0, False
         if entry in self._queue:
             self._queue.remove(entry)
 
     def _admit(self) -> None:
+        self._count()
+        self._queue.sort(key=self._had)
         for entry in list(self._queue):
-            if self._has_place(entry) and self._has_room(entry):
+            running = [e for e in self._entries.values() if e.under_way]
+            if entry not in running and self._has_place(entry, running) and self._has_room(entry):
                 steps, resume = entry.steps, entry.begun
                 self._unqueue(entry)
-                entry.begun = True
+                entry.begun, entry.since = True, self._clock()
                 if steps:
                     entry.race.step(steps)
                 else:
                     (entry.race.resume if resume else entry.race.start)()
 
-    def _has_place(self, entry: Entry) -> bool:
-        running = [e for e in self._entries.values() if e.under_way]
+    def _has_place(self, entry: Entry, running: list[Entry]) -> bool:
         caps = self.limits
         return (
             below(len(running) + 1, caps.runs)
@@ -228,18 +285,24 @@ class Registry:
             and (not running or below(sum(e.threads for e in running) + entry.threads, caps.threads))
         )
 
-    def _has_room(self, entry: Entry) -> bool:
-        """Whether there is memory for the run, if need be that of runs which only rest: ended, or paused and unseen."""
+    def _has_room(self, entry: Entry, make: bool = True) -> bool:
+        """Whether there is memory for the run, if need be that of runs which only rest: ended, or paused and unseen.
+
+        With `make` that of those is made free; what waits for its turn does not rest.
+        """
         held = [e for e in self._entries.values() if e.begun and e is not entry]
         now, idle = self._clock(), self.limits.idle
         unseen = [e for e in held if e.race.ended or (idle is not None and now - e.seen > idle and not e.keep)]
-        resting = sorted((e for e in unseen if not e.under_way), key=lambda e: (not e.race.ended, e.seen))
+        resting = sorted(
+            (e for e in unseen if not e.under_way and not e.wanted), key=lambda e: (not e.race.ended, e.seen)
+        )
         taken = entry.size + sum(e.size for e in held)
         while not below(taken, self.limits.memory) and resting:
             oldest = resting.pop(0)
             taken -= oldest.size
-            self._end(oldest)
-            del self._entries[oldest.id]
+            if make:
+                self._end(oldest)
+                del self._entries[oldest.id]
         return below(taken, self.limits.memory)
 
     def _wake_sweeper(self) -> None:

@@ -180,6 +180,8 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     if new and request is not None:
         owners.remember(request, owner)
     session = Session(owner=owner, served=dataset)
+    if address := getattr(getattr(request, "_request", None), "remote_ip", ""):
+        session.registry.seen_at(owner, address)
     if request is not None:
         process.hush()
         process.own_styles(pn.state.curdoc)

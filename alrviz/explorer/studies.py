@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 class Underway:
     """A study as the registry drives it: the interface of a race."""
 
+    turns = 6.0  # to pause ends the fits under way, and processes are started anew
     too_large = ("the workers of this study need", "a lower order or a smaller table")
 
     def __init__(self, study: Any):

@@ -26,6 +26,8 @@ def word_of(player: "Player") -> str:
         return _at_rest(player)
     if race.phase in ("waiting", "preparing"):
         return _activity(race)
+    if player.playing and (turn := getattr(race, "turn", 0)):
+        return f"running, in turns: number {turn} in the queue"
     return "running" if player.playing else "paused"
 
 

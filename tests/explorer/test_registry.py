@@ -252,3 +252,84 @@ def test_the_own_timer_hands_on_places():
         __import__("time").sleep(0.05)
     assert b.race.calls == ["start"]
     b.race.stop()
+
+
+def shared_out(reg, clock, seconds):
+    """Let the time pass in sweeps; the seconds that each entry was under way."""
+    for _ in range(seconds):
+        clock.now += 1.0
+        for entry in reg._entries.values():
+            reg.look(entry)
+        reg.sweep()
+    return {entry.owner: entry.used for entry in reg._entries.values()}
+
+
+def test_long_runs_take_turns_and_everybody_has_as_much():
+    reg, clock = registry(runs=4, owner_runs=2, memory=None, threads=None)
+    owners = [f"owner {k}" for k in range(30)]
+    for entry in entries(reg, *owners):
+        reg.start(entry)
+    first = shared_out(reg, clock, 40)
+    assert min(first.values()) > 0, "somebody had no turn within a round"
+    used = shared_out(reg, clock, 560)
+    assert sum(used.values()) == pytest.approx(4 * 600, rel=0.02), "no place was left empty"
+    assert max(used.values()) < 1.5 * min(used.values())
+
+
+def test_short_runs_end_within_their_first_turn():
+    reg, clock = registry(runs=2, owner_runs=2, memory=None, threads=None)
+    made = entries(reg, "a", "b", "c")
+    for entry in made:
+        reg.start(entry)
+    shared_out(reg, clock, 5)
+    assert [entry.race.calls for entry in made] == [["start"], ["start"], []]
+    for entry in made[:2]:
+        entry.race.stop()
+    reg.sweep()
+    assert made[2].race.calls == ["start"]
+
+
+def test_who_comes_new_waits_for_the_end_of_a_turn_only():
+    reg, clock = registry(runs=2, owner_runs=2, memory=None, threads=None)
+    for entry in entries(reg, *(f"owner {k}" for k in range(10))):
+        reg.start(entry)
+    shared_out(reg, clock, 120)
+    (new,) = entries(reg, "new")
+    reg.start(new)
+    assert reg.place(new) == 1
+    shared_out(reg, clock, 10)
+    assert new.used > 0
+
+
+def test_six_cookies_of_one_address_are_not_six_visitors():
+    reg, clock = registry(runs=2, owner_runs=2, memory=None, threads=None)
+    cookies = [f"cookie {k}" for k in range(6)]
+    for owner in cookies:
+        reg.seen_at(owner, "10.0.0.1")
+    reg.seen_at("visitor", "10.0.0.2")
+    for entry in entries(reg, *cookies, *cookies, "visitor"):
+        reg.start(entry)
+    used = shared_out(reg, clock, 900)
+    assert used["visitor"] > 0.25 * 1800 * 0.9, "of seven the seventh part only"
+
+
+def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_is():
+    reg, clock = registry(runs=1, owner_runs=1, memory=None, threads=None)
+    first, second = entries(reg, "a", "b")
+    shown = Governed(reg, first)
+    reg.start(first)
+    reg.start(second)
+    shared_out(reg, clock, 16)
+    assert (first.turned, shown.phase, shown.turn) == (True, "preparing", 1)
+    assert shown.activity == "taking turns: number 1 in the queue"
+    shown.pause()
+    assert (first.turned, first.wanted, shown.phase) == (False, False, "paused")
+    assert shared_out(reg, clock, 30)["a"] < 20
+    shown.resume()
+    shared_out(reg, clock, 3)
+    assert first.under_way, "who has had less goes before"
+    assert second.turned
+    Governed(reg, second).stop()
+    assert second.race.ended
+    shared_out(reg, clock, 30)
+    assert first.under_way
