@@ -21,6 +21,9 @@ def preload() -> None:
     import alrviz.explorer.order_page
     import alrviz.explorer.path_page
     import alrviz.explorer.shell  # noqa: F401
+    from alrviz.explorer.table_process import READERS
+
+    READERS.warm()
 
 
 def application(dataset: "Dataset | None" = None) -> Any:

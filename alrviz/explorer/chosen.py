@@ -1,10 +1,11 @@
 """From a file to a table, and from a table to a data set with the kinds that a visitor has chosen for its columns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.table_process import READERS
 from alrviz.explorer.tables import Upload
 from alrviz.stop import StopToken
 
@@ -14,12 +15,19 @@ if TYPE_CHECKING:
 TARGETS = ("target", "quartiles")  # kinds that make a column the class
 
 
-def read_upload(upload: Upload, limits: ServerLimits, stop: StopToken) -> "Table":
-    """Return a file's table, called as the file is without what follows the first dot."""
-    from alrviz.data.read import read_columns
+def read_upload(
+    upload: Upload,
+    limits: ServerLimits,
+    stop: StopToken,
+    owner: str = "",
+    tell: Callable[[bool], None] = lambda waits: None,
+) -> "Table":
+    """Return a file's table, called as the file is without what follows the first dot; read in a process of its own.
 
+    `tell` hears whether it waits for its turn.
+    """
     stem = upload.name.split(".")[0] or upload.name
-    return read_columns(upload.data, options=upload.options, limits=limits.table(), name=stem, stop=stop)
+    return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, tell)
 
 
 def said(dataset: "Dataset") -> dict[str, str]:

@@ -94,7 +94,7 @@ def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], Table]:
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")
-        return Table(chosen(read_upload(held, limits, stop), dict(kinds), stop), "", held, kinds)
+        return Table(chosen(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
 
     return opened
 

@@ -25,6 +25,7 @@ class ServerLimits:
 
     Attributes:
         bytes, rows, columns, levels, classes: of one uploaded table.
+        seconds: that reading a table may take.
         uploads: bytes of uploaded tables the process holds at once.
         tables: uploaded tables held for one owner; the oldest is dropped.
         owner_runs, runs: races under way at once, of one owner and in all; further ones queue.
@@ -40,6 +41,7 @@ class ServerLimits:
     columns: int | None = 5_000
     levels: int | None = 100_000
     classes: int | None = 1_000
+    seconds: int | None = 120
     uploads: int | None = 1_000_000_000
     tables: int | None = 2
     owner_runs: int | None = 2

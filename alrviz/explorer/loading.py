@@ -7,6 +7,7 @@ The thread only computes. The session asks `poll` from its pump and is handed th
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
 
 from alrviz.errors import Stopped
@@ -14,7 +15,8 @@ from alrviz.stop import StopToken
 
 T = TypeVar("T")
 AT_ONCE = 2  # jobs of each kind that compute at a time in the process; the others wait and say so
-TABLES = threading.BoundedSemaphore(AT_ONCE)  # reading one, changing its kinds
+TABLES = threading.BoundedSemaphore(AT_ONCE)  # making one, changing its kinds
+ANY: AbstractContextManager[Any] = nullcontext()  # reading one: in a process, which has a place of its own
 PAGES = threading.BoundedSemaphore(AT_ONCE)  # what pages work out of tables: whoever prices long keeps nobody from one
 
 
@@ -36,7 +38,7 @@ class Loading(Generic[T]):
         done: Callable[[T], None],
         failed: Callable[[Exception], None],
         at_once: bool = True,
-        places: threading.BoundedSemaphore = TABLES,
+        places: AbstractContextManager[Any] = TABLES,
     ):
         self.title = title
         self.token = StopToken()

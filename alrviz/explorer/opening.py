@@ -6,6 +6,7 @@ class, the table read is `pending` until a column is chosen, or until it is put 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,11 @@ import param
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.arrival import Arrival
 from alrviz.explorer.chosen import TARGETS, chosen, read_upload, said
-from alrviz.explorer.loading import Loading
+from alrviz.explorer.loading import ANY, TABLES, Loading
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Registry, process_registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, safe_name
+from alrviz.explorer.table_process import READERS
 from alrviz.explorer.tables import Claim, Upload, link_of
 from alrviz.stop import StopToken
 
@@ -58,6 +60,7 @@ class Opening(param.Parameterized):
         self.source = Source()
         self._before = Source()  # of `dataset`, while another table is pending
         self._claim: Claim | None = None
+        self._of_a_file: Loading[Any] | Arrival | None = None  # the work that reads one, over or not
         self.on_wake: Callable[[], None] = lambda: None
         self._held: list[Loading[Any]] | None = None  # work that waits until the page is drawn; None once it is
         self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
@@ -146,6 +149,7 @@ class Opening(param.Parameterized):
         """Return what takes the pieces of a file that the browser begins to send."""
         self.cancel()
         self.own_choice = True
+        READERS.warm()
         self.param.update(problem=None, told="")
         self.loading = Arrival(self.tables.claim(self.owner), self.registry.limits.bytes, self.refuse)
         self.wake()
@@ -175,14 +179,27 @@ class Opening(param.Parameterized):
         limits, changed = self.registry.limits, dict(kinds)
 
         def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
-            table = read_upload(upload, limits, stop)
+            table = read_upload(upload, limits, stop, self.owner, lambda waits: self._waits(stop, waits))
             link = link_of(upload, table)
             try:
-                return table, link, chosen(table, changed, stop)
+                with TABLES:
+                    return table, link, chosen(table, changed, stop)
             except TableError as error:  # the table is fine, but which column is the class has to be said
                 return table, link, error
 
-        self._load(work, f"reading {upload.name}", lambda result: self._read(upload, changed, *result), claim)
+        self._load(work, f"reading {upload.name}", lambda result: self._read(upload, changed, *result), claim, ANY)
+        self._of_a_file = self.loading
+
+    @property
+    def reading(self) -> bool:
+        """Whether a file is being read, or waits for it."""
+        return self.loading is not None and self.loading is self._of_a_file
+
+    def _waits(self, stop: StopToken, waits: bool) -> None:
+        """A reading says whether it waits for its turn."""
+        loading = self.loading
+        if isinstance(loading, Loading) and loading.token is stop:
+            loading.waiting = waits
 
     def _read(
         self, upload: Upload, kinds: dict[int, str], table: "Table", link: FileLink, dataset: "Dataset | TableError"
@@ -247,13 +264,18 @@ class Opening(param.Parameterized):
         self.param.update(loading=None, problem=error)
 
     def _load(
-        self, work: Callable[[StopToken], Any], title: str, done: Callable[[Any], None], claim: Claim | None = None
+        self,
+        work: Callable[[StopToken], Any],
+        title: str,
+        done: Callable[[Any], None],
+        claim: Claim | None = None,
+        places: AbstractContextManager[Any] = TABLES,
     ) -> None:
         self.cancel()
         self.own_choice = True
         self.param.update(problem=None, told="")
         self._claim = claim
-        self.loading = Loading(work, title, done, self.refuse, at_once=False)
+        self.loading = Loading(work, title, done, self.refuse, at_once=False, places=places)
         self.begin(self.loading)
 
     def _release(self) -> None:

@@ -11,6 +11,7 @@ arrival, or None), `go(page)`, `wake()`. A page of maps has its own: `axes`, `mo
 from `own(slug)` when it is made, and sets while it is shown; another page has its own in their place.
 """
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from alrviz.explorer.sketch import Sketch
     from alrviz.fitting.recipe import Recipe
 
+LEFT = 15.0  # seconds without a browser after which nobody waits for a file that is read
 # What a state and a session call by the same names.
 OF_MAPS = ("axes", "model", "peer", "others", "row")
 # What each page has for itself: a link holds those of the page it shows.
@@ -75,6 +77,7 @@ class Session(Opening):
         self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
         self.studies: dict[str, Entry] = {}  # by kind, those that pages show
         self.open_drawer: Callable[[bool], None] = lambda open: None
+        self._watched = time.monotonic()
         self._left: dict[str, dict[str, Any]] = {}  # what pages that were left had for themselves
         self.param.watch(lambda event: self._page_turned(event.old, event.new), "page")
 
@@ -246,7 +249,13 @@ class Session(Opening):
         return self.loading is not None or any(entry.under_way or entry.wanted for entry in self._entries)
 
     def pump(self, watched: bool = True) -> bool:
-        """Take over finished work, say that the run is looked at; returns whether to go on."""
+        """Take over finished work, say that the run is looked at; returns whether to go on.
+
+        A table that is read for nobody is given up: others wait for its place.
+        """
+        self._watched = time.monotonic() if watched else self._watched
+        if self.reading and time.monotonic() - self._watched > LEFT:
+            self.give_up()
         if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
             self.loading = None
         if watched:
