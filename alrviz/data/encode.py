@@ -238,7 +238,10 @@ def cuts_text(how: Any) -> str:
     return named[how.discretize]
 
 
-def lost_text(encoder: Encoder) -> str:
+LOST_ADVICE = 'discretize="quantile" keeps all of them'
+
+
+def lost_text(encoder: Encoder, advice: str = LOST_ADVICE) -> str:
     """Return a sentence on the numeric columns that are one level, and what to do about them; "" without any."""
     if not encoder.lost_:
         return ""
@@ -248,7 +251,7 @@ def lost_text(encoder: Encoder) -> str:
     why = " (it looks at one column at a time, and misses what shows only in several together)"
     return (
         f"{how}{why if encoder.discretize == 'mdl' else ''} finds no cut in {lost:,} of {numeric:,} numeric "
-        f'column{"s" if numeric > 1 else ""}: {named}; no model sees them. discretize="quantile" keeps all of them'
+        f"column{'s' if numeric > 1 else ''}: {named}; no model sees them. {advice}"
     )
 
 

@@ -35,18 +35,20 @@ class Splitting:
         units: (N,) a number for each row; rows of equal number stay together. None: each row by itself.
         when: (N,) the place of each row in time, equal for equal times. None: rows have no order.
         words: what was said, for a reader; "" where nothing was.
+        call: the call of a data set's that says it, as Python; "" where nothing was said, or arrays were given.
     """
 
     units: Codes | None = None
     when: Codes | None = None
     words: str = ""
+    call: str = ""
 
     def of_rows(self, rows: NDArray[Any]) -> "Splitting":
         """Return the same of some rows, numbers or a mask."""
         if self.units is None and self.when is None:
             return self
         units, when = (None if part is None else part[rows] for part in (self.units, self.when))
-        return Splitting(units, when, self.words)
+        return Splitting(units, when, self.words, self.call)
 
 
 AT_RANDOM = Splitting()
@@ -120,13 +122,17 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
             notes.append(f"{int(again.sum()):,} rows that repeat an earlier one are left out")
             said.append(("repeats", "once", None))
         words.insert(0, "rows that repeat are counted once")
+    given = {"repeats": repeats if repeats != REPEATS[0] else None, "groups": groups, "time": time}
+    asked = {name: value for name, value in given.items() if value is not None}
+    plain = all(isinstance(value, str) for value in asked.values())
+    call = f"split_by({', '.join(f'{name}={value!r}' for name, value in asked.items())})" if asked and plain else ""
     if not said:
-        return replace(dataset, splitting=Splitting(words=words[0])) if words else dataset
+        return replace(dataset, splitting=Splitting(words=words[0], call=call)) if words else dataset
     digest = sha256(dataset.hash.encode())
     for kind, name, codes in said:
         digest.update(f"|{kind}={name}".encode())
         digest.update(b"" if codes is None else codes.tobytes())
-    splitting = Splitting(splitting.units, splitting.when, "; ".join(words))
+    splitting = Splitting(splitting.units, splitting.when, "; ".join(words), call)
     return replace(
         dataset, frame=frame, labels=labels, notes=tuple(notes), hash=digest.hexdigest(), splitting=splitting
     )

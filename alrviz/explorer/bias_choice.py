@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from alrviz.explorer.questions import OWN
 from alrviz.explorer.studies import kept_where
-from alrviz.explorer.study_costs import Costs, price_recipes, processes
+from alrviz.explorer.study_costs import Costs, price_recipes, processes, remarks_of
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -84,9 +84,10 @@ class Asked:
 
     @property
     def grid(self) -> str:
-        """Slug of the grid of these recipes, whatever their alpha is where it is one for all."""
+        """Slug of the grid of these recipes, whatever their cuts are, and their alpha where it is one for all."""
+        plain = tuple(recipe.replace(discretize="mdl", n_bins=10) for recipe in self.recipes)
         for slug, grid in GRIDS.items():
-            if self.recipes in (grid.recipes, pulled(grid.recipes, self.alpha)):
+            if plain in (grid.recipes, pulled(grid.recipes, self.alpha)):
                 return slug
         return OWN
 
@@ -144,7 +145,7 @@ def learn(
     seconds = sum(one.seconds for one in runnable) * rounds * folds * sizes
     n_jobs = processes(seconds, most_jobs)
     if not runnable:
-        return Costs(priced, None, seconds, n_jobs)
+        return Costs(priced, None, seconds, n_jobs, remarks_of(dataset, [one.lost for one in priced]))
     stop.check()
     tell("looking for what is kept")
     study = bias_variance(
@@ -153,7 +154,7 @@ def learn(
     )  # fmt: skip
     study.recall()
     study.summary()  # what is kept is taken apart here, not where it is shown
-    return Costs(priced, study, seconds, n_jobs)
+    return Costs(priced, study, seconds, n_jobs, remarks_of(dataset, [one.lost for one in priced]))
 
 
 def fresh(recipes: tuple[Recipe, ...], columns: int) -> Recipe:

@@ -15,6 +15,7 @@ from alrviz.explorer.glossary import explain
 from alrviz.explorer.order_controls import select
 from alrviz.explorer.questions import ALPHAS, OWN
 from alrviz.explorer.session import Session
+from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
 
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
 _ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv"}
@@ -30,20 +31,30 @@ class Menus:
         session: whose tables are offered.
         changed: called with the settings chosen.
         grids: of recipes, by slug.
+        cut: called with the slug of the cuts chosen.
     """
 
-    def __init__(self, session: Session, changed: Callable[[Any], None], grids: Mapping[str, Grid]):
+    def __init__(
+        self,
+        session: Session,
+        changed: Callable[[Any], None],
+        grids: Mapping[str, Grid],
+        cut: Callable[[str], None],
+    ):
         self._session, self._changed, self._grids = session, changed, grids
         self._setting = False
         self._asked: Any = None
         self.data = data_menu(session)
         self.grid = select("Recipes", {}, 216)
+        self.cuts, self.split = cuts_menu(cut), split_menu(session)
         self.parts = [self.data, self.grid]
         self.grid.param.watch(lambda event: self._choose_grid(event.new), "value")
 
     def show(self, asked: Any) -> None:
         """Show what is set; what has no effect is hidden."""
         show_data(self.data, self._session)
+        show_cuts(self.cuts, self._session, cuts_of(asked.recipes))
+        show_split(self.split, self._session)
         self._asked, grids = asked, self._grids
         self._setting = True
         try:
@@ -65,18 +76,18 @@ class Menus:
 
     def _choose_grid(self, slug: str) -> None:
         if slug in self._grids:
-            self.choose(recipes=self._grids[slug].recipes)
+            self.choose(recipes=with_cuts(self._grids[slug].recipes, self._session.cuts))
 
 
 class GridMenus(Menus):
     """Those of the grid: alpha of all recipes, rounds and folds, training sizes."""
 
-    def __init__(self, session: Session, changed: Callable[[bias_choice.Asked], None]):
-        super().__init__(session, changed, bias_choice.GRIDS)
+    def __init__(self, session: Session, changed: Callable[[bias_choice.Asked], None], cut: Callable[[str], None]):
+        super().__init__(session, changed, bias_choice.GRIDS, cut)
         self.alpha = select("alpha", {}, 148, description=explain("alpha"))
         self.folds = select("Rounds x folds", _FOLDS, 124, description=_ROUNDS)
         self.sizes = select("Training rows", {}, 156, description="Shares of the training rows that are learned from")
-        self.parts += [self.alpha, self.folds, self.sizes]
+        self.parts += [self.alpha, self.folds, self.sizes, self.cuts, self.split]
         self.alpha.param.watch(lambda event: self._choose_alpha(event.new), "value")
         self.folds.param.watch(lambda event: self.choose(folds=event.new), "value")
         self.sizes.param.watch(lambda event: self.choose(sizes=event.new), "value")
@@ -102,14 +113,16 @@ class GridMenus(Menus):
 class CurveMenus(Menus):
     """Those of the learning curve: orders of the rows, window, where alr has theta from."""
 
-    def __init__(self, session: Session, changed: Callable[[bias_curve_choice.Asked], None]):
-        super().__init__(session, changed, bias_curve_choice.GRIDS)
+    def __init__(
+        self, session: Session, changed: Callable[[bias_curve_choice.Asked], None], cut: Callable[[str], None]
+    ):
+        super().__init__(session, changed, bias_curve_choice.GRIDS, cut)
         self.repeats = select(
             "Shuffles", {}, 160, description="Orders of the rows; every learner meets the rows in each"
         )
         self.window = select("Window (rows)", {}, 136, description="Over how many of the last rows a point is the mean")
         self.theta = select("log theta from", _THETAS, 152, description=explain("theta"))
-        self.parts += [self.repeats, self.window, self.theta]
+        self.parts += [self.repeats, self.window, self.theta, self.cuts, self.split]
         self.repeats.param.watch(lambda event: self.choose(repeats=event.new), "value")
         self.window.param.watch(lambda event: self.choose(window=event.new), "value")
         self.theta.param.watch(lambda event: self.choose(theta=event.new), "value")

@@ -10,7 +10,7 @@ from alrviz.explorer.bias_choice import ORDERS, Grid
 from alrviz.explorer.questions import OWN
 from alrviz.explorer.racer_fields import Choosable
 from alrviz.explorer.studies import kept_where
-from alrviz.explorer.study_costs import Costs, price_recipes, processes
+from alrviz.explorer.study_costs import Costs, price_recipes, processes, remarks_of
 from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -90,8 +90,9 @@ class Asked:
 
     @property
     def grid(self) -> str:
-        """Slug of the grid of these recipes."""
-        return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.recipes), OWN)
+        """Slug of the grid of these recipes, whatever their cuts are."""
+        plain = tuple(recipe.replace(discretize="mdl", n_bins=10) for recipe in self.recipes)
+        return next((slug for slug, grid in GRIDS.items() if grid.recipes == plain), OWN)
 
     @property
     def has_theta(self) -> bool:
@@ -135,7 +136,7 @@ def learn(
     total = sum(one.seconds for one in runnable) * asked.repeats
     n_jobs = processes(total, most_jobs)
     if not runnable:
-        return Costs(priced, None, total, n_jobs)
+        return Costs(priced, None, total, n_jobs, remarks_of(dataset, [one.lost for one in priced]))
     stop.check()
     tell("looking for what is kept")
     study = learning_curve(
@@ -143,4 +144,4 @@ def learn(
         seed=seed, n_jobs=n_jobs, owner=owner, keep=kept_where(),
     )  # fmt: skip
     study.recall()
-    return Costs(priced, study, total, n_jobs)
+    return Costs(priced, study, total, n_jobs, remarks_of(dataset, [one.lost for one in priced]))

@@ -84,8 +84,8 @@ class BiasPage:
         card = pn.Column(tab.study_view, styles=CARD | {"min-height": _HIGH}, sizing_mode="stretch_width", margin=0)
         text = pn.pane.HTML(rich(_ABOUT[slug]), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         below = pn.Column(
-            tab.second, card, Folded("What am I looking at?", text), tab.dialog.place, sizing_mode="stretch_width",
-            margin=0,
+            tab.second, tab.note, card, Folded("What am I looking at?", text), tab.dialog.place,
+            sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         self._parts[slug] = (first, below)
         self._first.append(first)

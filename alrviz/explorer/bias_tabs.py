@@ -20,6 +20,7 @@ from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
 from alrviz.explorer.study_costs import Costs, costs_html, costs_line
 from alrviz.explorer.study_part import StudyPart
+from alrviz.explorer.table_choice import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.views.bias_variance import BiasVarianceView
@@ -97,10 +98,17 @@ class Tab(StudyPart):
     def _recipes_changed(self, recipes: tuple[Recipe, ...]) -> None:
         self._changed(replace(self.asked, recipes=tuple(dict.fromkeys(recipes))))
 
+    def _first(self, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        return with_cuts(recipes, self.session.cuts)
+
+    def recut(self, slug: str) -> None:
+        """Cut numbers so in every recipe."""
+        self._recipes_changed(with_cuts(self.asked.recipes, slug))
+
     def _fresh(self) -> Recipe:
         dataset = self.session.dataset
         found: Recipe = self.choice.fresh(self.asked.recipes, dataset.X.shape[1] if dataset is not None else 1)
-        return found
+        return with_cuts((found,), self.session.cuts)[0]
 
     def settings(self) -> Any:
         """What is set."""
@@ -144,13 +152,13 @@ class GridTab(Tab):
 
     def read(self, own: State) -> bias_choice.Asked:
         """Return what a link asks for."""
-        return bias_choice.checked(own.judged, own.folds, own.sizes)
+        return bias_choice.checked(own.judged or self._first(bias_choice.FIRST), own.folds, own.sizes)
 
     def written(self) -> dict[str, Any]:
         """Return what is set as the session has it."""
         asked, first = self.asked, bias_choice.Asked()
         found = {"judged": asked.recipes, "folds": asked.folds, "sizes": asked.sizes}
-        own = {"judged": first.recipes, "folds": first.folds, "sizes": first.sizes}
+        own = {"judged": self._first(first.recipes), "folds": first.folds, "sizes": first.sizes}
         return {name: value for name, value in found.items() if value != own[name]}
 
     def make_view(self) -> BiasVarianceView:
@@ -160,7 +168,7 @@ class GridTab(Tab):
 
     def make_controls(self) -> GridMenus:
         """Return the menus."""
-        return GridMenus(self.session, self._changed)
+        return GridMenus(self.session, self._changed, self.choose_cuts)
 
     def script(self, known: Costs) -> str:
         """Return the script of "copy as Python"."""
@@ -174,13 +182,13 @@ class CurveTab(Tab):
 
     def read(self, own: State) -> bias_curve_choice.Asked:
         """Return what a link asks for."""
-        return bias_curve_choice.checked(own.judged, own.folds, own.theta)
+        return bias_curve_choice.checked(own.judged or self._first(bias_curve_choice.FIRST), own.folds, own.theta)
 
     def written(self) -> dict[str, Any]:
         """Return what is set as the session has it."""
         asked, first = self.asked, bias_curve_choice.Asked()
         found = {"judged": asked.recipes, "folds": asked.slug, "theta": asked.theta}
-        own = {"judged": first.recipes, "folds": first.slug, "theta": first.theta}
+        own = {"judged": self._first(first.recipes), "folds": first.slug, "theta": first.theta}
         return {name: value for name, value in found.items() if value != own[name]}
 
     def make_view(self) -> LearningCurveView:
@@ -190,7 +198,7 @@ class CurveTab(Tab):
 
     def make_controls(self) -> CurveMenus:
         """Return the menus."""
-        return CurveMenus(self.session, self._changed)
+        return CurveMenus(self.session, self._changed, self.choose_cuts)
 
     def script(self, known: Costs) -> str:
         """Return the script of "copy as Python"."""

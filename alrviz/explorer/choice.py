@@ -1,5 +1,9 @@
 """Which racers are set, and the question, order and alpha they come from. Pure data: nothing here shows or runs."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from alrviz.explorer.questions import FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.fitting.recipe import Recipe
 
@@ -11,16 +15,24 @@ class Choice:
         question: slug of a question, or `OWN`; anything else is the first.
         recipes: racers that were found; without any they are the question's.
         seed: of their split, where they are the question's.
+        cuts: discretize and n_bins, where they are the question's.
     """
 
-    def __init__(self, question: str, recipes: tuple[Recipe, ...] = (), seed: int = 0):
+    def __init__(
+        self,
+        question: str,
+        recipes: tuple[Recipe, ...] = (),
+        seed: int = 0,
+        cuts: Mapping[str, Any] = MappingProxyType({}),
+    ):
         self.question = question if question in (*QUESTIONS, OWN) else FIRST
         self.order, self.alpha = 2, PULL if self._pulls else 0.0
+        self.cuts: Mapping[str, Any] = dict(cuts)
         self.recipes = recipes
         if recipes:
             self._read()
         else:
-            self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed)
+            self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts)
 
     @property
     def _pulls(self) -> bool:
@@ -31,9 +43,12 @@ class Choice:
         params = self.recipes[0].params
         self.order = int(params.get("order", 2))
         self.alpha = float(params.get("alpha", 0.0))
+        self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
         seed = self.recipes[0].seed
         for slug in dict.fromkeys((self.question, *QUESTIONS)):
-            if slug != OWN and self.recipes == recipes_of(slug, order=self.order, alpha=self.alpha, seed=seed):
+            if slug != OWN and self.recipes == recipes_of(
+                slug, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts
+            ):
                 self.question = slug
                 return
         self.question = OWN
@@ -53,7 +68,14 @@ class Choice:
             return
         if self._pulls and not self.alpha:
             self.alpha = PULL
-        self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns)
+        self.recipes = recipes_of(
+            self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
+        )
+
+    def cut(self, cuts: Mapping[str, Any]) -> None:
+        """Give all racers these cuts."""
+        self.cuts = dict(cuts)
+        self.recipes = tuple(dict.fromkeys(recipe.replace(**self.cuts) for recipe in self.recipes))
 
     def own(self, *recipes: Recipe) -> None:
         """Set racers that the reader has put together; order and alpha are theirs, where they agree."""

@@ -1,5 +1,6 @@
 """From a file to a table, and from a table to a data set with the kinds that a visitor has chosen for its columns."""
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -48,3 +49,14 @@ def chosen(
     others = {**made, **{name: kind for name, kind in named.items() if kind not in TARGETS}}
     others.pop(target if target is not None else table.default_target()[0], None)
     return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
+
+
+def split_as(dataset: "Dataset", slug: str) -> "Dataset":
+    """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have."""
+    if slug in ("once", "together"):
+        return dataset.split_by(repeats=slug)
+    match = re.fullmatch(r"([gt])(\d{1,5})", slug)
+    if match is None or int(match[2]) >= len(dataset.columns):
+        return dataset
+    name = dataset.columns[int(match[2])].name
+    return dataset.split_by(groups=name) if match[1] == "g" else dataset.split_by(time=name)

@@ -13,6 +13,7 @@ from alrviz.explorer.data_cards import numbers_html
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import card, html
 from alrviz.explorer.session import Session
+from alrviz.explorer.table_choice import cut_params, cuts_menu, show_cuts
 from alrviz.pictures.columns import ColumnPicture, numbers
 from alrviz.studies.export import made_from, to_csv
 from alrviz.views.column import ColumnView
@@ -22,9 +23,6 @@ from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-
-N_BINS = 10
-_CUT_WORDS = {"MDL": "mdl", f"{N_BINS} quantiles": "quantile", f"{N_BINS} equal widths": "uniform"}
 
 
 class ColumnCard:
@@ -46,10 +44,11 @@ class ColumnCard:
         self._classes: list[str] = []
         self.column = _select("Column", [], margin=(4, 8, 4, 0))
         self.kind = _select("Kind", list(KINDS), margin=(4, 8, 4, 0))
-        self.cuts = _select("Cut into levels by", _CUT_WORDS, value="mdl", margin=(4, 0))
+        self.cuts = cuts_menu(lambda slug: session.param.update(cuts=slug))
+        self.cuts.param.update(label="Cut into levels by", size="medium", sizing_mode="stretch_width", margin=(4, 0))
+        session.param.watch(lambda _: self._cut(), "cuts")
         self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
-        self.cuts.param.watch(lambda *_: self.draw(), "value")
         self.title = html((4, 0))
         self.view = ColumnView(height=256)
         save = save_buttons(
@@ -75,7 +74,15 @@ class ColumnCard:
         """Set the controls to what the column is."""
         self._kind_is = next(column.kind for column in dataset.columns if column.name == self.name)
         self.kind.param.update(value=self._kind_is, disabled=self._kind_is == "target")
+        show_cuts(self.cuts, self.session, self.session.cuts)
         self.cuts.visible = self._kind_is == "numeric"
+
+    def _cut(self) -> None:
+        """Show the cuts that were chosen, here or on another page."""
+        dataset = self.session.dataset
+        if dataset is not None and self.name in {column.name for column in dataset.columns}:
+            self.sync(dataset)
+            self.draw()
 
     def _column_changed(self, event: Any) -> None:
         if event.new:
@@ -87,11 +94,12 @@ class ColumnCard:
 
     def draw(self) -> None:
         """Draw the column anew."""
-        dataset, name, cuts, seed = self.session.dataset, self.name, self.cuts.value, self.session.seed
+        dataset, name, seed = self.session.dataset, self.name, self.session.seed
+        cuts = cut_params(self.session.cuts)
         if dataset is None or not name:
             return
         self._classes = [str(label) for label in dataset.labels.cat.categories]
-        self._jobs.start("picture", lambda stop: picture_of(dataset, name, cuts, N_BINS, seed, stop), self._drawn)
+        self._jobs.start("picture", lambda stop: picture_of(dataset, name, **cuts, seed=seed, stop=stop), self._drawn)
 
     def _drawn(self, picture: ColumnPicture) -> None:
         self._picture = picture

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_BARS = 16
 BINS = 40
-CUTS = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths"}
+CUTS = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"}
 
 
 def count_levels(codes: np.ndarray, y: np.ndarray, levels: int, n_classes: int) -> np.ndarray:
@@ -25,7 +25,7 @@ def count_levels(codes: np.ndarray, y: np.ndarray, levels: int, n_classes: int) 
 
 
 def picture_of(
-    dataset: "Dataset", name: str, discretize: str, n_bins: int, seed: int = 0, stop: StopToken = NEVER
+    dataset: "Dataset", name: str, discretize: str | None, n_bins: int, seed: int = 0, stop: StopToken = NEVER
 ) -> ColumnPicture:
     """Return what is drawn of a column; `discretize` and `n_bins` as `Encoder` takes them, for numeric ones.
 
@@ -49,7 +49,7 @@ def _target_picture(dataset: "Dataset", name: str, y: np.ndarray) -> ColumnPictu
 
 
 def _number_picture(
-    dataset: "Dataset", name: str, y: np.ndarray, discretize: str, n_bins: int, seed: int, stop: StopToken
+    dataset: "Dataset", name: str, y: np.ndarray, discretize: str | None, n_bins: int, seed: int, stop: StopToken
 ) -> ColumnPicture:
     from alrviz.data.encode import Encoder  # numba with it: a page that is opened need not wait for that
     from alrviz.fitting.prepare import split
@@ -66,7 +66,7 @@ def _number_picture(
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
     counts = count_levels(place, y[present], BINS, dataset.n_classes)
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
-    levels = len(cuts) + 1
+    levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
     how = CUTS[discretize]
     missing = int((~present).sum())
     tail = f", {missing:,} rows without a value" if missing else ""

@@ -7,7 +7,7 @@ from typing import Any
 from alrviz.explorer.compare_sets import Sets, Table
 from alrviz.explorer.order_choice import FOLDS
 from alrviz.explorer.studies import kept_where
-from alrviz.explorer.study_costs import Priced, price_recipes, processes
+from alrviz.explorer.study_costs import Priced, price_recipes, processes, remarks_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 
@@ -46,6 +46,7 @@ class Known:
         study: of these recipes on these tables, with the cells that are kept; None where there is nothing to fit.
         seconds: about how long all fits take one after the other.
         n_jobs: processes; 1 is this one.
+        remarks: what a reader should know of the visitor's own tables first.
     """
 
     asked: Asked
@@ -56,6 +57,7 @@ class Known:
     study: Any
     seconds: float
     n_jobs: int
+    remarks: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -97,4 +99,10 @@ def learn(
             owner=owner, keep=kept_where(),
         )  # fmt: skip
         study.recall()
-    return Known(asked, tables, absent, tuple(priced), recipes, study, seconds, n_jobs)
+    remarks = tuple(
+        f"{table.dataset.name}: {words}"
+        for table, line in zip(tables, priced, strict=True)
+        if not table.demo
+        for words in remarks_of(table.dataset, [one.lost for one in line])
+    )
+    return Known(asked, tables, absent, tuple(priced), recipes, study, seconds, n_jobs, remarks)

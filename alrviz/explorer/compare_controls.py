@@ -8,7 +8,10 @@ import panel_material_ui as pmui
 from alrviz.explorer.compare_sets import OwnTables, Sets
 from alrviz.explorer.order_choice import FOLDS
 from alrviz.explorer.order_controls import FOLD_NAMES, select
+from alrviz.explorer.session import Session
 from alrviz.explorer.state import MOST_SETS, FileLink
+from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts
+from alrviz.fitting.recipe import Recipe
 
 
 class CompareControls:
@@ -17,10 +20,15 @@ class CompareControls:
     Args:
         own: the visitor's tables.
         changed: called with the data sets and the slug of the folds.
+        session: the visitor's.
+        cut: called with the slug of the cuts chosen.
     """
 
-    def __init__(self, own: OwnTables, changed: Callable[[Sets, str], None]):
-        self._own, self._changed = own, changed
+    def __init__(
+        self, own: OwnTables, changed: Callable[[Sets, str], None], session: Session, cut: Callable[[str], None]
+    ):
+        self._own, self._changed, self._session = own, changed, session
+        self.cuts = cuts_menu(cut)
         self._setting = False
         self.sets = pmui.MultiChoice(
             label="Data sets", options={}, max_items=MOST_SETS, margin=(0, 8, 0, 0),
@@ -31,8 +39,10 @@ class CompareControls:
         for menu in (self.sets, self.folds):
             menu.param.watch(lambda _: self._chosen(), "value")
 
-    def show(self, sets: Sets, folds: str) -> None:
+    def show(self, sets: Sets, folds: str, recipes: tuple[Recipe, ...]) -> None:
         """Show what is set."""
+        show_cuts(self.cuts, self._session, cuts_of(recipes))
+        self.cuts.visible = True  # whatever the session's own table is
         from alrviz.data.demos import demo_names
 
         options: dict[str, Any] = {**self._own.options(), **{name: name for name in demo_names()}}

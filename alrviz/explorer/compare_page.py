@@ -24,6 +24,7 @@ from alrviz.explorer.racer_fields import JUDGED
 from alrviz.explorer.recipe_chooser import RecipeChooser
 from alrviz.explorer.session import Session
 from alrviz.explorer.study_part import StudyPart
+from alrviz.explorer.table_choice import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.compare import COMPARED
@@ -54,7 +55,7 @@ class ComparePage(StudyPart):
         self.own = OwnTables(session, own.files)
         sets = Sets(own.sets, self.own.of(own.files)) if own.sets or own.files else Sets(FIRST_SETS)
         self._measure = own.measure if own.measure in COMPARED else COMPARED[0]
-        self.asked = Asked(sets, _distinct(own.judged) or FIRST, own.folds if own.folds in FOLDS else FIRST_FOLDS)
+        self.asked = Asked(sets, _distinct(own.judged) or self._first, own.folds if own.folds in FOLDS else FIRST_FOLDS)
 
     # ---- building ----------------------------------------------------------------------------------------------
 
@@ -66,7 +67,9 @@ class ComparePage(StudyPart):
         )
         self.study_view.param.watch(self._measured, "measure")
         self.study_view.bar.panel.append(self.keep)
-        self.controls = CompareControls(self.own, lambda sets, folds: self._set(sets=sets, folds=folds))
+        self.controls = CompareControls(
+            self.own, lambda sets, folds: self._set(sets=sets, folds=folds), session, self.choose_cuts
+        )
         self.chooser = RecipeChooser(
             session, lambda: self.asked.recipes, lambda recipes: self._set(recipes=_distinct(recipes)), self._fresh,
             JUDGED,
@@ -77,7 +80,9 @@ class ComparePage(StudyPart):
             align="center", sx=WORDS_ON_BUTTONS,
         )  # fmt: skip
         self.tabs.param.watch(lambda event: session.param.update(tab=event.new), "value")
-        first = pn.Row(self.controls.sets, self.controls.folds, sizing_mode="stretch_width", margin=0)
+        first = pn.Row(
+            self.controls.sets, self.controls.folds, self.controls.cuts, sizing_mode="stretch_width", margin=0
+        )
         told = pn.Row(self.time, self.python, margin=0, styles={"margin-left": "auto"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
@@ -85,7 +90,7 @@ class ComparePage(StudyPart):
         )  # fmt: skip
         card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0)
         text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        parts = [second, card, Folded("What it costs", self.prices), Folded("What am I looking at?", text)]
+        parts = [second, self.note, card, Folded("What it costs", self.prices), Folded("What am I looking at?", text)]
         top = pn.Row(self.tabs, first, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         self._compared = [first, pn.Column(*parts, self.dialog.place, sizing_mode="stretch_width", margin=0)]
         session.param.watch(lambda _: self._turn(), "tab")
@@ -143,6 +148,14 @@ class ComparePage(StudyPart):
         tried = (Recipe("alr", order=order, alpha=1.0) for order in (2, 1, 3))
         return next((recipe for recipe in tried if recipe not in self.asked.recipes), Recipe("ande"))
 
+    @property
+    def _first(self) -> tuple[Recipe, ...]:
+        return with_cuts(FIRST, self.session.cuts)
+
+    def recut(self, slug: str) -> None:
+        """Cut numbers so in every recipe."""
+        self._set(recipes=_distinct(with_cuts(self.asked.recipes, slug)))
+
     def _measured(self, event: Any) -> None:
         self.session.measure = "" if event.new == COMPARED[0] else event.new
 
@@ -151,7 +164,7 @@ class ComparePage(StudyPart):
         self.asked = asked = replace(self.asked, **changes)
         first = asked.sets == Sets(FIRST_SETS)
         self.session.param.update(
-            judged=() if asked.recipes == FIRST else asked.recipes,
+            judged=() if asked.recipes == self._first else asked.recipes,
             folds="" if asked.folds == FIRST_FOLDS else asked.folds,
             sets=() if first else asked.sets.demos,
             files=() if first else tuple(link for link, _ in asked.sets.own),
@@ -197,7 +210,7 @@ class ComparePage(StudyPart):
 
     def show_settings(self) -> None:
         """Let the controls show what is set."""
-        self.controls.show(self.asked.sets, self.asked.folds)
+        self.controls.show(self.asked.sets, self.asked.folds, self.asked.recipes)
         self.chooser.show()
 
     def told(self, known: Known) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from alrviz.explorer.questions import FIRST, MOST_RACERS, OWN, STEPS, Example
 from alrviz.explorer.recipe_chooser import RecipeChooser
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS
+from alrviz.explorer.table_choice import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.recorded import read_recorded
 from alrviz.views.folded import Folded
@@ -44,7 +45,8 @@ class ConvergencePage:
         self.session = session
         race = session.race
         recipes = session.recipes if race is None else tuple(race.recipes)
-        self.choice = Choice(session.question, recipes, session.seed)
+        self.choice = Choice(session.question, recipes, session.seed, cut_params(session.cuts))
+        self._cuts = session.cuts  # those that were taken notice of
         self.jobs = Jobs(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found and not session.kept
@@ -84,6 +86,7 @@ class ConvergencePage:
         session.param.watch(lambda _: self._table_changed(), "dataset")
         session.param.watch(lambda _: self._ground_changed(), "dark")
         session.param.watch(lambda _: self._check_awaited(), "loading")
+        session.param.watch(lambda _: self._recut(), ["cuts"])
         if session.dataset is not None:
             self._table_changed()
         return self._layout()
@@ -174,8 +177,22 @@ class ConvergencePage:
         else:
             self.session.load_demo(example.data)
 
+    def _recut(self) -> None:
+        """Cut numbers as is set on some page, unless it is not seen: then when it is."""
+        session = self.session
+        if session.page != self.slug:
+            return
+        self._cuts = session.cuts
+        if session.cuts != cuts_of(self.recipes):
+            self.choice.cut(cut_params(session.cuts))
+            self._set()
+
     def _own(self, recipes: tuple[Recipe, ...]) -> None:
         self.choice.own(*recipes)
+        cuts = cuts_of(recipes)
+        if cuts != EACH:
+            self.choice.cuts = cut_params(cuts)
+            self.session.cuts = cuts
         self._set()
 
     def _fresh(self) -> Recipe:
@@ -267,6 +284,8 @@ class ConvergencePage:
         offered, self.session.offered = self.session.offered, ()
         if offered:
             self._own(offered)
+        elif self.session.cuts != self._cuts:
+            self._recut()
         if wanted and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()
 

@@ -94,7 +94,12 @@ def _plain(value: Any) -> Any:
 
 
 def dataset_code(session: "Session") -> str:
-    """Python that makes the table of a session."""
+    """Python that makes the table of a session, split as it is."""
+    call = "" if session.dataset is None else session.dataset.splitting.call
+    return _table_code(session) + (f"\ndataset = dataset.{call}" if call else "")
+
+
+def _table_code(session: "Session") -> str:
     if session.upload is None and session.demo is not None:
         name, rows = session.demo
         size = "" if rows is None else f", rows={rows}"

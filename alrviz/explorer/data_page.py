@@ -23,6 +23,7 @@ from alrviz.explorer.look import CARD, PANE_CSS, card, html
 from alrviz.explorer.read_options import ReadOptionsPanel
 from alrviz.explorer.session import Session
 from alrviz.explorer.suggestions import is_number, suggestions
+from alrviz.explorer.table_choice import cut_params, show_split, split_menu
 from alrviz.explorer.target_card import TargetCard
 from alrviz.studies.export import to_csv
 from alrviz.views.saving import csv_button
@@ -61,6 +62,7 @@ class DataPage:
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
         self.session.param.watch(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
         self.session.param.watch(lambda event: self._on_problem(event.new), "problem")
+        self.session.param.watch(lambda _: self._recut(), "cuts")
         self._table_changed()
         return pn.Column(
             self._target.panel, self._empty, self._full, self._gallery.place, sizing_mode="stretch_width", margin=0
@@ -83,7 +85,9 @@ class DataPage:
         options.on_click(lambda _: self.session.open_drawer(True))
         race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0)
         race.on_click(lambda _: self.session.go("convergence", race=True))
-        top = pn.Row(self._name, demos, options, race, sizing_mode="stretch_width", margin=0)
+        self._split = split_menu(self.session)
+        self._split.param.update(margin=(0, 8, 0, 0), align="center")
+        top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
         return card(top, self._head, self._notes, self._suggestions)
 
     def _columns_row(self) -> Any:
@@ -153,6 +157,7 @@ class DataPage:
         self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
         self._head.object = head_html(dataset, line)
         self._notes.object = notes_html(dataset)
+        show_split(self._split, self.session)
         self._classes.object = classes_html(dataset)
         self._show_grid(dataset)
         self._leaks = []
@@ -195,12 +200,12 @@ class DataPage:
     def _price(self, dataset: "Dataset") -> None:
         found: list[Offer] = []
         self._offers, self._offers_shown, self._pricing = found, -1, True
-        seed = self.session.seed
+        seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
         def work(stop: Any) -> list[str]:
             from alrviz.data.leaks import leaks
 
-            prices.offers(dataset, seed, found.append, stop)
+            prices.offers(dataset, seed, found.append, stop, cuts)
             return leaks(dataset, stop=stop)
 
         def done(leaking: list[str]) -> None:
@@ -214,6 +219,12 @@ class DataPage:
 
         self._jobs.start("prices", work, done, failed)
         self._show_prices()
+
+    def _recut(self) -> None:
+        """Price the table that is shown with other cuts."""
+        dataset = self.session.dataset
+        if self._built and dataset is not None and dataset is self._shown:
+            self._price(dataset)
 
     def _show_prices(self) -> None:
         state = 2 * len(self._offers) + self._pricing

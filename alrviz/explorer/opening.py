@@ -15,7 +15,7 @@ import param
 
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.arrival import Arrival
-from alrviz.explorer.chosen import TARGETS, chosen, read_upload, said
+from alrviz.explorer.chosen import TARGETS, chosen, read_upload, said, split_as
 from alrviz.explorer.loading import ANY, TABLES, Loading
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Registry, process_registry
@@ -33,12 +33,15 @@ _NONE: Mapping[int, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Source:
-    """Where a session's table comes from: a dropped file and what a link says of it, or a demo set; changed kinds."""
+    """Where a session's table comes from: a dropped file and what a link says of it, or a demo set; changed kinds;
+    how its rows are split.
+    """
 
     upload: Upload | None = None
     file: FileLink | None = None
     demo: tuple[str, int | None] | None = None
     kinds: Mapping[int, str] = field(default_factory=dict)
+    split: str = ""  # slug of what splits of its rows keep to
 
 
 class Opening(param.Parameterized):
@@ -110,7 +113,9 @@ class Opening(param.Parameterized):
 
     # ---- demo sets and tables of the server ----------------------------------------------------------------------
 
-    def load_demo(self, name: str, rows: int | None = None, kinds: Mapping[int, str] | None = None) -> None:
+    def load_demo(
+        self, name: str, rows: int | None = None, kinds: Mapping[int, str] | None = None, split: str = ""
+    ) -> None:
         """Load a demo set on a thread; an unknown name is a problem that names the nearest."""
         from alrviz.data.demos import demo_names, load_demo
 
@@ -124,21 +129,21 @@ class Opening(param.Parameterized):
 
         def work(stop: StopToken) -> "Dataset":
             dataset = load_demo(name, rows=rows, seed=seed)
-            return chosen(dataset.table, changed, stop, said(dataset)) if changed else dataset
+            return split_as(chosen(dataset.table, changed, stop, said(dataset)) if changed else dataset, split)
 
-        source = Source(demo=(name, rows), kinds=changed)
+        source = Source(demo=(name, rows), kinds=changed, split=split)
         self._load(work, f"making {name}", lambda dataset: self._arrived(dataset, source))
 
-    def open_served(self, dataset: "Dataset", kinds: Mapping[int, str]) -> None:
+    def open_served(self, dataset: "Dataset", kinds: Mapping[int, str], split: str = "") -> None:
         """Show the table that the server was started with."""
         file = FileLink(safe_name(dataset.name), dataset.n_rows, len(dataset.columns), dataset.hash[:16])
-        source = Source(file=file, kinds=dict(kinds))
-        if not kinds:
+        source = Source(file=file, kinds=dict(kinds), split=split)
+        if not kinds and not split:
             self._arrived(dataset, source)
             return
         made = said(dataset)
         self._load(
-            lambda stop: chosen(dataset.table, kinds, stop, made),
+            lambda stop: split_as(chosen(dataset.table, kinds, stop, made) if kinds else dataset, split),
             "changing the kinds of columns",
             lambda result: self._arrived(result, source),
         )
@@ -167,15 +172,16 @@ class Opening(param.Parameterized):
         except TableError as error:
             self.refuse(error)
             return
-        self.read(upload, self.source.kinds if self.wanted is not None else kinds, claim)
+        linked = self.wanted is not None
+        self.read(upload, self.source.kinds if linked else kinds, claim, self.source.split if linked else "")
 
     def reread(self, options: "ReadOptions") -> None:
         """Read the dropped file again with other options."""
         if self.upload is not None:
-            self.read(self.upload.replace(options=options), self.source.kinds)
+            self.read(self.upload.replace(options=options), self.source.kinds, split=self.source.split)
 
-    def read(self, upload: Upload, kinds: Mapping[int, str], claim: Claim | None = None) -> None:
-        """Read a file on a thread; `claim` is its room while it is not held."""
+    def read(self, upload: Upload, kinds: Mapping[int, str], claim: Claim | None = None, split: str = "") -> None:
+        """Read a file on a thread; `claim` is its room while it is not held, `split` how its rows are split."""
         limits, changed = self.registry.limits, dict(kinds)
 
         def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
@@ -183,11 +189,12 @@ class Opening(param.Parameterized):
             link = link_of(upload, table)
             try:
                 with TABLES:
-                    return table, link, chosen(table, changed, stop)
+                    return table, link, split_as(chosen(table, changed, stop), split)
             except TableError as error:  # the table is fine, but which column is the class has to be said
                 return table, link, error
 
-        self._load(work, f"reading {upload.name}", lambda result: self._read(upload, changed, *result), claim, ANY)
+        title = f"reading {upload.name}"
+        self._load(work, title, lambda result: self._read(upload, changed, split, *result), claim, ANY)
         self._of_a_file = self.loading
 
     @property
@@ -202,7 +209,13 @@ class Opening(param.Parameterized):
             loading.waiting = waits
 
     def _read(
-        self, upload: Upload, kinds: dict[int, str], table: "Table", link: FileLink, dataset: "Dataset | TableError"
+        self,
+        upload: Upload,
+        kinds: dict[int, str],
+        split: str,
+        table: "Table",
+        link: FileLink,
+        dataset: "Dataset | TableError",
     ) -> None:
         self._release()
         try:  # others may have come while this was read
@@ -217,7 +230,7 @@ class Opening(param.Parameterized):
             self.source = Source(upload, link)
             self.param.update(pending=table, loading=None, wanted=None)
         else:
-            self._arrived(dataset, Source(upload, link, kinds=kinds))
+            self._arrived(dataset, Source(upload, link, kinds=kinds, split=split))
         if asked is not None and asked.hash != link.hash:
             self.problem = TableError(
                 f"this is another file than the link is about. The link was made with {asked}; "
@@ -233,8 +246,15 @@ class Opening(param.Parameterized):
 
     # ---- kinds -----------------------------------------------------------------------------------------------------
 
-    def set_kinds(self, kinds: Mapping[str, str]) -> None:
-        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four)."""
+    def set_split(self, slug: str) -> None:
+        """Split the rows of the table in another way, by its slug."""
+        self.set_kinds({}, slug)
+
+    def set_kinds(self, kinds: Mapping[str, str], split: str | None = None) -> None:
+        """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four).
+
+        split: slug of how rows are split from now on; None: as before.
+        """
         table = self.pending or (self.dataset.table if self.dataset is not None else None)
         if table is None:
             return
@@ -245,12 +265,14 @@ class Opening(param.Parameterized):
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
         made = said(self.dataset) if self.pending is None and self.dataset is not None else {}
         made = {name: kind for name, kind in made.items() if position[name] not in before}
-        source = Source(self.upload, self.file, self.demo, changed)
+        slug = self.source.split if split is None else split
+        source = Source(self.upload, self.file, self.demo, changed, slug)
 
         def work(stop: StopToken) -> "Dataset":
-            return chosen(table, changed, stop, made)
+            return split_as(chosen(table, changed, stop, made), slug)
 
-        self._load(work, "changing the kinds of columns", lambda dataset: self._arrived(dataset, source))
+        what = "changing the kinds of columns" if split is None else "splitting the rows"
+        self._load(work, what, lambda dataset: self._arrived(dataset, source))
 
     # ---- work ------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.prices import Offer, offer_of
 from alrviz.explorer.studies import kept_where
-from alrviz.explorer.study_costs import by_cv, fit_seconds, processes
+from alrviz.explorer.study_costs import by_cv, fit_seconds, lost_here, processes, remarks_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 
@@ -45,6 +45,7 @@ class Known:
         study: the study of the orders that are not refused, with the cells that are kept; None where no order is left.
         seconds: about how long all fits take one after the other.
         n_jobs: processes; 1 is this one.
+        remarks: what a reader should know of the table first.
     """
 
     asked: Asked
@@ -52,6 +53,7 @@ class Known:
     study: "OrderStudy | None"
     seconds: float
     n_jobs: int
+    remarks: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -70,7 +72,8 @@ def learn(
     from alrviz.studies.study import fair_memory
 
     tell("pricing")
-    offers = _offers(dataset, asked, fair_memory(), stop)
+    offers, lost = _offers(dataset, asked, fair_memory(), stop)
+    remarks = remarks_of(dataset, [lost])
     repeats, folds = asked.splits
     prices = [offer.price for offer in offers if _runs(offer) and offer.price]
     each = sum(fit_seconds(price, asked.recipe, dataset.n_classes) for price in prices)
@@ -78,7 +81,7 @@ def learn(
     n_jobs = processes(seconds, most_jobs)
     orders = [0, *(offer.order for offer in offers if _runs(offer))]
     if len(orders) == 1:
-        return Known(asked, offers, None, seconds, n_jobs)
+        return Known(asked, offers, None, seconds, n_jobs, remarks)
     stop.check()
     tell("looking for what is kept")
     study = choose_order(
@@ -86,11 +89,11 @@ def learn(
         owner=owner, keep=kept_where(),
     )  # fmt: skip
     study.recall()
-    return Known(asked, offers, study, seconds, n_jobs)
+    return Known(asked, offers, study, seconds, n_jobs, remarks)
 
 
-def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> tuple[Offer, ...]:
-    """The price of each order above 0 on as many rows as a fold learns from, with one thread."""
+def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> tuple[tuple[Offer, ...], str]:
+    """The price of each order above 0 on as many rows as a fold learns from, with one thread; columns lost."""
     from alrviz.fitting.prepare import prepare
 
     plain = asked.recipe.replace(holdout=1 / asked.splits[1], **({"alpha": 1.0} if by_cv(asked.recipe) else {}))
@@ -99,7 +102,7 @@ def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> 
     for order in ORDERS[1:]:
         stop.check()
         found.append(offer_of(prepared, plain.replace(order=order), stop, allowed))
-    return tuple(found)
+    return tuple(found), lost_here(prepared)
 
 
 def _runs(offer: Offer) -> bool:

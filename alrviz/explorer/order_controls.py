@@ -14,6 +14,7 @@ from alrviz.explorer.glossary import explain
 from alrviz.explorer.order_choice import FAMILIES, FOLDS, Asked
 from alrviz.explorer.questions import ALPHAS
 from alrviz.explorer.session import Session
+from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts, show_split, split_menu
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 
@@ -30,9 +31,16 @@ class OrderControls:
         session: whose tables are offered.
         changed: called with the settings chosen.
         refused: called with the error of settings that exclude each other.
+        cut: called with the slug of the cuts chosen.
     """
 
-    def __init__(self, session: Session, changed: Callable[[Asked], None], refused: Callable[[Exception], None]):
+    def __init__(
+        self,
+        session: Session,
+        changed: Callable[[Asked], None],
+        refused: Callable[[Exception], None],
+        cut: Callable[[str], None],
+    ):
         self._session, self._changed, self._refused = session, changed, refused
         self._setting = False
         self._asked: Asked | None = None
@@ -42,14 +50,17 @@ class OrderControls:
         alphas = {_CV: "cv"} | {f"{alpha:g}": alpha for alpha in ALPHAS}
         self.alpha = select("alpha", alphas, 144, description=explain("alpha"))
         self.center = select("Shrink toward", {}, 136, description=explain("center"))
-        self.parts = [self.data, self.family, self.folds, self.alpha, self.center]
-        for menu in self.parts[1:]:
+        self.cuts, self.split = cuts_menu(cut), split_menu(session)
+        self.parts = [self.data, self.family, self.folds, self.alpha, self.center, self.cuts, self.split]
+        for menu in self.parts[1:5]:
             menu.param.watch(lambda _: self._chosen(), "value")
 
     def show(self, asked: Asked) -> None:
         """Show what is set; what has no effect is hidden."""
         show_data(self.data, self._session)
         recipe, self._asked = asked.recipe, asked
+        show_cuts(self.cuts, self._session, cuts_of((recipe,)))
+        show_split(self.split, self._session)
         alpha = recipe.params.get("alpha")
         self._setting = True
         try:
@@ -73,7 +84,7 @@ class OrderControls:
                 given = {"alpha": self.alpha.value, "center": self.center.value} if "alpha" in before.params else {}
                 recipe = before.replace(**given)
             else:
-                recipe = Recipe(self.family.value, seed=before.seed)
+                recipe = Recipe(self.family.value, seed=before.seed, discretize=before.discretize, n_bins=before.n_bins)
                 if "alpha" in recipe.params:
                     recipe = recipe.replace(alpha=self.alpha.value)
         except RecipeError as error:

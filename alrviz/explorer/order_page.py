@@ -1,6 +1,7 @@
 """The page "Which order?": the same cross-validation for orders 0 to 3, one sentence, and a way to use the answer."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -14,6 +15,8 @@ from alrviz.explorer.order_controls import OrderControls
 from alrviz.explorer.order_words import ABOUT, price_html, script, time_html
 from alrviz.explorer.session import Session
 from alrviz.explorer.study_part import StudyPart
+from alrviz.explorer.table_choice import with_cuts
+from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.views.folded import Folded
 from alrviz.views.order_study import OrderStudyView
@@ -32,7 +35,7 @@ class OrderPage(StudyPart):
     def __init__(self, session: Session):
         super().__init__(session, self.slug)
         own = session.own(self.slug)
-        given = next((recipe for recipe in own.judged if recipe.family in FAMILIES), FIRST)
+        given = next((recipe for recipe in own.judged if recipe.family in FAMILIES), self._first)
         self.asked = Asked(given, own.folds if own.folds in FOLDS else FIRST_FOLDS)
 
     # ---- building ----------------------------------------------------------------------------------------------
@@ -41,7 +44,7 @@ class OrderPage(StudyPart):
         """Build the page."""
         session = self.session
         self.study_view = OrderStudyView(again=self.begin, wake=session.wake, dark=session.dark, ready=False)
-        self.controls = OrderControls(session, self._changed, self.jobs.failed)
+        self.controls = OrderControls(session, self._changed, self.jobs.failed, self.choose_cuts)
         self.use = pmui.Button(
             label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )
@@ -57,7 +60,7 @@ class OrderPage(StudyPart):
         card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0)
         self.follow()
         folded = Folded("What am I looking at?", text)
-        return pn.Column(top, card, folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
+        return pn.Column(top, self.note, card, folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
 
     def drawer(self) -> Any:
         """Return nothing: all there is to set is in the first row."""
@@ -67,10 +70,18 @@ class OrderPage(StudyPart):
     def _changed(self, asked: Asked) -> None:
         self.asked = asked
         self.session.param.update(
-            judged=() if asked.recipe == FIRST else (asked.recipe,),
+            judged=() if asked.recipe == self._first else (asked.recipe,),
             folds="" if asked.folds == FIRST_FOLDS else asked.folds,
         )
         self.ask()
+
+    @property
+    def _first(self) -> Recipe:
+        return with_cuts((FIRST,), self.session.cuts)[0]
+
+    def recut(self, slug: str) -> None:
+        """Cut numbers so in the recipe."""
+        self._changed(replace(self.asked, recipe=with_cuts((self.asked.recipe,), slug)[0]))
 
     def settings(self) -> Asked:
         """What is set."""

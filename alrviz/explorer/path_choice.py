@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.questions import MOST_RACERS, STEPS
 from alrviz.explorer.studies import kept_where
-from alrviz.explorer.study_costs import Costs, price_recipes, processes
+from alrviz.explorer.study_costs import Costs, price_recipes, processes, remarks_of
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -72,7 +72,7 @@ def learn(
     seconds = sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free
     left = [recipe for recipe, one in zip(recipes, priced, strict=True) if not one.refused]
     if not left:
-        return Costs(priced, None, seconds, 1)
+        return Costs(priced, None, seconds, 1, remarks_of(dataset, [one.lost for one in priced]))
     stop.check()
     tell("looking for what is kept")
     n_jobs = min(processes(seconds, most_jobs), len(left) + 1)
@@ -80,7 +80,7 @@ def learn(
         dataset, left, alphas=ALPHAS, holdout=HOLDOUT, seed=seed, n_jobs=n_jobs, owner=owner, keep=kept_where()
     )
     study.recall()
-    return Costs(priced, study, seconds, n_jobs)
+    return Costs(priced, study, seconds, n_jobs, remarks_of(dataset, [one.lost for one in priced]))
 
 
 def racers_of(recipes: Sequence[Recipe], found: Sequence[Reading], seed: int) -> tuple[Recipe, ...]:

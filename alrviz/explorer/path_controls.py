@@ -11,6 +11,7 @@ from alrviz.explorer.glossary import explain
 from alrviz.explorer.order_controls import select
 from alrviz.explorer.path_choice import FIRST, ORDERS, Grid, grid_of
 from alrviz.explorer.session import Session
+from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts, show_split, split_menu
 from alrviz.fitting.recipe import Recipe
 
 _FAMILIES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
@@ -25,6 +26,7 @@ class PathControls:
         session: whose tables are offered.
         changed: called with the recipes chosen.
         refused: called with the error of settings that exclude each other.
+        cut: called with the slug of the cuts chosen.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class PathControls:
         session: Session,
         changed: Callable[[tuple[Recipe, ...]], None],
         refused: Callable[[Exception], None],
+        cut: Callable[[str], None],
     ):
         self._session, self._changed, self._refused = session, changed, refused
         self._setting = False
@@ -40,14 +43,17 @@ class PathControls:
         self.family = select("Family", _FAMILIES, 136)
         self.order = select("Order", {f"n = {n}": n for n in ORDERS}, 104, description=explain("order"))
         self.center = select("Shrink toward", _CENTERS, 152, description=explain("center"))
-        self.parts = [self.data, self.family, self.order, self.center]
-        for menu in self.parts[1:]:
+        self.cuts, self.split = cuts_menu(cut), split_menu(session)
+        self.parts = [self.data, self.family, self.order, self.center, self.cuts, self.split]
+        for menu in self.parts[1:4]:
             menu.param.watch(lambda _: self._chosen(), "value")
 
     def show(self, recipes: Sequence[Recipe]) -> None:
         """Show what is set; recipes that the menus cannot say are called what they are."""
         show_data(self.data, self._session)
         self._recipes = tuple(recipes)
+        show_cuts(self.cuts, self._session, cuts_of(recipes))
+        show_split(self.split, self._session)
         grid, order = grid_of(recipes), recipes[0].params["order"]
         self._setting = True
         try:

@@ -16,6 +16,7 @@ from alrviz.explorer.path_words import ABOUT, script
 from alrviz.explorer.session import Session
 from alrviz.explorer.study_costs import Costs, costs_html, costs_line
 from alrviz.explorer.study_part import StudyPart
+from alrviz.explorer.table_choice import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
@@ -39,7 +40,7 @@ class PathPage(StudyPart):
     def __init__(self, session: Session):
         super().__init__(session, self.slug)
         self._own = session.own(self.slug)
-        self.recipes = given_paths(self._own.judged)
+        self.recipes = given_paths(self._own.judged) if self._own.judged else self._first
         self._touched = 0.0
 
     # ---- building ----------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ class PathPage(StudyPart):
             again=self.begin, wake=session.wake, dark=session.dark, ready=False,
             measure=own.measure if own.measure in MEASURES else "log_loss", alpha=own.alpha, path=own.path,
         )  # fmt: skip
-        self.controls = PathControls(session, self._changed, self.jobs.failed)
+        self.controls = PathControls(session, self._changed, self.jobs.failed, self.choose_cuts)
         self.use = pmui.Button(
             label="Use alpha", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )
@@ -67,7 +68,7 @@ class PathPage(StudyPart):
         card = pn.Column(view, styles=CARD, sizing_mode="stretch_width", margin=0)
         self.follow()
         folded = Folded("What it costs", self.prices), Folded("What am I looking at?", text)
-        return pn.Column(top, card, *folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
+        return pn.Column(top, self.note, card, *folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
 
     def drawer(self) -> Any:
         """Return nothing: all there is to set is in the first row."""
@@ -76,8 +77,16 @@ class PathPage(StudyPart):
 
     def _changed(self, recipes: tuple[Recipe, ...]) -> None:
         self.recipes = recipes
-        self.session.judged = () if recipes == FIRST else recipes
+        self.session.judged = () if recipes == self._first else recipes
         self.ask()
+
+    @property
+    def _first(self) -> tuple[Recipe, ...]:
+        return with_cuts(FIRST, self.session.cuts)
+
+    def recut(self, slug: str) -> None:
+        """Cut numbers so in every path."""
+        self._changed(with_cuts(self.recipes, slug))
 
     def _looked(self) -> None:
         """Put what is looked at into the link; the alpha follows when the hand rests."""

@@ -1,9 +1,10 @@
 """What orders 1 to 5 would cost on this table: parameters, memory, one pass, and what is refused and why."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.glossary import term_html
@@ -32,15 +33,24 @@ class Offer:
     refused: str
 
 
-def offers(dataset: "Dataset", seed: int, said: Callable[[Offer], None], stop: StopToken = NEVER) -> tuple[Offer, ...]:
-    """Price every order on the training rows of the default split; `said` is told of each as soon as it is known."""
+def offers(
+    dataset: "Dataset",
+    seed: int,
+    said: Callable[[Offer], None],
+    stop: StopToken = NEVER,
+    cuts: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Offer, ...]:
+    """Price every order on the training rows of the default split; `said` is told of each as soon as it is known.
+
+    cuts: discretize and n_bins, where they are not a recipe's defaults.
+    """
     from alrviz.fitting.prepare import prepare
 
-    prepared = prepare(dataset, Recipe("alr", order=1, seed=seed), stop=stop)
+    prepared = prepare(dataset, Recipe("alr", order=1, seed=seed, **cuts), stop=stop)
     found = []
     for order in ORDERS:
         stop.check()
-        offer = offer_of(prepared, Recipe("alr", order=order, seed=seed), stop)
+        offer = offer_of(prepared, Recipe("alr", order=order, seed=seed, **cuts), stop)
         found.append(offer)
         said(offer)
     return tuple(found)

@@ -5,6 +5,7 @@ Pure data: a question gives recipes and says which controls have an effect on it
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from alrviz.fitting.families import FAMILIES
@@ -115,9 +116,15 @@ OWN = "own"  # racers the reader has put together
 
 
 def recipes_of(
-    question: str, *, order: int = 2, alpha: float = 0.0, seed: int = 0, columns: int = 12
+    question: str,
+    *,
+    order: int = 2,
+    alpha: float = 0.0,
+    seed: int = 0,
+    columns: int = 12,
+    cuts: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Recipe, ...]:
-    """The racers of a question; orders above the number of columns are left out."""
+    """The racers of a question; orders above the number of columns are left out. cuts: discretize and n_bins."""
     asked = QUESTIONS.get(question) or QUESTIONS[FIRST]
     order = min(order, columns)
     alpha = alpha or (PULL if asked.pulls else 0.0)
@@ -125,7 +132,7 @@ def recipes_of(
     found = []
     for family, params in asked.racers(order):
         shared = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family]}
-        found.append(Recipe(family, seed=seed, **{**shared, **params}))
+        found.append(Recipe(family, seed=seed, **cuts, **{**shared, **params}))
     return tuple(dict.fromkeys(recipe for recipe in found if recipe.params.get("order", 1) <= columns))[:MOST_RACERS]
 
 

@@ -54,6 +54,7 @@ class Session(Opening):
     others = param.String(default="", doc="Slug of how other columns are held on a map.")
     row: "int | None" = param.Parameter(default=None, doc="The row that other columns are fixed at.")
     fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
+    cuts = param.String(default="", doc="Slug of how numbers are cut into levels, in what pages make anew.")
     judged: tuple = param.Parameter(default=(), doc="The recipes of a study, or none.")
     folds = param.String(default="", doc="Slug of its rounds and folds.")
     sizes = param.String(default="", doc="Slug of its training sizes.")
@@ -86,26 +87,31 @@ class Session(Opening):
     def apply(self, state: State) -> None:
         """Show what a link asks for."""
         self.param.update(
-            page=state.page, question=state.question, axis=state.axis, seed=state.seed, recipes=state.recipes
+            page=state.page,
+            question=state.question,
+            axis=state.axis,
+            seed=state.seed,
+            recipes=state.recipes,
+            cuts=state.cuts,
         )
         self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
-        self.source = Source(kinds=dict(state.kinds))
+        self.source = Source(kinds=dict(state.kinds), split=state.split)
         self.fit, self.kept = self.registry.find(state.fit, self.owner), state.kept
         if state.run:
             self.entry = self.registry.find(state.run, self.owner)
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
-            self.open_served(served, self.source.kinds)
+            self.open_served(served, self.source.kinds, state.split)
         elif state.file is not None:
             self._open_file(state.file)
         else:
-            self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds))
-            self.own_choice = bool(state.data or state.rows or state.kinds)
+            self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds), state.split)
+            self.own_choice = bool(state.data or state.rows or state.kinds or state.split)
 
     def _open_file(self, link: FileLink) -> None:
         upload = self.tables.find(self.owner, link)
         if upload is not None:
-            self.read(upload, self.source.kinds)
+            self.read(upload, self.source.kinds, split=self.source.split)
         else:
             self.wanted = link
 
@@ -122,6 +128,8 @@ class Session(Opening):
             rows=None if asked else rows,
             file=asked,
             kinds=tuple(sorted(self.source.kinds.items())),
+            cuts=self.cuts,
+            split=self.source.split,
             question=self.question,
             axis=self.axis,
             recipes=self.recipes,

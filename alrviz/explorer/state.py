@@ -58,6 +58,8 @@ class State:
         rows: rows asked of the demo's generator, or None for its own number.
         file: the uploaded table, or None.
         kinds: changes to the guessed kinds by column position: "2c_14t" (the letters of `KIND_LETTERS`).
+        cuts: slug of how numbers are cut into levels ("quantile-10"), "" for MDL.
+        split: slug of what splits of the rows keep to ("once", "g3"), "" for nothing.
         question, axis: slugs owned by the page that shows them.
         recipes: the racers.
         seed: of demo set and split.
@@ -83,6 +85,8 @@ class State:
     rows: int | None = None
     file: FileLink | None = None
     kinds: tuple[tuple[int, str], ...] = ()
+    cuts: str = ""
+    split: str = ""
     question: str = ""
     axis: str = ""
     recipes: tuple[Recipe, ...] = ()
@@ -207,6 +211,8 @@ PROPERTIES = (
     Property("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), _number),
     Property("file", "file", _read_file, _write_file),
     Property("kinds", "kinds", _read_kinds, _write_kinds),
+    Property("cuts", "cuts", _slug),
+    Property("split", "split", _slug),
     Property("q", "question", _slug),
     Property("axis", "axis", _slug),
     Property("seed", "seed", lambda text: _clamped(text, 0, 2**32 - 1, 0)),

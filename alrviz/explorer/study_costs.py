@@ -1,10 +1,11 @@
 """What a study of several recipes costs before it runs: each recipe's price, the seconds of all fits, the processes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, log2, sqrt
 from typing import TYPE_CHECKING, Any
 
+from alrviz.data.encode import lost_text
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
@@ -14,6 +15,7 @@ from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.price import Price
 
 # What a guess at the time of all fits counts on; measured on sets of 500 to 5,000 rows, within a factor 3.
@@ -30,13 +32,16 @@ _HERE = 8.0
 
 @dataclass(frozen=True)
 class Priced:
-    """A recipe, what one fit of it costs, why it is left out, if it is, and about how long a fit takes."""
+    """A recipe, what one fit of it costs, why it is left out, if it is, about how long a fit takes, and a sentence
+    on the columns that its cuts lose.
+    """
 
     name: str
     recipe: Recipe
     price: "Price | None"
     refused: str = ""
     seconds: float = 0.0
+    lost: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,14 @@ class Costs:
         study: that of those that are not refused, with the cells that are kept; None where none is left.
         seconds: about how long all its fits take one after the other.
         n_jobs: processes; 1 is this one.
+        remarks: what a reader should know of the table first.
     """
 
     priced: tuple[Priced, ...]
     study: Any
     seconds: float
     n_jobs: int
+    remarks: tuple[str, ...] = ()
 
     @property
     def runnable(self) -> list[Recipe]:
@@ -115,8 +122,9 @@ def price_recipes(
         stop.check()
         plain = recipe.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
         try:
-            price = _price(dataset, plain, allowed, stop)
-            found.append(Priced(name, recipe, price, price.refused, _seconds(dataset, recipe, holdout, price, seconds)))
+            price, lost = _price(dataset, plain, allowed, stop)
+            each = _seconds(dataset, recipe, holdout, price, seconds)
+            found.append(Priced(name, recipe, price, price.refused, each, lost))
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
@@ -139,14 +147,26 @@ def _seconds(
     )
 
 
-def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken) -> "Price":
+def remarks_of(dataset: "Dataset", lost: Iterable[str]) -> tuple[str, ...]:
+    """Return what a reader should know of a table before a study of it: `lost` says which columns its cuts lose."""
+    return tuple(words for words in (*dict.fromkeys(lost), dataset.repeats_note) if words)
+
+
+def lost_here(prepared: "Prepared") -> str:
+    """Return a sentence on the columns that cuts lose, and where on a page to choose others."""
+    encoder = prepared.encoder
+    return "" if encoder is None else lost_text(encoder, "Quantiles, under 'Cut numbers by', keep all of them")
+
+
+def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken) -> "tuple[Price, str]":
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import PLANNED, price_of
 
     prepared = prepare(dataset, recipe, stop=stop).on(1)
     tuples = comb(prepared.encoded.n_columns, int(recipe.params.get("order", 1)))
     made = prepared if tuples <= PLANNED else None  # planning a longer list is too slow for a price
-    return price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
+    price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
+    return price, lost_here(prepared)
 
 
 def costs_html(costs: Costs) -> str:

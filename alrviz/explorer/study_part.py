@@ -44,6 +44,10 @@ class Known(Protocol):
     def n_jobs(self) -> int:
         """Processes."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know of the table before it runs: columns that are lost, rows that repeat."""
+
 
 class StudyPart:
     """See the module's text; a deriving class says what is asked, and what is said of it.
@@ -63,6 +67,8 @@ class StudyPart:
         self._doing = ""
         self.time = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 4))
         self.prices = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(8, 0, 0, 0))
+        self.note = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0, visible=False)
+        self._cuts = session.cuts
         self.python = text_button("Python", "code", PYTHON)
         self.python.on_click(lambda _: self._show_script())
         self.dialog = ScriptDialog()
@@ -96,6 +102,16 @@ class StudyPart:
         """Return the script of "copy as Python"."""
         raise NotImplementedError
 
+    def recut(self, slug: str) -> None:
+        """Cut numbers so in every recipe that is set, and ask anew."""
+        raise NotImplementedError
+
+    def choose_cuts(self, slug: str) -> None:
+        """Cut numbers so here, and from now on on every page."""
+        self._cuts = slug
+        self.session.cuts = slug
+        self.recut(slug)
+
     def learned(self) -> None:
         """What is known, or shown, has changed."""
 
@@ -109,7 +125,7 @@ class StudyPart:
     def follow(self) -> None:
         """Follow the session from now on: to be called once, when the view is there."""
         self.session.param.watch(lambda _: self.ground_changed(), "dark")
-        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading"])
+        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading", "cuts"])
         self.ask()
 
     def ground_changed(self) -> None:
@@ -121,6 +137,10 @@ class StudyPart:
         session, dataset = self.session, self.session.dataset
         self.show_settings()
         if not self.front or session.loading is not None:
+            return
+        if session.cuts != self._cuts:  # set here or on another page
+            self._cuts = session.cuts
+            self.recut(session.cuts)
             return
         if dataset is None:
             self.without_table()
@@ -156,6 +176,8 @@ class StudyPart:
         """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
         self.known = known
         line, table = self.told(known)
+        remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in known.remarks]
+        self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
         say(self.time, line)
         say(self.prices, table)
         if known.study is None:

@@ -135,7 +135,7 @@ def test_choosing_a_column_draws_it_and_tells_its_kind(page):
     settle(page)
     assert page._column.title.object.startswith(f"<h2>{name}")
     assert (page._column.kind.value, page._column.cuts.visible, page._column.column.value) == ("numeric", True, name)
-    page._column.cuts.value = "uniform"
+    page._column.cuts.value = "uniform-10"
     settle(page)
     assert "equal widths: 10 levels" in page._column.title.object
 

@@ -1,0 +1,128 @@
+"""What is set of a table on every page alike: how its numbers are cut into levels, and what splits of its rows keep to.
+
+Both are the session's, and in its link: `cuts` goes into every recipe that a page makes, `split` into the data set.
+A slug is "" for the first choice; "quantile-10"; "once", "together", "g3" (a column whose rows stay together), "t5" (a
+column that is time).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import panel_material_ui as pmui
+
+from alrviz.data.encode import cuts_text
+from alrviz.explorer.glossary import explain
+from alrviz.explorer.session import Session
+from alrviz.fitting.recipe import Recipe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+CUTS = ("", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
+EACH = "each"  # the menu's entry for recipes that are cut differently
+_SPLITS = {
+    "": "at random",
+    "once": "repeats counted once",
+    "together": "repeats kept together",
+}
+_WHY = (
+    "Which rows may be learned from while others are judged: rows that repeat, or are of one person, on both sides "
+    "make a model look better than it is; rows of the past are not to be judged by the future"
+)
+_MOST = 25  # columns in the menu of splits
+
+
+def cut_params(slug: str) -> dict[str, Any]:
+    """Return what a recipe says of the cuts of a slug; MDL for one that is none."""
+    match = re.fullmatch(r"(quantile|uniform)-(\d{1,4})", slug)
+    if slug == "values":
+        return {"discretize": None, "n_bins": 10}
+    if match is None or int(match[2]) < 2:
+        return {"discretize": "mdl", "n_bins": 10}
+    return {"discretize": match[1], "n_bins": int(match[2])}
+
+
+def cuts_slug(recipe: Recipe) -> str:
+    """Return the slug of a recipe's cuts."""
+    if recipe.discretize in ("mdl", None):
+        return "" if recipe.discretize == "mdl" else "values"
+    return f"{recipe.discretize}-{recipe.n_bins}"
+
+
+def with_cuts(recipes: Sequence[Recipe], slug: str) -> tuple[Recipe, ...]:
+    """Return the recipes with these cuts; those of families that take numbers as they are stay."""
+    params = cut_params(slug)
+    return tuple(recipe if recipe.cuts == "keep" else recipe.replace(**params) for recipe in recipes)
+
+
+def cuts_of(recipes: Sequence[Recipe]) -> str:
+    """Return the slug of the cuts that all recipes have; `EACH` where they differ."""
+    found = {cuts_slug(recipe) for recipe in recipes if recipe.cuts != "keep"}
+    return found.pop() if len(found) == 1 else EACH if found else ""
+
+
+def cuts_menu(chosen: Callable[[str], None]) -> Any:
+    """Return the menu of cuts; `chosen` is called with a slug."""
+    menu = pmui.Select(
+        label="Cut numbers by", options={}, width=152, size="small", margin=(0, 8, 0, 0), description=explain("MDL")
+    )
+
+    def tell(event: Any) -> None:
+        if event.new is not None and event.new not in (EACH, menu.tags[0] if menu.tags else None):
+            chosen(event.new)
+
+    menu.param.watch(tell, "value")
+    return menu
+
+
+def show_cuts(menu: Any, session: Session, slug: str) -> None:
+    """Show the cuts that are set; hidden where the table has no number to cut."""
+    dataset = session.dataset
+    options = {_cuts_words(each): each for each in dict.fromkeys((*CUTS, *([] if slug == EACH else [slug])))}
+    if slug == EACH:
+        options = {"each recipe's own": EACH, **options}
+    menu.tags = [slug]
+    menu.param.update(options=options, value=slug, visible=dataset is None or "numeric" in dataset.kinds.values())
+
+
+def _cuts_words(slug: str) -> str:
+    return cuts_text(Recipe("lr", **cut_params(slug)))
+
+
+def split_menu(session: Session) -> Any:
+    """Return the menu of splits; what is chosen is set."""
+    menu = pmui.Select(label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_WHY)
+
+    def chosen(event: Any) -> None:
+        if event.new is not None and event.new != session.source.split and session.dataset is not None:
+            session.set_split(event.new)
+
+    menu.param.watch(chosen, "value")
+    return menu
+
+
+def show_split(menu: Any, session: Session) -> None:
+    """Show how rows are split, and what else is there for this table."""
+    menu.param.update(options=split_options(session.dataset), value=session.source.split)
+
+
+def split_options(dataset: "Dataset | None") -> dict[str, str]:
+    """Return the entries of the menu: words, and slugs."""
+    options = {words: slug for slug, words in _SPLITS.items()}
+    if dataset is None:
+        return options
+    groups: dict[str, str] = {}
+    times: dict[str, str] = {}
+    for k, column in enumerate(dataset.columns):
+        if column.kind == "target":
+            continue
+        dtype = dataset.frame[column.name].dtype
+        dated = pd.api.types.is_datetime64_any_dtype(dtype)
+        whole = not pd.api.types.is_float_dtype(dtype)
+        if whole and not dated and 2 < column.levels < dataset.n_rows:
+            groups[f"together by {column.name}"[:60]] = f"g{k}"
+        if (dated or pd.api.types.is_numeric_dtype(dtype)) and not column.missing and column.levels > 2:
+            times[f"in time by {column.name}"[:60]] = f"t{k}"
+    return options | dict(list(groups.items())[:_MOST]) | dict(list(times.items())[:_MOST])

@@ -1,0 +1,163 @@
+"""What is set of a table holds on every page: cuts of numbers, splits of rows."""
+
+import contextlib
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz.explorer.bias_page import BiasPage
+from alrviz.explorer.compare_page import ComparePage
+from alrviz.explorer.convergence import ConvergencePage
+from alrviz.explorer.convergence_words import dataset_code
+from alrviz.explorer.data_page import DataPage
+from alrviz.explorer.order_page import OrderPage
+from alrviz.explorer.path_page import PathPage
+from alrviz.explorer.table_choice import CUTS, EACH, cut_params, cuts_of, cuts_slug, split_options, with_cuts
+from alrviz.fitting.recipe import Recipe
+from tests.explorer.pages import opened, until
+
+pytestmark = [  # of panel under this pandas
+    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index"),
+    pytest.mark.filterwarnings("ignore:Both .variant. and .button_style. were provided"),
+]
+STUDIES = (OrderPage, PathPage, BiasPage, ComparePage)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def csv():
+    """class = sign(a b): neither number tells anything alone. Half of the rows come twice; there are 40 persons."""
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(2, 400)).round(6)
+    frame = pd.DataFrame({"a": a, "b": b, "person": [f"p{k % 40}" for k in range(400)]})
+    frame["class"] = np.where(a * b > 0, "plus", "minus")
+    return pd.concat([frame, frame.iloc[:200]]).to_csv(index=False).encode()
+
+
+def page_on(csv, page_class, link):
+    page = opened(page_class, link)
+    page.session.load_bytes("signs.csv", csv)
+    until(page, lambda: page.session.loading is None and page.session.file is not None)
+    page.on_shown()
+    return page
+
+
+def part_of(page):
+    return page.tab if isinstance(page, BiasPage) else page
+
+
+def settled(page):
+    part = part_of(page)
+    until(page, lambda: page.session.loading is None and part.known is not None)
+    return part
+
+
+def recipes_of(page):
+    part = part_of(page)
+    return (part.asked.recipe,) if isinstance(page, OrderPage) else getattr(part, "recipes", None) or part.asked.recipes
+
+
+def test_slugs_of_cuts_say_what_recipes_say():
+    for slug in CUTS:
+        assert cuts_slug(Recipe("lr", **cut_params(slug))) == slug
+    assert cut_params("quantile-1") == cut_params("nonsense") == cut_params("")
+    mixed = (Recipe("lr"), Recipe("rf"), Recipe("alr", discretize="quantile"))
+    assert cuts_of(mixed) == EACH
+    assert [recipe.discretize for recipe in with_cuts(mixed, "uniform-10")] == ["uniform", "mdl", "uniform"]
+    assert cuts_of((Recipe("rf"), Recipe("lr", discretize=None))) == "values"
+
+
+@pytest.mark.parametrize("page_class", STUDIES)
+def test_columns_that_cuts_lose_are_said_and_quantiles_see_them(csv, page_class):
+    page = page_on(csv, page_class, f"?page={page_class.slug}")
+    part = settled(page)
+    assert "MDL" in part.note.object
+    assert "finds no cut in 2 of 2 numeric columns: &#x27;a&#x27;, &#x27;b&#x27;" in part.note.object
+    assert part.note.visible
+    part.controls.cuts.value = "quantile-10"
+    assert {recipe.discretize for recipe in recipes_of(page) if recipe.cuts != "keep"} == {"quantile"}
+    part = settled(page)
+    assert "no cut" not in part.note.object
+    assert "cuts=quantile-10" in page.session.link
+    assert "of=" not in page.session.link, "the page's own recipes, cut so"
+    assert "discretize='quantile'" in part.script(part.known)
+    assert part.controls.cuts.value == "quantile-10"
+    page.close()
+
+
+def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
+    order = page_on(csv, OrderPage, "?page=order")
+    settled(order)
+    session = order.session
+    others = [page_class(session) for page_class in (ConvergencePage, DataPage, PathPage)]
+    for page in others:
+        page.view()
+    order.controls.cuts.value = "quantile-20"
+    race, data, path = others
+    session.page = "path"
+    path.on_shown()
+    assert {(r.discretize, r.n_bins) for r in path.recipes} == {("quantile", 20)}
+    session.page = "convergence"
+    race.on_shown()
+    assert {(r.discretize, r.n_bins) for r in race.recipes} == {("quantile", 20)}
+    assert race.choice.question == "alr-or-lr"
+    session.page = "data"
+    data.choose("a")
+    until(data, lambda: not data._pricing and "20 levels" in data._column.title.object)
+    assert data._offers[0].price.parameters == 2 * (1 + 20 + 20 + 40), "and 40 persons"
+    data._column.cuts.value = ""
+    until(data, lambda: not data._pricing and "one level" in data._column.title.object)
+    assert data._offers[0].price.parameters == 2 * (1 + 1 + 1 + 40)
+    session.page = "order"
+    order.on_shown()
+    assert order.asked.recipe.discretize == "mdl"
+    for page in (order, *others):
+        page.close()
+
+
+def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
+    page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5&cuts=quantile-5")
+    part = settled(page)
+    assert "200 of 600 rows repeat an earlier one" in part.note.object
+    page.controls.split.value = "once"
+    until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 400)
+    part = settled(page)
+    assert "repeat" not in part.note.object
+    assert "split=once" in page.session.link
+    assert "dataset = dataset.split_by(repeats='once')" in part.script(part.known)
+    page.study_view.press_run()
+    until(page, lambda: page.study_view.study.phase == "done")
+    assert "Rows that repeat are counted once" in page.study_view.sentence.object
+    again = opened(OrderPage, page.session.link)
+    again.session.load_bytes("signs.csv", csv)
+    until(again, lambda: again.session.loading is None and again.session.dataset is not None)
+    assert again.session.dataset.hash == page.session.dataset.hash
+    page.controls.split.value = ""
+    until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 600)
+    assert "split" not in page.session.link
+    for one in (page, again):
+        one.close()
+
+
+def test_groups_and_times_are_offered_and_the_script_gives_the_same_rows(csv, tmp_path, monkeypatch):
+    page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5")
+    settled(page)
+    options = split_options(page.session.dataset)
+    assert options["together by person"] == "g2"
+    assert {"in time by a", "in time by b"} < set(options)
+    assert not any("class" in words for words in options)
+    page.controls.split.value = "g2"
+    until(page, lambda: page.session.loading is None and page.session.dataset.splitting.units is not None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "signs.csv").write_bytes(csv)
+    made = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec("import alrviz\n" + dataset_code(page.session), made)
+    assert made["dataset"].hash == page.session.dataset.hash
+    page.close()
