@@ -24,6 +24,7 @@ from alrviz.stop import NEVER, StopToken
 
 _FORMAT = 1
 _DISCRETIZE = ("mdl", "quantile", "uniform", "keep", None)
+WEIGHTS = (1e-50, 1e100)  # what they may sum to: the square of a count is a number, and not 0
 _MISSING = ("level", "skip")
 
 
@@ -281,6 +282,14 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise TableError("sample_weight must be finite and not negative")
     if not (weights > 0).any():
         raise TableError("sample_weight is zero for every row: nothing is left")
+    low, high = WEIGHTS
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not low <= total <= high:
+        raise TableError(
+            f"sample_weight sums to {total:.3g}; from {low:g} to {high:g} products of counts stay numbers: divide the "
+            "weights by their mean"
+        )
     return weights
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 SCRIPT, ABOUT = "score.py", "model.json"
 # Of the JSON: what it takes as Python's objects is about ten times as much.
 _MOST_TEXT = 2**27
+# Bytes of a table that is unpacked whatever its packing; times that a larger one may become larger.
+_SMALL, _MOST_PACKED = 2**20, 100
 # Words for people, and what is computed again from counts: not read back.
 _NOT_READ = ("columns", "levels", "name", "log_theta_")
 
@@ -137,6 +139,7 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
     with _damage_told(path), zipfile.ZipFile(path) as zipped:
         sizes = _checked_names(zipped)
         _require(sum(sizes.values()) + 9 * sizes[ABOUT], allowed)
+        _check_packing(zipped)
         about = _read_about(zipped, sizes[ABOUT])
         wanted = FORMS[about["form"]].files
         missing = [name for name in wanted if name not in sizes]
@@ -188,6 +191,16 @@ def _checked_names(zipped: zipfile.ZipFile) -> dict[str, int]:
     if ABOUT not in sizes:
         raise ModelFileError(f"the zip has no {ABOUT}; expected a zip as alrviz.save_model writes it")
     return sizes
+
+
+def _check_packing(zipped: zipfile.ZipFile) -> None:
+    """Refuse a table that a zip makes a hundred times smaller: Parquet is packed already, and this would be a bomb."""
+    for info in zipped.infolist():
+        if info.filename.endswith(".parquet") and info.file_size > max(_SMALL, _MOST_PACKED * info.compress_size):
+            raise ModelFileError(
+                f"{info.filename} unpacks to {info.file_size // max(1, info.compress_size):,} times its size, which no "
+                "model's table does; nothing was unpacked"
+            )
 
 
 def _bytes(zipped: zipfile.ZipFile, name: str, size: int) -> bytes:

@@ -1,6 +1,5 @@
 """A form of a model file: what one kind of model writes, and how it is read back; model_*.py hold one each."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators.model_tables import ModelTable, Pieces
+from alrviz.estimators.model_tables import MOST, ModelTable, Pieces
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.passes.rows import Floats
 
@@ -41,7 +40,7 @@ class Form:
 
 def finite(values: Any) -> Floats:
     """Return a list of finite numbers as an array."""
-    good = isinstance(values, list) and all(type(v) in (int, float) and math.isfinite(v) for v in values)
+    good = isinstance(values, list) and all(type(v) in (int, float) and abs(v) <= MOST for v in values)
     if not good:
-        raise ModelFileError("a list of finite numbers was expected, and something else is there")
+        raise ModelFileError(f"a list of finite numbers up to {MOST:g} was expected, and something else is there")
     return np.array(values, np.float64)

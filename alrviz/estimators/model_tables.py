@@ -27,6 +27,8 @@ from alrviz.errors import ModelFileError
 from alrviz.models.space import Space
 from alrviz.passes.rows import Floats
 
+# No fit gives a number beyond it, and sums of more would be infinite, or none at all.
+MOST = 1e100
 # Lines of a piece.
 PIECE = 65_536
 JOIN = " & "
@@ -108,8 +110,8 @@ class ModelTable:
         out = np.empty((len(self), self._classes if n_values is None else n_values))
         for k in range(out.shape[1]):
             out[:, k] = self._column(f"{name}_{k}", np.float64)
-        if np.isinf(out).any() or (not gaps and np.isnan(out).any()):
-            raise ModelFileError(f"{self.file}: {name!r} has values that are no finite numbers")
+        if (np.abs(out) > MOST).any() or (not gaps and np.isnan(out).any()):
+            raise ModelFileError(f"{self.file}: {name!r} has values that are no finite numbers up to {MOST:g}")
         return out
 
     def numbers(self, name: str) -> Floats:

@@ -261,6 +261,9 @@ def test_parameters_that_mean_nothing(options, message):
         (pd.DataFrame({"a": [1, 2]}), [0, 1], [1, -1], "not negative"),
         (pd.DataFrame({"a": [1, 2]}), [0, 1], [1, np.nan], "finite"),
         (pd.DataFrame({"a": [1, 2]}), [0, 1], [0, 0], "nothing is left"),
+        (pd.DataFrame({"a": [1, 2]}), [0, 1], [1, 1e308], "divide the weights by their mean"),
+        (pd.DataFrame({"a": [1, 2]}), [0, 1], [1e308, 1e308], "sums to inf"),
+        (pd.DataFrame({"a": [1, 2]}), [0, 1], [1e-300, 1e-300], "divide the weights by their mean"),
         (pd.DataFrame({"a": [1, 2]}), [0, 1], [1], r"sample_weight must have shape \(2,\)"),
     ],
 )

@@ -61,6 +61,7 @@ LIES = {
     "another family's class": (lambda a: a.update(estimator="KDBClassifier"), "does not fit a recipe of family 'anje'"),
     "too few classes": (lambda a: a["bias"].pop(), "classes|tuples|columns"),
     "a bias of text": (lambda a: a.update(bias=["x", "y", "z"]), "finite numbers"),
+    "a bias beyond sums": (lambda a: a.update(bias=[1e308, 0.0, -1e308]), "finite numbers up to 1e"),
     "no recipe": (lambda a: a.update(recipe="{}"), "not a recipe"),
     "wide classes": (lambda a: a["encoder"]["classes"].update(dtype="<U100000000"), None),
     "classes of objects": (lambda a: a["encoder"]["classes"].update(dtype="V8"), "classes are neither"),
@@ -102,6 +103,7 @@ TABLE_LIES = {
     "a cell below 0": ("cells.parquet", lambda t: t.assign(cell=-1), "below 0"),
     "the same cell": ("cells.parquet", lambda t: pd.concat([t, t]), "ascending"),
     "phi of infinity": ("cells.parquet", lambda t: t.assign(phi_0=np.inf), "no finite numbers"),
+    "phi beyond sums": ("cells.parquet", lambda t: t.assign(phi_0=1e308), "no finite numbers up to 1e"),
     "phi of text": ("cells.parquet", lambda t: t.assign(phi_1="x"), "numbers were expected"),
     "no phi": ("cells.parquet", lambda t: t.drop(columns="phi_2"), "no column 'phi_2'"),
     "a parent that is no column": ("tuples.parquet", lambda t: t.assign(members=[[9]] * 4), "no tuple of 4 columns"),
@@ -190,6 +192,13 @@ def test_a_bomb_is_refused_before_it_is_unpacked(good, monkeypatch):
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
     with pytest.raises(MemoryLimitError, match="max_memory"):
         load_model(bomb, max_memory=10_000_000)
+
+
+def test_a_bomb_that_memory_would_hold_is_refused_by_its_packing(good, monkeypatch):
+    bomb = rewritten(good, **{"cells.parquet": b"PAR1" + b"\0" * 50_000_000})
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(ModelFileError, match="times its size, which no model's table does; nothing was unpacked"):
+        load_model(bomb, max_memory=10**9)
 
 
 def test_of_a_bomb_that_lies_about_its_size_no_more_is_unpacked(good, monkeypatch):
