@@ -1,26 +1,72 @@
-"""How much memory is free, and how much there is."""
+"""How much memory is free, how much there is, and how what was freed goes back to the system.
 
+A container has less than its machine: the limits of its control groups (Linux) count too.
+"""
+
+import ctypes
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 # Where the system does not say: what a small laptop has free.
 UNKNOWN = 4 * 2**30
+_GROUPS = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
     """Return the bytes that can be allocated without swapping, as far as the system tells."""
+    free = total_memory() // 2
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+                free = int(line.split()[1]) * 1024
     except (OSError, ValueError):
         pass
-    return total_memory() // 2
+    return max(min([free, *(limit - used for limit, used in _groups())]), 0)
 
 
 def total_memory() -> int:
-    """Return the bytes of the machine, as far as the system tells; the same at every call."""
+    """Return the bytes that this process may have of the machine's, as far as the system tells."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return 2 * UNKNOWN
+        machine = 2 * UNKNOWN
+    return min([machine, *(limit for limit, _ in _groups())])
+
+
+def give_back() -> None:
+    """Return to the system what was freed: glibc keeps it otherwise, between what is still held."""
+    if sys.platform != "linux":
+        return
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _groups() -> Iterator[tuple[int, int]]:
+    """(limit, bytes in use that cannot be reclaimed) of this process's control groups that have a limit."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):  # of version 2, of version 1
+            new = controllers == ""
+            root = _GROUPS if new else _GROUPS / "memory"
+            names = ("memory.max", "memory.current") if new else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            folder = root / path.lstrip("/")
+            for group in (folder, *(parent for parent in folder.parents if parent.is_relative_to(root))):
+                yield from _group(group, *names)
+
+
+def _group(folder: Path, limit_name: str, used_name: str) -> Iterator[tuple[int, int]]:
+    try:
+        limit = int((folder / limit_name).read_text(encoding="ascii"))  # "max" is none
+        used = int((folder / used_name).read_text(encoding="ascii"))
+        parts = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
+    except (OSError, ValueError):
+        return
+    if limit < 2**60:  # version 1 says so where there is none
+        yield limit, used - int(parts.get("inactive_file", 0))

@@ -6,10 +6,11 @@ They bind in the explorer only; the library itself limits nothing but memory.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from alrviz.errors import AlrvizError
+from alrviz.memory import total_memory
 
 if TYPE_CHECKING:
     from alrviz.data.limits import Limits
@@ -30,7 +31,7 @@ class ServerLimits:
         tables: uploaded tables held for one owner; the oldest is dropped.
         owner_runs, runs: races under way at once, of one owner and in all; further ones queue.
         kept: ended races found again by one owner; the oldest is dropped.
-        memory: bytes of all races held.
+        memory: bytes of all races held; the default is half of what the machine, or the container, has.
         threads: threads of all races under way; each has all the machine's, so the default lets four share them.
         idle: seconds after which a run nobody looks at is stopped.
         hours: hours after which that happens to a run that was to continue when its owner closed the page.
@@ -47,7 +48,7 @@ class ServerLimits:
     owner_runs: int | None = 2
     runs: int | None = max(4, 2 * _CORES)
     kept: int | None = 12
-    memory: int | None = 8_000_000_000
+    memory: int | None = field(default_factory=lambda: total_memory() // 2)
     threads: int | None = 4 * _CORES
     idle: int | None = 60
     hours: int | None = 12
@@ -62,16 +63,16 @@ class ServerLimits:
 def limits_from(environment: Mapping[str, str] = os.environ) -> ServerLimits:
     """Return the defaults, changed by what `environment` sets; a value that is no whole number is an error."""
     changed: dict[str, int | None] = {}
-    for field in fields(ServerLimits):
-        text = environment.get(PREFIX + field.name.upper())
+    for one in fields(ServerLimits):
+        text = environment.get(PREFIX + one.name.upper())
         if text is None:
             continue
         if text.strip().lower() in _NONE:
-            changed[field.name] = None
+            changed[one.name] = None
         elif text.strip().isdigit():
-            changed[field.name] = int(text)
+            changed[one.name] = int(text)
         else:
-            raise AlrvizError(f"{PREFIX}{field.name.upper()}={text!r} is not a limit; expected a whole number, or none")
+            raise AlrvizError(f"{PREFIX}{one.name.upper()}={text!r} is not a limit; expected a whole number, or none")
     return ServerLimits(**changed)
 
 

@@ -26,6 +26,8 @@ import panel as pn
 from bokeh.util.warnings import BokehUserWarning
 from panel.io.resources import LOCAL_DIST
 
+from alrviz.memory import give_back
+
 SWITCH = 0.001  # seconds; Python's own is 0.005. Shorter ones cost a fit more than they give a visitor.
 AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
 TRIES = 6  # how often pages that were left are looked for
@@ -96,6 +98,7 @@ def _thaw(server_context: Any, later: Callable[[float, Callable[[], None]], Any]
         return
     gc.unfreeze()
     gc.collect()
+    give_back()
     if _leaving and tries > 1:
         later(AFTER, lambda: _thaw(server_context, later, tries - 1))
         return

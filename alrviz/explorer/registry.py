@@ -7,24 +7,28 @@ registry; where a cap is reached it waits in one queue, in which whoever has had
 its turn while others wait is paused and queues again: long runs take turns, short ones end within theirs. `sweep` does
 what time brings: it ends turns, hands free places to the queue and stops runs that nobody has looked at for a while.
 Ended runs are kept while there is memory for them: owners leave without
-saying so, and what they left makes room for who comes.
+saying so, and what they left makes room for who comes. When nobody has looked at anything for a while, what is in the
+run store too is let go: who returns gets it from there (`kept_id`).
 """
 
+import gc
 import secrets
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.limits import ServerLimits, below, limits_from
-from alrviz.explorer.owners import new_id
+from alrviz.explorer.owners import LOCAL, new_id
 from alrviz.explorer.shares import Shares
 from alrviz.explorer.tables import Tables
+from alrviz.memory import give_back
 
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
 TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
+_STORED = 10_000  # runs let go of which it is known where they are
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
 # How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
@@ -107,6 +111,8 @@ class Registry:
         self._entries: dict[str, Entry] = {}
         self._queue: list[Entry] = []
         self._shares = Shares(clock())
+        self._looked = clock()  # when anybody was last there
+        self._stored: dict[tuple[str, str], str] = {}  # by owner and id, what was let go: its id in the run store
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
 
@@ -167,7 +173,15 @@ class Registry:
 
     def look(self, entry: Entry) -> None:
         """Say that somebody is looking at the run now."""
-        entry.seen = self._clock()
+        entry.seen = self._looked = self._clock()
+
+    def visit(self) -> None:
+        """Say that somebody is there."""
+        self._looked = self._clock()
+
+    def kept_id(self, id: str, owner: str) -> str:
+        """Return the id in the run store of an owner's race that was let go; "" where there is none."""
+        return self._stored.get((owner, id), "")
 
     def start(self, entry: Entry) -> None:
         """Start or resume the run, at once or as soon as there is a place for it."""
@@ -219,6 +233,29 @@ class Registry:
             self._count()
             self._end_turns()
             self._admit()
+            gone = self._let_go(now)
+        if gone:  # whoever waits for the lock need not wait for this
+            gc.collect()
+            give_back()
+
+    def _let_go(self, now: float) -> int:
+        """Hold no more what is in the run store too, once nobody has been there for a while; returns how much."""
+        idle = self.limits.idle
+        if idle is None or now - self._looked <= idle:
+            return 0
+        gone = [entry for entry in self._entries.values() if self._may_go(entry, now - idle)]
+        for entry in gone:
+            self._stored[entry.owner, entry.id] = getattr(entry.keeper, "id", "") or ""
+            del self._entries[entry.id]
+        while len(self._stored) > _STORED:
+            del self._stored[next(iter(self._stored))]
+        return len(gone)
+
+    def _may_go(self, entry: Entry, since: float) -> bool:
+        """Whether a run rests, nobody has looked at it since, and what it leaves is on disk."""
+        if entry.seen > since or entry.under_way or entry.wanted or not _leaves(entry):
+            return False
+        return isinstance(entry.race, Studied) or (entry.race.ended and entry.keeper.stored)
 
     def _count(self) -> None:
         running = [e for e in self._entries.values() if e.under_way]
@@ -318,9 +355,29 @@ class Registry:
             time.sleep(1.0)
             self.sweep()
             with self._lock:
-                if not self._queue and not any(e.under_way for e in self._entries.values()):
+                lasting = any(e.under_way or (_leaves(e) and self.limits.idle) for e in self._entries.values())
+                if not self._queue and not lasting:
                     self._sweeper = None
                     return
+
+
+@runtime_checkable
+class Studied(Protocol):
+    """What a study is held as: its finished cells are in the run store as they come."""
+
+    study: Any
+
+
+def _leaves(entry: Entry) -> bool:
+    """Whether a run can be let go once it rests: it is kept in the run store.
+
+    Not what a link was given away for; and on a machine of one's own nobody else needs the memory.
+    """
+    if entry.shared or entry.owner == LOCAL:
+        return False
+    if isinstance(entry.race, Studied):
+        return bool(entry.race.study.id) and not entry.race.study.problem
+    return entry.keeper is not None and not entry.keeper.problem
 
 
 _process: Registry | None = None

@@ -99,6 +99,8 @@ class Session(Opening):
         self.fit, self.kept = self.registry.find(state.fit, self.owner), state.kept
         if state.run:
             self.entry = self.registry.find(state.run, self.owner)
+            if self.entry is None:
+                self.kept = state.kept or self.registry.kept_id(state.run, self.owner)
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self.open_served(served, self.source.kinds, state.split)
@@ -267,6 +269,7 @@ class Session(Opening):
         if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
             self.loading = None
         if watched:
+            self.registry.visit()
             self.tables.look(self.owner)
             for entry in self._entries:
                 self.registry.look(entry)

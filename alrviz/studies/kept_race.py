@@ -63,6 +63,11 @@ class RaceKeeper:
         self._thread = threading.Thread(target=self._keep, name="alrviz-keeper", daemon=True)
         self._thread.start()
 
+    @property
+    def stored(self) -> bool:
+        """Whether all of it is on disk, and nothing more comes."""
+        return bool(self.id) and not self.problem and not self._thread.is_alive()
+
     def join(self, timeout: float | None = None) -> bool:
         """Wait until all of it is kept; returns whether it is."""
         self._thread.join(timeout)

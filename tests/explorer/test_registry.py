@@ -6,6 +6,7 @@ import pytest
 
 from alrviz.explorer.governed import Governed
 from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.owners import LOCAL
 from alrviz.explorer.registry import CapReached, Registry
 from alrviz.explorer.studies import Underway
 from alrviz.passes.threads import available_threads
@@ -333,3 +334,45 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     assert second.race.ended
     shared_out(reg, clock, 30)
     assert first.under_way
+
+
+def kept(entry, id="of the store"):
+    entry.keeper = SimpleNamespace(id=id, problem="", stored=True)
+    return entry
+
+
+def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
+    reg, clock = registry(runs=9, owner_runs=9)
+    ended, unkept, shared, local, running = entries(reg, "a", "b", "c", LOCAL, "d")
+    for entry in (ended, shared, local, running):
+        kept(entry)
+    for entry in (ended, unkept, shared, local, running):
+        reg.start(entry)
+        if entry is not running:
+            entry.race.stop()
+    reg.share(shared)
+    clock.now += 50
+    reg.visit()
+    clock.now += 50
+    reg.sweep()
+    assert reg.find(ended.id, "a") is ended, "somebody was there a moment ago"
+    clock.now += 11
+    reg.sweep()  # what runs unattended is stopped now
+    reg.sweep()
+    assert [bool(reg.entries(owner)) for owner in ("a", "b", "c", LOCAL, "d")] == [False, True, True, True, False]
+    assert reg.kept_id(ended.id, "a") == "of the store"
+    assert reg.kept_id(ended.id, "b") == ""
+
+
+def test_a_race_is_let_go_only_once_all_of_it_is_on_disk():
+    reg, clock = registry()
+    (entry,) = entries(reg, "a")
+    kept(entry).keeper.stored = False
+    reg.start(entry)
+    entry.race.stop()
+    clock.now += 61
+    reg.sweep()
+    assert reg.find(entry.id, "a") is entry
+    entry.keeper.stored = True
+    reg.sweep()
+    assert reg.find(entry.id, "a") is None
