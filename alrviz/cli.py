@@ -98,6 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
     score.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
     score.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV to write (default: the screen)")
+    score.add_argument("--keep", metavar="COLUMN", action="append", default=[], help="pass a column of ROWS "
+                       "through, as an id; may be given several times")  # fmt: skip
+    score.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
     score.set_defaults(command=_score)
 
     reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
@@ -136,13 +139,17 @@ def _warm(options: argparse.Namespace) -> int:
 def _score(options: argparse.Namespace) -> int:
     for file in (options.model, options.rows):
         _require_file(file)
-    from alrviz.estimators.scoring import score, score_csv
+    from alrviz.estimators.scoring import UNREAD, score, score_csv
 
     try:
-        found = score(options.model, options.rows)
+        found = score(options.model, options.rows, keep="all" if options.keep_all else options.keep)
     except OSError as error:
         raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
     text = score_csv(found)
+    unread = int(found["unseen"].str.contains(UNREAD, regex=False).sum())
+    if unread:
+        print(f"{unread:,} rows have a value that is not a number where one is wanted; it counts as missing there, and "
+              "the column 'unseen' names it", file=sys.stderr)  # fmt: skip
     if options.out is None:
         sys.stdout.write(text)
         return 0

@@ -1,5 +1,6 @@
 """The console script: what it prints, the exit codes, and a page that is really there."""
 
+import io
 import os
 import re
 import signal
@@ -249,10 +250,35 @@ def test_score_says_what_it_cannot_use(tmp_path, capsys):
 
 
 def test_score_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "model.zip")
 
     monkeypatch.setattr("alrviz.estimators.scoring.score", refuse)
     (tmp_path / "model.zip").touch()
     assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
     assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
+
+
+def test_score_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path, capsys):
+    data = alrviz.load_demo("iris")
+    alrviz.save_model(alrviz.NaiveBayesClassifier().fit(data.X, data.y), tmp_path / "model.zip")
+    rows = data.X.head(4).astype(str).assign(id=["=1+1", "b", "c", "d"], note="as it is")
+    first = data.X.columns[0]
+    rows.loc[1, first], rows.loc[3, first] = "abc", "1e999"
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    model, table = str(tmp_path / "model.zip"), str(tmp_path / "rows.csv")
+    assert cli.main(["score", model, table, "--keep", "id"]) == 0
+    told = capsys.readouterr()
+    found = pd.read_csv(io.StringIO(told.out))
+    assert found.columns.tolist()[:3] == ["row", "id", "prediction"]
+    assert found.id.tolist() == ["'=1+1", "b", "c", "d"], "no spreadsheet takes it for a formula"
+    assert found.prediction.notna().all()
+    assert found.unseen.fillna("").tolist() == [
+        "", f"{first}=abc (not a number)", "", f"{first}=1e999 (not a number)",
+    ]  # fmt: skip
+    assert "2 rows have a value that is not a number" in told.err
+    assert cli.main(["score", model, table, "--keep-all"]) == 0
+    every = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(rows.columns) < set(every.columns)
+    assert cli.main(["score", model, table, "--keep", "idd"]) != 0
+    assert "did you mean 'id'" in capsys.readouterr().err

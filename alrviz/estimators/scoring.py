@@ -1,26 +1,30 @@
 """New rows through a fitted classifier: its class, the probabilities, and which values training never saw."""
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.new_rows import read_rows
+from alrviz.estimators.new_rows import Unread, read_rows
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.estimators.score_script import safe_cell
 from alrviz.fitting.run import Run
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
+
+UNREAD = "(not a number)"
 
 
 def score(
@@ -29,9 +33,11 @@ def score(
     *,
     options: ReadOptions | None = None,
     limits: Limits = NO_LIMITS,
+    keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> pd.DataFrame:
-    """Return the predictions of new rows, a line each: row, prediction, p(class) of each class, unseen.
+    """Return the predictions of new rows, a line each: row, the columns kept, prediction, p(class) of each class,
+    unseen.
 
     `unseen` lists the values that are no level of the model ("colour=green; size=huge"): what they add is said by the
     model's parameter of that name. Of a squared hinge, which has no probabilities, there are scores.
@@ -45,11 +51,14 @@ def score(
         How text is to be read, where it is not detected rightly.
     limits : Limits
         The most that a file may have.
+    keep : "all", or names of columns
+        Columns of the rows that are passed through, as an id is, whether the model uses them or not.
 
     Raises
     ------
     TableError
-        A ValueError: a column that is missing, or text where the model wants numbers.
+        A ValueError: a column that is missing. In a file a text where the model wants a number is missing, and listed
+        in `unseen` as "age=abc (not a number)".
     ModelFileError
         A ValueError: the path is no model.
 
@@ -65,9 +74,11 @@ def score(
     encoder: Encoder = model.encoder_
     if isinstance(rows, pd.DataFrame):
         names = [column.name for column in encoder.columns_]
-        X = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows
+        X, whole, unread = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows, rows, Unread()
     else:
-        X = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
+        read = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
+        X, whole, unread = read.X, read.given, read.unread
+    kept = _kept(whole, keep)
     if len(X) == 0:
         raise AlrvizError("there are no rows to score; a line of names and one row at least were expected")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
@@ -76,23 +87,37 @@ def score(
     codes = encoder.transform(table)
     scores = model._scores_of(codes, table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
-    found = {"row": np.arange(1, len(X) + 1), "prediction": model.classes_[scores.argmax(axis=1)]}
+    found = {"row": np.arange(1, len(X) + 1), **kept, "prediction": model.classes_[scores.argmax(axis=1)]}
     what = "p" if probabilities else "score"
     found |= {f"{what}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
-    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes)})
+    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)})
 
 
 def score_csv(predictions: pd.DataFrame) -> str:
     """Return what `score` gave as CSV; a text that a spreadsheet takes for a formula has an apostrophe in front."""
     table = predictions.copy()
-    for name in ("prediction", "unseen"):
+    for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
         table[name] = table[name].map(safe_cell)
     return str(table.to_csv(index=False, lineterminator="\n"))
 
 
-def _unseen(encoder: Encoder, X: pd.DataFrame, codes: NDArray[np.unsignedinteger]) -> list[str]:
+def _kept(rows: pd.DataFrame, keep: str | Sequence[str]) -> dict[str, Any]:
+    """The columns that are passed through, under names that no column of ours has."""
+    names = list(rows.columns) if keep == "all" else [keep] if isinstance(keep, str) else list(keep)
+    for name in names:
+        if name not in rows.columns:
+            raise TableError(
+                f"no column is called {name!r} in the rows{nearest(name, rows.columns)}; it cannot be kept"
+            )
+    own = ("row", "prediction", "unseen")
+    return {f"{name} (given)" if name in own else str(name): rows[name].to_numpy() for name in names}
+
+
+def _unseen(
+    encoder: Encoder, X: pd.DataFrame, codes: NDArray[np.unsignedinteger], unread: Mapping[int, Sequence[str]]
+) -> list[str]:
     """Which values of each row are neither levels nor missing."""
-    words: list[list[str]] = [[] for _ in range(len(X))]
+    words: list[list[str]] = [[f"{value} {UNREAD}" for value in unread.get(row, ())] for row in range(len(X))]
     for j, column in enumerate(encoder.columns_):
         values = X.iloc[:, j]
         strange = (codes[j] == column.n_levels) & values.notna().to_numpy()

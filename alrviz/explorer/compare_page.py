@@ -145,7 +145,7 @@ class ComparePage(StudyPart):
 
     def _fresh(self) -> Recipe:
         """A recipe that is not there yet: the next order of alr, where it can be."""
-        tried = (Recipe("alr", order=order, alpha=1.0) for order in (2, 1, 3))
+        tried = (with_cuts([Recipe("alr", order=order, alpha="cv")], self.session.cuts)[0] for order in (2, 1, 3))
         return next((recipe for recipe in tried if recipe not in self.asked.recipes), Recipe("ande"))
 
     @property
@@ -179,7 +179,9 @@ class ComparePage(StudyPart):
         sets = self.asked.sets
         links = [link for link, _ in sets.own]
         if new is not None or self.own.of(links) != sets.own:
-            self._set(sets=Sets(sets.demos, self.own.of(links if new is None else [*links, new])))
+            # The page's own sets make room: nobody chose them.
+            demos = () if new is not None and sets == Sets(FIRST_SETS) else sets.demos
+            self._set(sets=Sets(demos, self.own.of(links if new is None else [*links, new])))
         else:
             super().ask()
 

@@ -14,6 +14,7 @@ from alrviz.explorer.compare_page import ComparePage
 from alrviz.explorer.compare_words import ABOUT, script
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.order_choice import FIRST as ORDER_FIRST
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import MOST_SETS, FileLink, read_link
@@ -250,3 +251,24 @@ def test_a_visitor_who_never_saw_the_page_can_leave():
 
 def test_every_term_is_explained():
     assert "[[" not in rich(ABOUT)
+
+
+def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen_ones():
+    page = open_page("?page=compare")
+    page.session.load_bytes("mine.csv", CSV)
+    until(page, lambda: page.session.loading is None and page.session.file is not None)
+    page.on_shown()
+    assert (page.asked.sets.demos, [link.name for link, _ in page.asked.sets.own]) == ((), ["mine.csv"])
+    chosen = open_page("?page=compare&sets=iris")
+    chosen.session.load_bytes("mine.csv", CSV)
+    until(chosen, lambda: chosen.session.loading is None and chosen.session.file is not None)
+    chosen.on_shown()
+    assert chosen.asked.sets.demos == ("iris",)
+    for one in (page, chosen):
+        one.close()
+
+
+def test_it_opens_with_the_models_that_which_order_judges_and_boosting():
+    alphas = {recipe.params["alpha"] for recipe in FIRST if recipe.family == "lr"}
+    assert alphas == {ORDER_FIRST.params["alpha"]}
+    assert "hgb" in {recipe.family for recipe in FIRST}
