@@ -11,8 +11,10 @@ sizes are counted before anything is unpacked, names are matched and never becom
 import json
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
@@ -158,7 +160,7 @@ def _damage_told(path: Any) -> Iterator[None]:
     except (AlrvizError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError, RuntimeError,
-            NotImplementedError, zipfile.BadZipFile, pa.ArrowException) as error:  # fmt: skip
+            NotImplementedError, zipfile.BadZipFile, zlib.error, struct.error, pa.ArrowException) as error:  # fmt: skip
         where = path if isinstance(path, (str, os.PathLike)) else "the file"
         raise ModelFileError(
             f"{where} is damaged, cut short or no model: {error or type(error).__name__}; expected a zip as "
