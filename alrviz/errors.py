@@ -70,5 +70,5 @@ class UnseenLevelWarning(UserWarning):
 def nearest(word: object, choices: Iterable[object]) -> str:
     """Return "; did you mean X?" for the choice closest to `word`, or an empty string when none is close."""
     by_text = {str(choice): choice for choice in choices}
-    close = get_close_matches(str(word), by_text, n=1, cutoff=0.5)
+    close = get_close_matches(str(word), by_text, n=1, cutoff=0.6)
     return f"; did you mean {by_text[close[0]]!r}?" if close else ""

@@ -16,18 +16,20 @@ import pandas as pd
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.interpret import Values, said_numbers, text_of
 from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
+from alrviz.data.leaks import find_leaks
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
-from alrviz.data.numbers import listed
+from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.shown import Column, column_notes
 from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_by
-from alrviz.data.target import check_labels, class_labels
+from alrviz.data.target import Choice, check_labels, class_labels, target_choices
 from alrviz.errors import TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
 _SPOKEN = 0.01  # share of the rows from which repeats are spoken of
-TARGET_NAMES = ("class", "target", "label", "y", "outcome")
+MOST_DROPPED = 0.5  # of the rows: a guessed class that more rows lack is asked for
+MOST_OFFERED = 3  # other columns named beside a guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +84,19 @@ class Table:
         """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
         return sentinels([column.series for column in self.values if not column.made])
 
+    @cached_property
+    def target_choices(self) -> list[Choice]:
+        """The columns that may be the class, the likeliest first, each with why."""
+        return target_choices(self.values)
+
     def default_target(self) -> tuple[str, str]:
         """Return the column guessed to be the class, and why."""
-        lowered = {column.name.lower(): column.name for column in reversed(self.values)}
-        for name in TARGET_NAMES:
-            if name in lowered:
-                return lowered[name], "by its name"
-        return self.values[-1].name, "the last column"
+        return self.target_choices[0].name, self.target_choices[0].why
+
+    def other_targets(self, name: str) -> str:
+        """Return what else may be the class, for a sentence; empty where there is nothing."""
+        others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
+        return " or ".join(map(short, others))
 
     def dataset(
         self,
@@ -99,17 +107,30 @@ class Table:
         stop: StopToken = NEVER,
     ) -> "Dataset":
         """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed)."""
-        notes = list(self.notes)
+        notes, guessed = list(self.notes), target is None
         if target is None:
             target, why = self.default_target()
-            notes.append(f"the target is {target!r} ({why})")
+            others = "" if why == "by its name" else self.other_targets(target)
+            notes.append(f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else ""))
         position = self._position(target)
-        classes, remarks = class_labels(self.values[position], quartiles)
+        try:
+            classes, remarks = class_labels(self.values[position], quartiles)
+        except TableError as error:
+            others = self.other_targets(target) if guessed else ""
+            raise TableError(f"{error}; such as {others}") if others else error from error
         keep = classes.notna().to_numpy()
         dropped = int(len(keep) - keep.sum())
+        if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
+            others = self.other_targets(target)
+            raise TableError(
+                f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
+                f"out; pass target={target!r} if that is meant, or another column"
+                + (f", such as {others}" if others else "")
+            )
         if dropped:
             rows = "row without a class was" if dropped == 1 else "rows without a class were"
-            notes.append(f"{dropped:,} {rows} dropped")
+            left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
+            notes.append(f"{dropped:,} {rows} dropped{left}")
         notes += remarks
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
@@ -143,6 +164,7 @@ class Dataset:
     quartiles: bool
     table: Table = field(compare=False)
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
+    leaks: tuple[str, ...] = ()  # used columns that alone almost determine the class
     splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
 
     @classmethod
@@ -314,20 +336,33 @@ def _build(
     stop: StopToken,
 ) -> Dataset:
     _check_kinds(kinds, target, table)
-    columns, series, digests = [], {}, []
+    columns, series = [], {}
     for column in values:
         stop.check()
         if column.name == target:
             shown = Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
             parsed = column.series
-            digests.append(digest_series(classes, stop))
         else:
             shown, parsed = _feature_column(column, kinds.get(column.name), table)
-            digests.append(digest_series(parsed, stop))
         columns.append(shown)
         series[column.name] = parsed
+    used = {column.name: series[column.name] for column in columns if column.kind not in ("target", "ignore")}
+    again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
+    if again and not repeat_by_nature(pd.DataFrame(used)):
+        notes.append(
+            f"{again:,} of {len(classes):,} rows repeat an earlier one in all columns used "
+            "(split_by(repeats='once') counts each once)"
+        )
+    digests = []
+    for shown in columns:
+        stop.check()
+        digests.append(digest_series(classes if shown.kind == "target" else series[shown.name], stop))
+    suspects = tuple(find_leaks(used, classes, stop))
+    if suspects:
+        tells = "tells" if len(suspects) == 1 else "tell"
+        notes.append(f"{listed(suspects)} alone almost {tells} the class; is that known beforehand?")
     notes += column_notes(columns)
-    if not any(column.kind not in ("target", "ignore") for column in columns):
+    if not used:
         notes.append("no column is left to predict from; change a kind from 'ignore'")
     return Dataset(
         name=table.name,
@@ -340,6 +375,7 @@ def _build(
         quartiles=quartiles,
         table=table,
         labels=classes,
+        leaks=suspects,
     )
 
 

@@ -3,10 +3,12 @@
     declared by the source (a dtype, an ARFF type)                      that kind
     no values                                                           ignore
     dates                                                               ignore; year, month, weekday (hour) stand for it
-    text: different on more than half the rows                          ignore (an id)
+    text: different on more than half the rows, or on a fifth of many,
+        or many and named like names (surname, address, title ...)      ignore (an id)
     text: levels in a known order (10-19, 20-29; low, medium, high)     ordinal
     text                                                                categorical
-    whole numbers: all different and named or counting like an id       ignore (an id)
+    whole numbers: all different and named or counting like an id,
+        or many and named exactly so (customer id)                      ignore (an id)
     whole numbers: at most four of them, or named code, type ...        categorical (codes)
     numbers                                                             numeric
 
@@ -32,6 +34,12 @@ ID_NAME = re.compile(
     r"|^unnamed: 0$|^column 1$"
 )
 DASHES = "-\u2013"  # also the typographic one, between the ends of a range
+KEY_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|key|nbr)$")
+NAMES = re.compile(
+    r"(^|[\W_])((sur|last|first|full|middle)?[\W_]?name|title|address|street|email|e-mail|phone|url|link|comments?|notes?|"
+    r"description|text|remarks?|ticket|iban|name)($|[\W_])|^(nachname|vorname|adresse|strasse|telefon|bemerkung)$"
+)
+MOST_LEVELS = 50  # of texts or numbers that may still be kinds of something
 RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
@@ -84,13 +92,16 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if kind in ("categorical", "ordinal") and limits.levels is not None and n_levels > limits.levels:
         return "ignore", f"{n_levels:,} levels, more than the {limits.levels:,} allowed here"
     if n_levels == 1 and kind != "ignore":
-        why += "; always the same, so it tells nothing"
+        if n_present == len(values.series):
+            return kind, why + "; always the same, so it tells nothing"
+        return "categorical", "one value or none: what it tells is where it is missing"
     return kind, why
 
 
 def _guess_text(values: Values, n_levels: int, n_present: int) -> tuple[str, str]:
     hint = f"; {values.hint}" if values.hint else ""
-    if n_levels > n_present / 2 and n_levels > MOST_CODES:
+    many = n_levels > MOST_LEVELS and (n_levels > n_present / 5 or NAMES.search(values.name.lower()))
+    if (n_levels > n_present / 2 and n_levels > MOST_CODES) or many:
         return "ignore", f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
     levels = list(values.series.cat.categories)
     if sort_levels(levels) is not None:
@@ -102,6 +113,10 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> tuple[str, s
     numbers = values.series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     whole = bool((numbers == np.floor(numbers)).all())
+    if values.name.startswith("__index_level_"):
+        return "ignore", "an id? the index of a data frame"
+    if whole and n_levels > max(MOST_LEVELS, n_present / 20) and _is_key(values.name):
+        return "ignore", f"an id? named like one, {n_levels:,} different numbers"
     if whole and n_levels == n_present and n_present > MOST_CODES:
         named = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)
         if numbers.max() - numbers.min() == n_present - 1 and (named or np.all(np.abs(np.diff(numbers)) == 1)):
@@ -116,6 +131,10 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> tuple[str, s
     if whole and n_levels <= n_present / 2 and CODE_NAME.search(values.name.lower()):
         return "categorical", "whole numbers named like codes"
     return "numeric", "whole numbers" if whole else "numbers"
+
+
+def _is_key(name: str) -> bool:
+    return bool(KEY_NAME.search(name.lower()) or re.search(r"[a-z](Id|ID)$", name))
 
 
 def sort_levels(levels: Sequence[str]) -> list[str] | None:

@@ -19,6 +19,7 @@ from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 MOST_TITLES = 20  # lines before the table, or behind it
+FEWEST_VALUES = 20  # of a column, until what it lacks means something
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
@@ -108,7 +109,8 @@ def _columns(row: Sequence[str], below: Sequence[Sequence[str]]) -> list[tuple[s
         values = [value for value in values if value not in GAPS]
         distinct = set(values)
         numbers = bool(distinct) and all(QUANTITY.match(value) for value in distinct)
-        found.append((cell.strip(), distinct, numbers, 2 * len(distinct) <= len(values)))
+        repeat = len(values) >= FEWEST_VALUES and 5 * len(distinct) <= len(values)
+        found.append((cell.strip(), distinct, numbers, repeat))
     return found
 
 
@@ -120,7 +122,7 @@ def _fits(row: Sequence[str], below: Sequence[Sequence[str]], *, years: bool) ->
     names = sum(bool(cell) and numbers and not QUANTITY.match(cell) for cell, _, numbers, _ in columns)
     if looks_like_data(row):
         return names <= sum(bool(NUMBER.match(cell)) for cell, *_ in columns)
-    return names == 0 and 0 < len(words) <= 2 * among and (len(words) > 1 or not years)
+    return names == 0 and 0 < len(words) < 2 * among and (len(words) > 1 or not years)
 
 
 def _strange(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:

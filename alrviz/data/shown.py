@@ -29,10 +29,17 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
             "of dates and split into year, month, weekday, hour",
             [c.name for c in guessed if c.why.startswith("dates;")],
         ),
-        ("with one value only", [c.name for c in columns if c.levels == 1 and c.kind not in ("ignore", "target")]),
+        (
+            "with one value only",
+            [c.name for c in columns if c.levels == 1 and not c.missing and c.kind not in ("ignore", "target")],
+        ),
     )
     return [
         f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} {what}: {listed(names)}"
         for what, names in groups
         if names
     ]
+
+
+def _is_constant(column: Column) -> bool:
+    return column.levels == 1 and not column.missing and column.kind not in ("ignore", "target")

@@ -1,5 +1,12 @@
-"""The class of each row: text as it is, few numbers as codes, many numbers only when cut into quartiles."""
+"""Which column is the class, and the class of each row: text as it is, few numbers as codes, many cut into quartiles.
 
+A column is guessed to be the class by its name, else for being the last of few classes, else for having few; never
+dates, what was made of them, ids, measured numbers, or a column without a value on most rows.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +20,71 @@ from alrviz.data.numbers import listed, short
 from alrviz.errors import TableError
 
 MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
+TARGET_NAMES = ("class", "target", "label", "y", "outcome")
+# At the end of a name ("income class"), or anywhere in it ("customer churn flag").
+ENDS = re.compile(r"(^|[\W_])(class|target|label|outcome|klasse|ziel|death|dead|died|deceased|diagnosis)$")
+WORDS = re.compile(
+    r"(^|[\W_]|is|has)(survived|churn|churned|attrition|fraud|readmitted|approved|exited|subscribed|converted|purchased|"
+    r"defaulted|cancell?ed|survival|disease)($|[\W_])"
+)
+USUAL = ("species", "response", "result", "status", "decision", "income", "quality", "category", "type", "group")
+MOST_CLASSES = 20  # of a guess: whoever means more says so
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A column that may be the class, and why."""
+
+    name: str
+    why: str
+
+
+def target_choices(values: Sequence[Values]) -> list[Choice]:
+    """Return the columns that may be the class, the likeliest first; the first is the guess.
+
+    Where none is named like a class and the last column is a measured number, that one is first: it has to be cut.
+    """
+    own = [column for column in values if not column.made and not column.name.startswith("__index_level_")]
+    usable = [column for column in own if _may_be_class(column)]
+    found: dict[str, str] = {}
+    lowered = {column.name.lower(): column for column in reversed(own) if not _is_date(column)}
+    for name in TARGET_NAMES:
+        if name in lowered:
+            found.setdefault(lowered[name].name, "by its name")
+    for pattern in (ENDS, WORDS):
+        for column in reversed(usable):
+            if pattern.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name).lower()):
+                found.setdefault(column.name, "by its name")
+    last = next((column for column in reversed(own) if not _is_date(column) and _has_values(column)), None)
+    if last is not None and (last in usable or (not found and last.series.dtype.kind in "if")):
+        found.setdefault(last.name, "the last column")
+    for name in USUAL:
+        for column in usable:
+            if column.name.lower() == name:
+                found.setdefault(column.name, "by its name")
+    counts = {column.name: int(column.series.nunique()) for column in usable}
+    for column in sorted(usable, key=lambda one: (one is not own[0], one.series.dtype.kind in "if", counts[one.name])):
+        found.setdefault(column.name, f"{counts[column.name]} classes")
+    if not found and own:
+        found[(last or own[-1]).name] = "the last column"
+    return [Choice(name, why) for name, why in found.items()]
+
+
+def _is_date(column: Values) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(column.series.dtype)
+
+
+def _has_values(column: Values) -> bool:
+    return not _is_date(column) and column.series.nunique() > 1
+
+
+def _may_be_class(column: Values) -> bool:
+    """Whether a column has few values, on most rows, and is no id of a small table."""
+    if _is_date(column):
+        return False
+    present, distinct = int(column.series.notna().sum()), int(column.series.nunique())
+    most = MOST_CLASSES if column.series.dtype.kind not in "f" else MOST_CLASSES // 2
+    return 2 <= distinct <= most and 2 * distinct <= present and 2 * present >= len(column.series)
 
 
 def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, list[str]]:

@@ -1,7 +1,7 @@
 """The Data page: which table, what its columns are, what each order would cost.
 
 States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its
-errors are shown by the shell's notice. Whatever computes (pictures, prices, leaks) does so on a thread and arrives with
+errors are shown by the shell's notice. Whatever computes (pictures, prices) does so on a thread and arrives with
 the pump. A state is built when it is first shown.
 """
 
@@ -46,7 +46,6 @@ class DataPage:
         self._offers: list[Offer] = []
         self._offers_shown = -1
         self._pricing = False
-        self._leaks: list[str] = []
         self._asked_target = ""
         self._shown: Any = None
         self._asked_about: Any = None
@@ -160,7 +159,6 @@ class DataPage:
         show_split(self._split, self.session)
         self._classes.object = classes_html(dataset)
         self._show_grid(dataset)
-        self._leaks = []
         self._suggest(dataset)
         self._column.show(dataset, self.chosen)
         self._price(dataset)
@@ -193,7 +191,7 @@ class DataPage:
             self._suggest(dataset, quartiles_of=self._asked_target)
 
     def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
-        self._suggestions[:] = suggestions(dataset, self._leaks, self.ask_kind, quartiles_of)
+        self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of)
 
     # ---- prices and leaks --------------------------------------------------------------------------------------
 
@@ -202,16 +200,11 @@ class DataPage:
         self._offers, self._offers_shown, self._pricing = found, -1, True
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
-        def work(stop: Any) -> list[str]:
-            from alrviz.data.leaks import leaks
-
+        def work(stop: Any) -> None:
             prices.offers(dataset, seed, found.append, stop, cuts)
-            return leaks(dataset, stop=stop)
 
-        def done(leaking: list[str]) -> None:
-            self._pricing, self._leaks = False, leaking
-            if leaking:
-                self._suggest(dataset)
+        def done(_: None) -> None:
+            self._pricing = False
 
         def failed(error: Exception) -> None:
             self._pricing = False

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.data.leaks import leaks
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import TableError
 
@@ -28,13 +27,16 @@ def frame(n: int = 60) -> pd.DataFrame:
         ("outcome a b", "outcome", "by its name"),
         ("y target b", "target", "by its name"),
         ("a b c", "c", "the last column"),
+        ("a Survived c", "Survived", "by its name"),
+        ("a income_class c", "income_class", "by its name"),
+        ("a hasChurned c", "hasChurned", "by its name"),
     ],
 )
 def test_the_default_target(names, target, why):
     table = frame()[["colour", "class", "colour"]].set_axis(names.split(), axis=1)
     dataset = read_table(table)
     assert dataset.target == target
-    assert f"the target is {target!r} ({why})" in dataset.notes
+    assert any(note.startswith(f"the target is {target!r} ({why})") for note in dataset.notes)
     assert not any("the target is" in note for note in read_table(table, target).notes)
 
 
@@ -208,18 +210,70 @@ def leaky(n: int = 2000) -> pd.DataFrame:
 
 def test_leaks_are_found_and_only_they():
     dataset = read_table(leaky(), an_id="categorical")
-    assert leaks(dataset) == ["same", "score", "with_slips"]
+    assert dataset.leaks == ("same", "score", "with_slips")
 
 
 def test_an_unbalanced_class_is_no_leak():
     rng = np.random.default_rng(2)
     y = (rng.random(3000) < 0.01).astype(int)
     table = pd.DataFrame({"noise": rng.integers(0, 2, 3000).astype(str), "gap": [None] * 3000, "class": y})
-    assert leaks(read_table(table)) == []
+    assert read_table(table).leaks == ()
 
 
 def test_missingness_can_leak():
     table = leaky()
     table["date_of_death"] = np.where(table["class"] == "a", 1.5, np.nan)
     table["class"] = np.where(table["class"] == "a", "died", "lived")
-    assert "date_of_death" in leaks(read_table(table))
+    assert "date_of_death" in read_table(table).leaks
+
+
+def many(rows=200):
+    """A table as people have it: an id, a name, a date, measurements, a comment; no column is named like a class."""
+    return pd.DataFrame(
+        {
+            "__index_level_0__": np.arange(rows),
+            "customer": [f"c{i}" for i in range(rows)],
+            "visits": [i * 7 % 5 for i in range(rows)],
+            "plan": [("basic", "plus")[i % 2] for i in range(rows)],
+            "region": [("north", "south", "west")[i % 3] for i in range(rows)],
+            "seen": [f"2020-{i % 12 + 1:02}-11" for i in range(rows)],
+            "paid": [i * 1.25 for i in range(rows)],
+        }
+    )
+
+
+def test_a_measured_number_at_the_end_is_asked_about_and_others_are_offered():
+    with pytest.raises(TableError, match=r"column 'paid' holds 200 different numbers.*; such as 'plan' or 'region' or"):
+        read_table(many())
+    assert read_table(many(), quartiles=True).target == "paid"
+
+
+def test_a_guess_without_a_name_offers_others_and_takes_no_date_id_or_date_part():
+    dataset = read_table(many().drop(columns="paid"))
+    assert "the target is 'region' (the last column); it may also be 'plan' or 'visits'" in dataset.notes
+    assert dataset.kinds["__index_level_0__"] == "ignore"
+
+
+def test_a_guessed_class_that_most_rows_lack_is_asked_for():
+    frame = many().drop(columns="paid").assign(outcome=[("won", "lost")[i % 2] if i < 8 else None for i in range(200)])
+    with pytest.raises(TableError, match=r"'outcome' \(by its name\) has no value on 192 of 200 rows.*such as 'plan'"):
+        read_table(frame)
+    assert "192 rows without a class were dropped, 8 are left" in read_table(frame, "outcome").notes
+
+
+def test_what_was_found_among_the_dead_is_a_suspect():
+    rng = np.random.default_rng(0)
+    dead = rng.random(5000) < 0.05
+    injury = np.where(dead & (rng.random(5000) < 0.89), 4, rng.integers(0, 4, 5000))
+    frame = pd.DataFrame({"speed": rng.random(5000), "injury": injury, "class": np.where(dead, "dead", "alive")})
+    dataset = read_table(frame, injury="categorical")
+    assert dataset.leaks == ("injury",)
+    assert "'injury' alone almost tells the class; is that known beforehand?" in dataset.notes
+
+
+def test_rows_that_repeat_are_counted_in_the_notes():
+    frame = pd.DataFrame({"size": np.arange(300) + 0.5, "age": np.arange(300) % 90, "class": ["x", "y"] * 150})
+    frame = pd.concat([frame, frame.iloc[:40]])
+    assert any(note.startswith("40 of 340 rows repeat an earlier one") for note in read_table(frame).notes)
+    few = pd.DataFrame({"a": list("uv") * 50, "class": list("xxyy") * 25})
+    assert not any("repeat" in note for note in read_table(few).notes)  # by their nature

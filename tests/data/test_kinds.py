@@ -4,7 +4,7 @@ import pytest
 from alrviz.data.kinds import as_levels, sort_levels
 from alrviz.data.read import read_table
 
-CLASSES = ["x", "y"] * 20
+CLASSES = ["x", "y"] * 300
 
 
 def guess(values, name="a", **options):
@@ -45,6 +45,19 @@ def guess(values, name="a", **options):
         ([("0-9", "10-19", "20+")[i % 3] for i in range(40)], "a", "ordinal", "its levels have an order"),
         ([f"2020-01-{i % 28 + 1:02}" for i in range(40)], "a", "ignore", "dates; what stands for them (year"),
         ([f"0{i % 4}" for i in range(40)], "a", "categorical", "text"),
+        (
+            ["x", "", "", ""] * 10,
+            "chest pain",
+            "categorical",
+            "one value or none: what it tells is where it is missing",
+        ),
+        (["1.5", ""] * 20, "a", "categorical", "one value or none"),
+        ([f"n{i % 70}" for i in range(300)], "a", "ignore", "an id? 70 different texts on 300 rows"),
+        ([f"n{i % 60}" for i in range(600)], "Surname", "ignore", "an id? 60 different texts on 600 rows"),
+        ([f"n{i % 60}" for i in range(600)], "city", "categorical", "text"),
+        ([f"n{i % 9}" for i in range(600)], "title", "categorical", "text"),
+        ([7 * (i % 80) for i in range(600)], "user_id", "ignore", "an id? named like one, 80 different numbers"),
+        ([7 * (i % 8) for i in range(600)], "shop_id", "numeric", "whole numbers"),
     ],
 )
 def test_guesses_and_their_reasons(values, name, kind, why):

@@ -167,11 +167,11 @@ def test_a_column_that_gives_the_class_away_is_asked_about(page):
     y = rng.integers(0, 2, 300)
     frame = pd.DataFrame({"noise": rng.integers(0, 4, 300), "verdict": np.where(y, "guilty", "free"), "class": y})
     drop(page, frame.to_csv(index=False))
-    assert page._leaks == ["verdict"]
+    assert list(page.session.dataset.leaks) == ["verdict"]
     buttons(page)["Ignore it"].clicks += 1
     settle(page)
     assert page.session.dataset.kinds["verdict"] == "ignore"
-    assert page._leaks == []
+    assert list(page.session.dataset.leaks) == []
 
 
 def test_a_measured_target_is_offered_in_quartiles(page):

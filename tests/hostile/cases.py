@@ -138,7 +138,7 @@ CASES = [
     Case("zip", "table.zip", plain_zip, "this zip archive holds 2 files"),
     Case("damaged Parquet", "cut.parquet", lambda: b"PAR1" + binary() + b"PAR1", "the Parquet file is damaged"),
     Case("broken ARFF", "broken.arff", text("@relation x\n@attribute a numric\n@data\n1\n"), "'a' the type 'numric'"),
-    Case("200,000 levels", "levels.csv", many_levels, notes=("1 column is ignored for too many levels: 'level'",)),
+    Case("200,000 levels", "levels.csv", many_levels, notes=("1 column is guessed to be ids and ignored: 'level'",)),
     Case(
         "too many rows",
         "rows.csv",
