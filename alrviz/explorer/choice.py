@@ -28,6 +28,7 @@ class Choice:
         self.question = question if question in (*QUESTIONS, OWN) else FIRST
         self.order, self.alpha = 2, PULL if self._pulls else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
+        self._chosen = False  # whether alpha is the reader's, not the question's
         self.recipes = recipes
         if recipes:
             self._read()
@@ -57,6 +58,13 @@ class Choice:
     def is_first(self) -> bool:
         """Whether these are the racers of the first screen."""
         return self.recipes == recipes_of(FIRST, seed=self.recipes[0].seed)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set "question", "order" or "alpha" as the reader chose it; an alpha that a question brought goes with it."""
+        if name == "question" and self._pulls and not self._chosen and self.alpha == PULL:
+            self.alpha = 0.0
+        self._chosen = name == "alpha" or (self._chosen and bool(self.alpha))
+        setattr(self, name, value)
 
     def ask(self, columns: int, seed: int) -> None:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""

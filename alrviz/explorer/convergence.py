@@ -50,6 +50,7 @@ class ConvergencePage:
         self.jobs = Jobs(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found and not session.kept
+        self._attended: Any = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
 
     # ---- building ----------------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ class ConvergencePage:
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            again=self.new_race, wake=session.wake, measure="gap", height=HEIGHT, dark=session.dark
+            again=self.new_race, wake=session.wake, seen=self._seen, measure="gap", height=HEIGHT, dark=session.dark
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
@@ -100,7 +101,7 @@ class ConvergencePage:
         python = text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
         share = text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
         python.on_click(lambda _: self.dialogs.show_script(self.recipes, __version__))
-        share.on_click(lambda _: self.dialogs.show_share())
+        share.on_click(lambda _: self._share())
         told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
@@ -111,6 +112,10 @@ class ConvergencePage:
         about = Folded("What am I looking at?", text)
         parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+
+    def _share(self) -> None:
+        self.dialogs.show_share()
+        self._attend()
 
     def drawer(self) -> Any:
         """Return the settings of the racer chosen, and of all racers."""
@@ -164,7 +169,7 @@ class ConvergencePage:
             if value and value != FILE:
                 self.session.load_demo(value)
             return
-        setattr(self.choice, name, value)
+        self.choice.choose(name, value)
         self._ask()
 
     def show_example(self, example: Example) -> None:
@@ -213,6 +218,30 @@ class ConvergencePage:
             self._ask()
         self.race_view.expect(self.recipes)
 
+    def _attend(self) -> None:
+        """Say of the race shown that it is on a screen, and whether it rests there; one with a link is followed."""
+        shown = self.race_view.player.shown
+        entry = getattr(None if shown is None else shown.race, "entry", None)
+        if entry is not self._attended:
+            if self._attended is not None:
+                self._attended.screens.discard(id(self))
+            self._attended = entry
+        if entry is not None:
+            entry.attended = True
+            entry.screens.add(id(self))
+            entry.resting = not self.race_view.player.playing
+        self.race_view.tells = entry is not None and entry.shared
+
+    def _leave(self) -> None:
+        for entry in (self._attended, self.session.entry):
+            if entry is not None:
+                entry.screens.discard(id(self))
+
+    def _seen(self, race: Any, iteration: int) -> None:
+        entry = getattr(race, "entry", None)
+        if entry is not None:
+            entry.seen_to = max(entry.seen_to, iteration)
+
     def _check_awaited(self) -> None:
         if self.session.loading is None and self.session.dataset is None and self.race_view.player.waits:
             self.race_view.press_stop()  # the table that Run waits for does not come
@@ -247,10 +276,16 @@ class ConvergencePage:
         session, dataset = self.session, self.session.dataset
         if dataset is None:
             return None
-        race = self.pricing.start(session, dataset, self.recipes, session.adopt)
+        race = self.pricing.start(session, dataset, self.recipes, self._adopt)
         if race is not None:
             session.keep_race()
         return race
+
+    def _adopt(self, race: Any, **price: Any) -> Any:
+        governed = self.session.adopt(race, **price)
+        governed.entry.attended = True  # nobody is told of it before it is on this screen
+        governed.entry.screens.add(id(self))
+        return governed
 
     # ---- the run store -------------------------------------------------------------------------------------------
 
@@ -273,6 +308,7 @@ class ConvergencePage:
         """Take over what threads have finished; returns whether there may be more."""
         waiting = self.jobs.poll()
         moving = self.race_view.pump()
+        self._attend()
         coming = self.model.pump(self.race_view.race)
         return moving or waiting or coming
 
@@ -290,11 +326,14 @@ class ConvergencePage:
             self.race_view.press_run()
 
     def on_hidden(self) -> None:
-        """A race goes on while its page is behind another."""
+        """A race goes on while its page is behind another; those who follow its screen wait."""
+        if self._attended is not None:
+            self._attended.resting = True
 
     def close(self) -> None:
         """End the threads' work; the race is the registry's."""
         self.jobs.close()
+        self._leave()
 
 
 def recorded_text() -> str:

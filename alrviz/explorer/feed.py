@@ -1,7 +1,9 @@
 """What whoever has a race's secret link is told: one film of the race, which grows, encoded once for all of them.
 
 A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
-back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on.
+back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on. A fit may be over long
+before its owner's screen has shown it: nobody is told more than that screen has had (`Entry.told_to`), so that a room
+can guess before it knows.
 """
 
 from alrviz.explorer.governed import Governed
@@ -48,24 +50,29 @@ class Feed:
             self._watched, self._race, self._judging = Watched(entry.race), Governed(self._registry, entry), None
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
-        status = (race.ended, race.phase, race.activity, entry.note)
-        lasting = [racer for racer in watched.racers if racer.run.outcome is None]
+        limit, ended = entry.told_to, race.ended
+        lasting = [racer for racer in watched.racers if racer.run.outcome is None or racer.cut]
         judged = self._judging is not None and self._judging.done()
-        if not watched.pull() and status == self._status and not judged:
+        watched.pull()
+        if limit != watched.limit:
+            watched.end_at(limit)
+        over = ended and (not watched.cut or race.stopped_at == limit)
+        status = (over, race.phase, race.activity, entry.note, entry.resting, [len(racer) for racer in watched.racers])
+        if status == self._status and not judged:
             return b""
         self._status = status
-        if race.ended and self._judging is None and watched.last >= 0:
+        if over and not watched.cut and self._judging is None and watched.last >= 0:
             self._judging = Judging(watched)
         watched.move(watched.last)
-        film = race_film(watched, by="the server" if entry.note else "its owner", most=STEPS)
+        film = race_film(watched, by="the server" if entry.note else "its owner", most=STEPS, over=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
-        return self._told.tell(film, settled, self._words(race))
+        return self._told.tell(film, settled, self._words(race, entry, over))
 
-    def _words(self, race: Governed) -> str:
-        if race.ended:
+    def _words(self, race: Governed, entry: Entry, over: bool) -> str:
+        if over:
             return "The race is over."
-        if race.phase == "paused":
+        if entry.resting or race.phase == "paused":
             return "Paused by its owner."
-        if race.phase == "running":
+        if race.phase in ("running", "ended"):
             return "Live."
         return f"{race.activity or 'The race has not begun yet'} …"

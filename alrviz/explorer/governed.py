@@ -47,6 +47,15 @@ class Governed:
         """Who stopped it, if it was stopped, as a word for whoever looks on."""
         return "the server" if self.entry.note else "you"
 
+    @property
+    def stopped_at(self) -> int | None:
+        """Where Stop ended it for whoever looks; it stays so after a reload."""
+        return getattr(self.entry.race, "stopped_at", None)
+
+    @stopped_at.setter
+    def stopped_at(self, iteration: int | None) -> None:
+        self.entry.race.stopped_at = iteration
+
     def start(self) -> None:
         """Start, or queue."""
         self.registry.start(self.entry)

@@ -55,6 +55,8 @@ class Entry:
         note: why the server stopped it, or "".
         shared: whether somebody was shown its link.
         keeper: keeps it in the run store, or nothing does.
+        screens: the owner's pages that show it now. attended: whether one ever did. resting: whether they rest.
+        seen_to: the last iteration of it that any of them has had on its screen.
     """
 
     race: Any
@@ -73,6 +75,10 @@ class Entry:
     note: str = ""
     shared: bool = False
     keeper: Any = None
+    screens: set[int] = field(default_factory=set)
+    attended: bool = False
+    resting: bool = False
+    seen_to: int = -1
     seen: float = 0.0
 
     @property
@@ -85,6 +91,17 @@ class Entry:
     def race_turns(self) -> float:
         """How many turns of others it has at a time: what is costly to pause says so as `turns`."""
         return float(getattr(self.race, "turns", 1.0))
+
+    @property
+    def told_to(self) -> int | None:
+        """The last iteration that those with its link may see: never more than its owner's screen has shown.
+
+        None, all of it, where no screen of the owner's ever showed it, or where it goes on after its owner has left.
+        """
+        follows = self.attended and (bool(self.screens) or not self.keep)
+        stopped: int | None = getattr(self.race, "stopped_at", None)
+        limits = [limit for limit in (self.seen_to if follows else None, stopped) if limit is not None]
+        return min(limits, default=None)
 
     @property
     def under_way(self) -> bool:

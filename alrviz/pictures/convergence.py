@@ -18,7 +18,7 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place, with_room
-from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, is_log, points
+from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, gap_floor, is_log, points, values
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.thin import min_max
 
@@ -27,7 +27,8 @@ DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out rows", DASHES))  # words and dashes
-_LEVELS = max(len(measure.grey) for measure in MEASURES.values())
+BEST = "best known F: gap 0"  # at the line where a gap of 0 stands
+_LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FEW = 60  # points; with more the line shows them well enough
 
 
@@ -93,9 +94,11 @@ def contents(
     dark: whether the ground is dark.
     """
     log = is_log(measure, to_zero)
+    gaps = measure == "gap"
+    floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
 
     def of(curve: Curve, part: str) -> Data:
-        found = points(curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log)
+        found = points(curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor)
         kept = min_max(found["y"])
         return {key: column[kept] for key, column in found.items()}
 
@@ -106,7 +109,7 @@ def contents(
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     every = [part for pair in whole for part in pair]
-    levels = _levels(measure, baseline)
+    levels = _levels(measure, baseline) | ({} if floor is None else {BEST: floor})
     names = [curve.name for curve in curves]
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height)

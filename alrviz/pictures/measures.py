@@ -4,7 +4,7 @@ A measure names a column for the training rows, one for the held-out rows, and w
 what the picture counts along. Everything here is data: no figure is needed to know what will be drawn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,19 @@ def values(columns: Columns, measure: str, part: str, rows: float, best: float =
     return found / rows if part == "train" and of.per_row else found
 
 
+def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
+    """Where a gap of 0 stands on a logarithmic axis: below all others by half a decade or more; None if none is 0.
+
+    The racer that is the best known one has the gap 0: left out it would seem to be behind.
+    """
+    every = np.concatenate([*gaps, np.empty(0)])
+    every = every[np.isfinite(every)]
+    above = every[every > 0]
+    if not len(every) or len(above) == len(every):
+        return None
+    return float(10.0 ** np.floor(np.log10(above.min()) - 0.5)) if len(above) else 1.0
+
+
 def points(
     columns: Columns,
     measure: str,
@@ -95,9 +108,15 @@ def points(
     rows: float = 1.0,
     best: float = 0.0,
     log: bool = False,
+    floor: float | None = None,
 ) -> dict[str, np.ndarray]:
-    """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0."""
+    """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0.
+
+    floor: where what is 0 stands on a logarithmic axis (`gap_floor`); without it that is left out.
+    """
     x = np.asarray(columns[AXES[axis][0]], float)
     y = values(columns, measure, part, rows, best)
+    if floor is not None:
+        y = np.where(y <= 0, floor, y)
     kept = np.isfinite(y) & ((y > 0) if log else True)
     return {"x": x[kept], "y": y[kept], "step": np.asarray(columns["index"])[kept]}

@@ -28,6 +28,7 @@ class Race(Driven):
         dataset: the table.
         recipes: one per racer.
         runs: one `Run` per racer, in the same order.
+        stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Race(Driven):
     ):
         self.dataset = dataset
         self.recipes = tuple(recipes)
+        self.stopped_at: int | None = None
         self.runs = tuple(Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory) for recipe in self.recipes)
         self._worker = Worker(self._round, "alrviz-race")
 

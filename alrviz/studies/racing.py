@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from alrviz.studies.milestones import Lane, by_objective, objective_noun
+from alrviz.studies.milestones import RELATIVE, Lane, by_objective, milestones, objective_noun
 
 UNDECIDED = "Racing: nothing is decided yet."
-LEVEL = 1e-3  # leaders whose objectives are closer, relative to the second's, are level
+NEAR = RELATIVE[-1]  # leaders whose objectives are closer, relative to the second's, are told apart by when they came
+APART = 1.25  # counts of iterations that differ less are no difference
+LEVEL = 1e-9  # and these are level: a picture of the gap shows the same of both, whatever its decades
 
 
 def racing_words(lanes: Sequence[Lane]) -> str:
@@ -24,12 +26,26 @@ def racing_words(lanes: Sequence[Lane]) -> str:
     if len(by_objective(lanes)) > 1:
         return f"{at} {_heldout(lanes)}"
     first, second, *others = sorted(lanes, key=lambda lane: lane.last)
-    if second.last - first.last < LEVEL * abs(second.last):
-        who = f"{first.name} and {second.name} {'lead' if others else 'are level'}"
-        return f"{at} {who}: {level_words(lanes, first)}, within 0.1 % of each other."
+    if second.last - first.last < NEAR * abs(second.last):
+        return f"{at} {near_words(lanes, first, second)}."
     rest = ", the next" if others else ""
     gap = f"{second.last - first.last:.4f} below {second.name}{rest}"
     return f"{at} {first.name} leads, {level_words(lanes, first)}, {gap}."
+
+
+def near_words(lanes: Sequence[Lane], first: Lane, second: Lane) -> str:
+    """Of two leaders within 0.1 % of each other: who is lower, and who came near the best so far after how many steps.
+
+    Where they go on to differ by decades of the gap, that is what a reader sees, and not that they are level.
+    """
+    if second.last - first.last <= LEVEL * abs(second.last):
+        return f"{first.name} and {second.name} are level at {level_words(lanes, first)}"
+    marks = milestones([first, second])
+    met = [marks.at(lane.name, -1) or 0.0 for lane in (first, second)]
+    lower = f"{first.name} is lower, {level_words(lanes, first)}, {second.name} within 0.1 % of it"
+    if max(met) < APART * max(min(met), 1.0):
+        return lower
+    return f"{lower} (since iteration {met[1]:.0f}; {first.name} since {met[0]:.0f})"
 
 
 def level_words(lanes: Sequence[Lane], lane: Lane) -> str:

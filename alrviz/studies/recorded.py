@@ -48,6 +48,7 @@ class RecordedRace:
     phase: str = "ended"
     activity: str = ""
     ended: bool = True
+    stopped_at: int | None = None
 
     def frame(self) -> pd.DataFrame:
         """Return every step of every racer, as a race does."""

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, paired
-from alrviz.studies.racing import LEVEL, level_words, racing_words
+from alrviz.studies.racing import APART, NEAR, level_words, near_words, racing_words
 
-NO_DIFFERENCE = 1.25
+NO_DIFFERENCE = APART
 NOTHING_TO_FIT = ("anje", "nb")
 
 
@@ -127,8 +127,8 @@ def _so_far(lanes: Sequence[Lane]) -> str:
         return "; the objectives differ, so compare held out"
     order = sorted(lanes, key=lambda lane: lane.last)
     low, high = order[0], order[-1]
-    if high.last - low.last < LEVEL * abs(high.last):
-        return f"; {level_words(lanes, low)} so far, within 0.1 % of each other"
+    if high.last - low.last < NEAR * abs(high.last):
+        return f"; {near_words(lanes, low, high)}"
     others = ", ".join(f"{lane.name} {lane.last:.4f}" for lane in order[1:])
     return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 

@@ -53,7 +53,10 @@ class FitPlayer:
         self.player = Player(again, film)
         self._draw, self._wake = draw, wake
         self._ticks = 0
-        self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)
+        self.transport = Transport(
+            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
+            self._stopped_at,
+        )  # fmt: skip
         room = {"min-width": "104px"}  # of "step 16 of 17": the slider beside it keeps its length
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=room)
         self.say_status()
@@ -111,8 +114,18 @@ class FitPlayer:
 
     @_as_one_message
     def press_stop(self) -> None:
-        """Stop: what was computed is drawn, and no later point appears."""
+        """Stop: what was seen stays drawn, and no later point appears."""
         self.player.stop()
+
+    @_as_one_message
+    def show_rest(self) -> None:
+        """Draw what was computed beyond Stop."""
+        self.player.show_rest()
+
+    def _stopped_at(self, number: int, seen: int) -> None:
+        if self.player.stopped_at(number, seen):
+            with pn.io.hold():
+                self.after()
 
     @_as_one_message
     def scrub(self, iteration: int) -> None:

@@ -34,6 +34,7 @@ class LivePicture:
         self._made_of: Any = None
         self._drawn_of: Any = None
         self._box: Box | None = None
+        self.drawn = (0, -1)  # which race, by its number, and the last iteration of it that was drawn
         # Left, right, bottom, top that this race's picture was given so far.
         self._given: tuple[set[float], ...] = (set(), set(), set(), set())
 
@@ -59,6 +60,7 @@ class LivePicture:
             entitle(self._picture, measure=measure, axis=axis, to_zero=watched.to_zero, note=note)
             self._feed(self._picture, contents(curves, **options), anew=drawn_of != self._drawn_of)
         self._made_of, self._drawn_of = made_of, drawn_of
+        self.drawn = watched.number, min(watched.seen, watched.last)
 
     def describe(self, sentence: str) -> None:
         """Say what is drawn, for readers who hear the page.

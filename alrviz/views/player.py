@@ -2,7 +2,8 @@
 
 Nothing here touches Panel. `shown` is what the picture draws; `coming` is a race that was started and takes its place
 as soon as it has points, so that the old picture stays until there is another. While `playing`, the place shown follows
-the race, and goes on after the race itself has ended, until all of it was shown.
+the race, and goes on after the race itself has ended, until all of it was shown. Stop ends the race at what was seen;
+what was computed beyond is kept and offered (`rest`).
 """
 
 import math
@@ -37,6 +38,7 @@ class Player:
         self.halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
         self._settling = False  # whether a race that was paused here may still end its present step
         self.resting = False  # whether Pause holds the showing of a race that has ended
+        self._on_screen: tuple[int, int] | None = None  # what the screen showed as Stop was pressed, told ahead of it
         self._unmet: Callable[[], None] | None = None
         self._unasked = -math.inf  # when a race last began by itself
 
@@ -54,9 +56,10 @@ class Player:
 
     def take_up(self, race: Any, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
-        watched = Watched(race, self._film)
+        watched = Watched(race, self._film, getattr(race, "stopped_at", None))
         self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
         self.halted = self._settling = self.resting = False
+        self._on_screen = None
         if fresh and self.shown is not None:
             self.coming = watched
             return False
@@ -123,7 +126,7 @@ class Player:
         self.shown.move(iteration)
 
     def stop(self) -> None:
-        """Stop: what was computed is shown, and no later point appears; what Run waited for is given up.
+        """Stop: the race ends at what was seen of it, no later point appears, and what Run waited for is given up.
 
         A film stands still where it is.
         """
@@ -136,8 +139,47 @@ class Player:
         watched.race.stop()
         watched.pull()
         if not self._film:
-            watched.move(watched.last)
+            self._end_at(watched, -1 if self.coming is not None else watched.seen)
         self.shown, self.coming = watched, None
+        (number, seen), self._on_screen = self._on_screen or (watched.number, watched.seen), None
+        self.stopped_at(number, seen)
+
+    def stopped_at(self, number: int, seen: int) -> bool:
+        """Stop was pressed when the screen showed so much of a race (`Watched.number`); returns whether that is less.
+
+        What is sent to a browser is on its way for a moment, longer where it draws slowly. This may be told before the
+        press itself.
+        """
+        shown = self.shown
+        if shown is None or shown.limit is None:
+            self._on_screen = number, seen
+            return False
+        if number > shown.number:
+            return False
+        at = seen if number == shown.number else -1
+        if at >= shown.limit:
+            return False
+        self._end_at(shown, at)
+        return True
+
+    @staticmethod
+    def _end_at(watched: Watched, limit: int) -> None:
+        watched.end_at(limit)
+        watched.race.stopped_at = limit if watched.cut else None
+
+    @property
+    def rest(self) -> int:
+        """The last iteration that was computed beyond the end that Stop made; 0 where there is none."""
+        shown = self.shown
+        return shown.computed if self.coming is None and shown is not None and shown.cut else 0
+
+    def show_rest(self) -> None:
+        """Show what was computed beyond the end that Stop made."""
+        shown = self.shown
+        if shown is not None and self.rest:
+            shown.end_at(None)
+            shown.race.stopped_at, self.halted = None, False
+            shown.move(shown.last)
 
     def press_again(self) -> None:
         """Repeat the press that found no race yet."""
@@ -241,6 +283,7 @@ class Player:
         race, watched = self.race, self.watched
         if race is None or watched is None:
             return {"running": False, "head": 0, "last": 0, "may_run": True, "may_step": True, "may_stop": self.waits}
+        drawn = (0, -1) if self.shown is None else (self.shown.number, min(self.shown.seen, self.shown.last))
         under_way = not race.ended and (race.phase != "waiting" or waits(race))
         return {
             "running": self.playing and not self.outdated,
@@ -249,4 +292,6 @@ class Player:
             "may_run": True,
             "may_step": not race.ended or watched.head < watched.last or self.outdated,
             "may_stop": self.playing or under_way or self.waits,
+            "rest": self.rest,
+            "drawn": drawn,
         }

@@ -38,7 +38,8 @@ def _at_rest(player: "Player") -> str:
         return f"paused at {place}"  # never at the last: there the showing is over
     if player.halted:
         return f"stopped at {place}" if place else "stopped"
-    stopped = any(run.outcome is not None and run.outcome.code == "stopped" for run in player.race.runs)
+    cut = player.shown is not None and player.shown.cut
+    stopped = cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in player.race.runs)
     return f"step {place}" if place else "stopped" if stopped else "ended"
 
 

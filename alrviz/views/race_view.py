@@ -63,6 +63,7 @@ class RaceView(NotebookViewer):
             race to run next, or None. Without it the same recipes race once more.
         wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
             has a periodic callback of its own.
+        seen: called with a race and the last iteration of it that is on the reader's screen, while `tells`.
         height: of picture and buttons, as CSS has it.
 
     >>> import alrviz
@@ -74,6 +75,7 @@ class RaceView(NotebookViewer):
     axis = param.Selector(default="iterations", objects=list(AXES), doc="What it counts along: a key of `AXES`.")
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
+    tells = param.Boolean(default=False, doc="Whether the browser says what of a race is on its screen (`seen`).")
 
     def __init__(
         self,
@@ -81,12 +83,14 @@ class RaceView(NotebookViewer):
         *,
         again: Callable[[], Any] | None = None,
         wake: Callable[[], None] | None = None,
+        seen: Callable[[Any, int], None] | None = None,
         height: str = f"{HEIGHT}px",
         **params: Any,
     ):
         super().__init__(**params)
         self.player = Player(again)
         self._wake = wake or Pump(self.pump, TICK, lambda: [self.picture.pane]).wake
+        self._on_seen = seen
         self._ticks = 0
         self._drawn: Watched | None = None
         self._judging: Judging | None = None
@@ -95,6 +99,7 @@ class RaceView(NotebookViewer):
         self.param.watch(lambda _: self._redraw(), "measure")
         self.param.watch(lambda _: self._after(), ["axis", "dark"])
         self.param.watch(lambda _: self._mark(), "outdated")
+        self.param.watch(lambda event: setattr(self.transport.stop, "tells", event.new), "tells")
         if race is not None:
             self.show(race)
 
@@ -103,7 +108,10 @@ class RaceView(NotebookViewer):
     def _build(self, height: str) -> None:
         name = f"alrviz-race-{uuid.uuid4().hex[:12]}"
         self.picture = LivePicture(name)
-        self.transport = Transport(self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub)
+        self.transport = Transport(
+            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
+            self._stopped_at, self._seen,
+        )  # fmt: skip
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
         self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16))
@@ -202,9 +210,25 @@ class RaceView(NotebookViewer):
 
     @_as_one_message
     def press_stop(self) -> None:
-        """Stop: what was computed is shown, and no later point appears."""
+        """Stop: the race ends at what was seen of it, and no later point appears."""
         self.player.stop()
         self._after()
+
+    @_as_one_message
+    def show_rest(self) -> None:
+        """Show what was computed beyond Stop."""
+        self.player.show_rest()
+        self._after()
+
+    def _stopped_at(self, number: int, seen: int) -> None:
+        if self.player.stopped_at(number, seen):
+            with pn.io.hold():
+                self._after()
+
+    def _seen(self, number: int, seen: int) -> None:
+        shown = self.player.shown
+        if shown is not None and shown.number == number and self._on_seen is not None:
+            self._on_seen(shown.race, seen)
 
     @_as_one_message
     def scrub(self, iteration: int) -> None:
@@ -264,7 +288,8 @@ class RaceView(NotebookViewer):
 
     def _show_status(self) -> None:
         player = self.player
-        self.transport.show(scrubs=not player.playing or self._turn(SLOW), **player.buttons)
+        drawn = {"drawn": self.picture.drawn}  # a long race's picture is not fed at every tick
+        self.transport.show(scrubs=not player.playing or self._turn(SLOW), **(player.buttons | drawn))
         say(self.status, f"<span class='quiet'>{player.word}</span>")
 
     def _show_slow(self) -> None:
@@ -278,7 +303,7 @@ class RaceView(NotebookViewer):
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
-        if ended and self._judging is None:
+        if ended and not watched.cut and self._judging is None:
             self._judging = Judging(watched)
         self._numbers.refresh()
 
@@ -302,8 +327,14 @@ class RaceView(NotebookViewer):
         return Origin(self._told, made_from(race_about(race, __version__), race.recipes))
 
     def _csv(self) -> str:
-        race = self.player.shown.race if self.player.shown is not None else None
-        return "" if race is None else to_csv(race.frame(), race_about(race, __version__), race.recipes)
+        shown = self.player.shown
+        if shown is None:
+            return ""
+        frame, about = shown.race.frame(), race_about(shown.race, __version__)
+        if shown.cut:
+            frame = frame[frame["index"] <= shown.limit]
+            about |= {"stopped at": shown.limit, "computed to": shown.computed}
+        return to_csv(frame, about, shown.race.recipes)
 
     def _replay(self) -> bytes:
         shown = self.player.shown

@@ -72,7 +72,7 @@ def replay(race: Any) -> str:
     """Return the page that `save_replay` writes."""
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
-    watched = Watched(race)
+    watched = Watched(race, limit=getattr(race, "stopped_at", None))
     watched.pull()
     if watched.last < 0:
         raise AlrvizError("there is nothing to replay: the race has no step yet; start it, and join or stop it")
@@ -82,11 +82,13 @@ def replay(race: Any) -> str:
     return replay_html(_bandwidth_film(race, watched) if is_film else race_film(watched))
 
 
-def race_film(watched: Watched, *, by: str = "you", most: int = STEPS) -> Film:
+def race_film(watched: Watched, *, by: str = "you", most: int = STEPS, over: bool | None = None) -> Film:
     """Return the film of a race by what was read of it: every racer, every measure.
 
-    by: who stopped it, should it have been stopped. most: steps that are kept of a long one, about.
+    by: who stopped it, should it have been stopped. most: steps that are kept of a long one, about. over: whether its
+    end is told; without it, if it has ended.
     """
+    over = watched.race.ended if over is None else over
     curves = watched.curves()
     steps = kept_steps(watched.last, [len(racer) - 1 for racer in watched.racers], most)
     light, dark = (racer_colours([curve.label for curve in curves], ground) for ground in (False, True))
@@ -106,8 +108,8 @@ def race_film(watched: Watched, *, by: str = "you", most: int = STEPS) -> Film:
         for k, view in enumerate(views)
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     ]
-    told = verdict([racer.lane(ended=watched.race.ended) for racer in watched.racers], by=by)
-    sentences = [*_racing(watched, steps), (len(steps) - 1, told.sentence)]
+    told = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
+    sentences = [*_racing(watched, steps, over), (len(steps) - 1, told.sentence)]
     return Film(
         title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
         counted="iteration",
@@ -121,10 +123,10 @@ def race_film(watched: Watched, *, by: str = "you", most: int = STEPS) -> Film:
     )
 
 
-def _racing(watched: Watched, steps: Any) -> list[tuple[int, str]]:
+def _racing(watched: Watched, steps: Any, over: bool) -> list[tuple[int, str]]:
     """What is said on the way. Of a race that goes on only that it does: all of it would be told again and again."""
     last = len(steps) - 1
-    if not watched.race.ended:
+    if not over:
         return [(0, UNDECIDED)] if last else []
     places = range(0, last, max(1, last // SAID))
     return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]

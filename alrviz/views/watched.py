@@ -2,15 +2,17 @@
 
 `head` is the iteration shown. While it follows the race it moves a little faster the further it lags, so that a race
 that is over in a blink can still be watched; scrubbing moves it by hand. A film shows every iteration of a fit that was
-over sooner than a reader can look. Nothing here touches Panel or Bokeh.
+over sooner than a reader can look. A fit may run far ahead of what is shown: `limit` ends the race there for whoever
+looks, where Stop was pressed or where somebody else's screen is. Nothing here touches Panel or Bokeh.
 """
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.fitting.step import Step
+from alrviz.fitting.step import STOPPED, Outcome, Step
 from alrviz.pictures.convergence import Curve
 from alrviz.studies.milestones import ABSOLUTE, RELATIVE, Lane, falls_to_zero
 from alrviz.studies.names import short_names
@@ -27,9 +29,11 @@ FILM = 30
 class Racer:
     """One run and the columns read from its trace so far, one row an iteration: row k is iteration k.
 
-    columns: views of what is kept, as long as what was read: a tick of a long race copies no more than its new steps.
+    columns: views of what is kept, as long as what was read and may be shown (`limit`): a tick of a long race copies no
+    more than its new steps.
+    limit: the last iteration that may be shown; None where all may.
     tried: trial fits before the first iteration. They are steps of the trace, but no iterations, and in no column.
-    lowest: the lowest objective read.
+    lowest: the lowest objective read, shown or not: what a gap is measured from stays where it is when Stop is pressed.
     """
 
     def __init__(self, run: Any, name: str):
@@ -46,7 +50,8 @@ class Racer:
         self.lowest = float("inf")
         self.tried = 0
         self._read = 0  # steps of the trace
-        self.best_lead = float("-inf")  # a row that leads once proves what falls to 0, even if it drops back later
+        self._count = 0  # iterations that were read
+        self.limit: int | None = None
         self.heldout: Any = None
 
     def __len__(self) -> int:
@@ -63,7 +68,7 @@ class Racer:
         return len(added)
 
     def _keep(self, steps: list[Step]) -> None:
-        before, after = len(self), len(self) + len(steps)
+        before, after = self._count, self._count + len(steps)
         for name in dict.fromkeys(name for step in steps for name in step.extra):
             if name not in self._kept:
                 self._kept[name] = np.full(len(self._kept["index"]), np.nan)
@@ -71,9 +76,36 @@ class Racer:
             if after > len(values):
                 self._kept[name] = values = np.concatenate([values, np.empty(after, values.dtype)])
             values[before:after] = [_of(step, name) for step in steps]
-            self.columns[name] = values[:after]
+        self._count = after
         self.lowest = min([self.lowest, *(step.objective for step in steps if step.objective < self.lowest)])
-        self.best_lead = max([self.best_lead, *(step.extra["lead"] for step in steps if "lead" in step.extra)])
+        self.end_at(self.limit)
+
+    def end_at(self, limit: int | None) -> None:
+        """Let nothing be seen of what comes after an iteration; None: all of it."""
+        self.limit = limit
+        shown = self._count if limit is None else min(self._count, limit + 1)
+        self.columns = {name: values[:shown] for name, values in self._kept.items()}
+
+    @property
+    def cut(self) -> bool:
+        """Whether some of what was read may not be shown."""
+        return len(self) < self._count
+
+    @property
+    def best_lead(self) -> float:
+        """The highest share of rows that lead: once is enough to prove what falls to 0, even if it drops later."""
+        leads = self.columns.get("lead", ())
+        return float(np.nanmax(leads)) if len(leads) and not np.isnan(leads).all() else float("-inf")
+
+    @property
+    def outcome(self) -> Any:
+        """How its run ended, as far as it may be shown: of one that went on, that it was stopped there."""
+        return _STOPPED_HERE if self.cut and self.run.outcome is not None else self.run.outcome
+
+    @property
+    def read(self) -> int:
+        """How many iterations were read."""
+        return self._count
 
     @property
     def behind(self) -> bool:
@@ -82,7 +114,7 @@ class Racer:
 
     def lane(self, *, upto: int | None = None, ended: bool = True) -> Lane:
         """What a verdict needs to know, up to an iteration; `ended` False hides an outcome not shown yet."""
-        outcome = self.run.outcome if ended else None
+        outcome = self.outcome if ended else None
         cut = None if upto is None else upto + 1
         return Lane(
             name=self.name,
@@ -99,6 +131,8 @@ class Racer:
         )
 
 
+_numbers = count(1)
+_STOPPED_HERE = Outcome(STOPPED, "what was computed beyond is not shown")
 # What milestones and verdicts look at.
 _JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss", "heldout_error")
 _FIELDS = tuple(name for name in Step.__slots__ if name not in ("kind", "extra"))
@@ -113,10 +147,12 @@ class Watched:
     """The racers of one race and the place of its reader.
 
     film: whether it is to be seen from the first iteration to the last, however soon the race has ended.
+    limit: the last iteration that may be shown, as `end_at` has it.
     """
 
-    def __init__(self, race: Any, film: bool = False):
+    def __init__(self, race: Any, film: bool = False, limit: int | None = None):
         self.race, self.film = race, film
+        self.number = next(_numbers)  # of all that were made: whoever reports from a browser says which it saw
         self._owed = 0.0  # of a film: iterations, in part
         self.racers = [
             Racer(run, name) for run, name in zip(race.runs, short_names([r.recipe for r in race.runs]), strict=True)
@@ -125,6 +161,28 @@ class Watched:
         self.seen = 0
         self.to_zero = False
         self._outcomes: list[Any] = []
+        self.limit: int | None = None
+        if limit is not None:
+            self.end_at(limit)
+
+    def end_at(self, limit: int | None) -> None:
+        """Let the race end at an iteration for whoever looks, -1 before the first; None shows all of it."""
+        self.limit = limit
+        for racer in self.racers:
+            racer.end_at(limit)
+        self.to_zero = falls_to_zero([_lead_only(racer) for racer in self.racers])
+        self.seen = min(self.seen, max(self.last, 0))
+        self.head = min(self.head, self.seen)
+
+    @property
+    def cut(self) -> bool:
+        """Whether more was read than may be shown."""
+        return any(racer.cut for racer in self.racers)
+
+    @property
+    def computed(self) -> int:
+        """The highest iteration read of any racer, whether it may be shown or not."""
+        return max((racer.read for racer in self.racers), default=0) - 1
 
     @property
     def last(self) -> int:
@@ -149,7 +207,7 @@ class Watched:
     def pull(self) -> int:
         """Read what the traces have added, and whether NLL falls to 0; an outcome may say so after the last step."""
         new = sum([racer.pull() for racer in self.racers])
-        outcomes = [racer.run.outcome for racer in self.racers]
+        outcomes = [racer.outcome for racer in self.racers]
         if not self.to_zero and (new or outcomes != self._outcomes):
             self._outcomes = outcomes
             self.to_zero = falls_to_zero([_lead_only(racer) for racer in self.racers])
@@ -226,7 +284,7 @@ class Watched:
 
 def _lead_only(racer: Racer) -> Lane:
     """The part of a lane that says whether NLL falls to 0, cheap enough for every tick."""
-    outcome = racer.run.outcome
+    outcome = racer.outcome
     code = None if outcome is None else outcome.code
     return Lane(
         name=racer.name,

@@ -133,3 +133,35 @@ def test_cancel_while_reading(explorer: Explorer, tmp_path):
     told(f"reading {path.stat().st_size / 1e6:.0f} MB", stops)
     time.sleep(2.0)
     assert not explorer.says("150,000 rows")
+
+
+def test_a_race_ends_where_its_points_were_when_stop_was_pressed(explorer: Explorer):
+    """Its fit is over long before: what was computed beyond is offered, not shown."""
+    moments = random.Random(5)
+    explorer.open("?data=led")
+    explorer.race()
+    explorer.wait_says("^ended$")
+    stops: list[int] = []
+    while len(stops) < 10:
+        explorer.run.click()
+        explorer.wait(lambda: explorer.says("^running$") and explorer.fewest() >= 1, "a race that is shown")
+        time.sleep(moments.uniform(0.0, 3.0))
+        at = explorer.js(
+            """() => {
+                const last = () => Math.max(...Object.values(probe.racers()).map((line) => line.steps.at(-1) ?? -1));
+                const at = last();
+                probe.button("Stop").click();
+                return at;
+            }"""
+        )
+        explorer.wait_says("^stopped$")
+        explorer.wait(lambda at=at: max(explorer.last_steps().values()) == at, f"the points end at {at}")
+        time.sleep(0.5)
+        assert max(explorer.last_steps().values()) == at
+        explorer.wait(lambda at=at: explorer.slider_value() == at, "the slider's end")
+        explorer.wait_says(f"^Stopped by you after .*{at}")
+        stops.append(at)
+    say(f"stopped at {stops}")
+    explorer.button("Show all").click()
+    explorer.wait_says("^ended$")
+    assert max(explorer.last_steps().values()) > max(stops)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.steps import Explorer
+from tests.browser.steps import Explorer, say
 from tests.browser.test_stop import numbers
 from tests.hostile.cases import rows
 
@@ -107,3 +107,32 @@ def test_a_table_dropped_twice_is_found_by_its_link(explorer: Explorer):
     explorer.page.reload()
     explorer.ready()
     explorer.wait_says("^300 rows")
+
+
+def test_a_phone_never_runs_ahead_of_its_owners_screen(explorer: Explorer, new_page: Callable[..., Any]):
+    explorer.open("?data=monks-1")
+    explorer.race()
+    explorer.wait_says("^ended$")
+    explorer.button("Share").click()
+    link = explorer.page.get_by_role("textbox", name="Read-only link").input_value()
+    explorer.page.keyboard.press("Escape")
+    phone = new_page(viewport={"width": 390, "height": 844})
+    phone.goto(link)
+    sentence = phone.locator("#sentence")
+    explorer.wait(sentence.inner_text, "the race on the phone")
+    explorer.choose("Data", "led")
+    explorer.run.click()
+    told, film = [], phone.evaluate("data.film")
+    explorer.wait(lambda: phone.evaluate("data.film") != film, "the next race on the phone")
+
+    def looked() -> bool:
+        theirs, words = phone.evaluate("[last < 0 ? -1 : data.steps[last], last < 0 ? '' : data.sentences.at(-1)[1]]")
+        mine, over = max(explorer.last_steps().values()), explorer.says("^ended$")
+        told.append((theirs, mine))
+        assert theirs <= mine, "the phone knows points that the screen does not show"
+        assert over or "faster" not in words, f"the phone knows the verdict: {words}"
+        return over and theirs == mine
+
+    explorer.wait(looked, "the end, on the screen and then on the phone")
+    assert len({theirs for theirs, _ in told}) > 5, "the phone follows"
+    say("points on the phone and on the screen", str(told))

@@ -7,19 +7,24 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.demos import load_demo
+from alrviz.explorer.choice import Choice
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.convergence import ConvergencePage, recorded_text
 from alrviz.explorer.convergence_words import ABOUT, WHY, price_html, recipe_code, rich, script
 from alrviz.explorer.formulas import math
 from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, QUESTIONS, recipes_of
+from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.state import read_link
 from alrviz.fitting.price import Price
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
+from alrviz.studies.race import race
 from alrviz.studies.recorded import read_recorded
+from alrviz.studies.verdict import verdict
+from alrviz.views.watched import Watched
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until as until_said
 
@@ -51,6 +56,44 @@ def test_first_screen_is_recorded_and_then_live():
     assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
     assert "parameters" in page.pricing.pane.object
     assert page.session.entry.owner == page.session.owner
+
+
+def test_a_recorded_race_and_a_live_one_agree():
+    """Their paths are the same, up to what another processor rounds otherwise, and so is what is said of them."""
+    recorded = read_recorded(recorded_text())
+    live = race(load_demo("led", rows=3000), recorded.recipes)
+    live.start()
+    live.join()
+    told = []
+    for each in (recorded, live):
+        watched = Watched(each)
+        watched.pull()
+        told.append(verdict([racer.lane() for racer in watched.racers]))
+    assert told[0].winner == told[1].winner
+    assert told[0].factor == pytest.approx(told[1].factor, rel=0.05)
+    for before, now in zip(recorded.runs, live.runs, strict=True):
+        assert before.outcome == now.outcome
+        assert len(before.trace) == pytest.approx(len(now.trace), rel=0.05)
+        paths = [[step.objective for step in run.trace.since(0)[:100]] for run in (before, now)]
+        assert paths[0] == pytest.approx(paths[1], rel=1e-4)
+
+
+def test_an_alpha_that_a_question_brings_leaves_with_it():
+    choice = Choice("")
+    for question, alpha in (("pull", PULL), ("alr-or-lr", 0.0), ("pull", PULL), ("solvers", 0.0)):
+        choice.choose("question", question)
+        choice.ask(12, 0)
+        assert (choice.question, choice.alpha) == (question, alpha)
+        assert {recipe.params["alpha"] for recipe in choice.recipes} == {alpha}
+    choice.choose("alpha", 1.0)  # one that the reader chose stays
+    for question in ("pull", "alr-or-lr"):
+        choice.choose("question", question)
+        choice.ask(12, 0)
+        assert choice.alpha == 1.0
+    choice = Choice("pull")
+    choice.choose("alpha", PULL)
+    choice.choose("question", "alr-or-lr")
+    assert choice.alpha == PULL
 
 
 def test_the_recorded_race_is_the_one_that_runs():

@@ -185,3 +185,55 @@ def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monke
     feed._judging.thread.join(10)
     assert "a tie" in player.take(feed.pull()).known["sentences"][-1][1]
     assert feed.pull() == b""
+
+
+def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
+    race, entry, feed = shared(registry)
+    entry.attended, entry.screens = True, {1}
+    reader = Player()
+    race.take(100)
+    race.end()
+    reader.take(feed.pull())
+    assert reader.known["steps"] == []
+    for seen in (0, 7, 8, 60):
+        entry.seen_to = seen
+        reader.take(feed.pull())
+        assert reader.known["steps"] == list(range(seen + 1))
+        assert all(
+            len(line["y"]) == seen + 1 for view in reader.known["measures"] for line in view["lines"] if line["y"]
+        )
+        assert reader.known["state"] == "Live."
+        assert not any("faster" in words or "No difference" in words for _, words in reader.known["sentences"])
+        late = Player().take(feed.whole)
+        assert late.film == reader.film
+    entry.resting = True
+    assert reader.take(feed.pull()).known["state"] == "Paused by its owner."
+    entry.seen_to, entry.resting = 99, False
+    reader.take(feed.pull())
+    assert reader.film == film_of(race)
+    assert reader.known["state"] == "The race is over."
+
+
+def test_a_race_that_its_owner_stopped_is_over_where_the_owner_saw_it(registry):
+    race, entry, feed = shared(registry)
+    entry.attended, entry.screens = True, {1}
+    race.take(100)
+    race.end()
+    race.stopped_at, entry.seen_to = 40, 42
+    reader = Player().take(feed.pull())
+    assert reader.known["steps"] == list(range(41))
+    assert reader.known["state"] == "The race is over."
+    assert reader.known["sentences"][-1][1].startswith("Stopped by its owner after lr 40 iterations")
+
+
+def test_a_race_that_goes_on_without_its_owner_is_told_as_it_goes(registry):
+    race, entry, feed = shared(registry)
+    entry.attended, entry.screens = True, {1}
+    race.take(30)
+    entry.seen_to = 3
+    reader = Player().take(feed.pull())
+    entry.screens.clear()
+    reader.take(feed.pull())
+    assert len(reader.known["steps"]) == 4, "a lost connection shows nothing"
+    entry.keep = True
+    assert len(reader.take(feed.pull()).known["steps"]) == 30

@@ -49,13 +49,16 @@ def test_axes(axis, last):
     assert what.train[0]["step"][-1] == 3
 
 
-def test_gap_is_logarithmic_and_leaves_out_the_best_point_itself():
+def test_gap_is_logarithmic_and_the_best_point_stands_on_a_line_of_its_own_below_all():
     racers = [curve("lr", [2, 1.5, 1.0], best=ROWS * 0.9), curve("alr", [2, 1.0, 0.9], best=ROWS * 0.9)]
     what = contents(racers, measure="gap", baseline=BASELINE)
     np.testing.assert_allclose(what.train[0]["y"], [1.1, 0.6, 0.1])
-    np.testing.assert_allclose(what.train[1]["y"], [1.1, 0.1])
+    np.testing.assert_allclose(what.train[1]["y"], [1.1, 0.1, 0.01])
+    place = what.words["words"].index("best known F: gap 0")
+    assert what.words["y"][place] == pytest.approx(0.01)
+    assert what.box.bottom < 0.01
     assert what.box.log
-    assert what.grey["y"] == []
+    assert what.grey["y"] == pytest.approx([0.01])
     assert not len(what.heldout[0]["y"])
 
 

@@ -95,7 +95,7 @@ def test_step_limit_with_nothing_between_them():
     told = verdict([lane("lr", np.full(201, 0.4001), "step limit"), lane("alr", np.full(201, 0.4), "step limit")])
     assert (
         told.sentence
-        == "Step limit: no racer has converged; NLL 0.4000 nats per row so far, within 0.1 % of each other."
+        == "Step limit: no racer has converged; alr is lower, NLL 0.4000 nats per row, lr within 0.1 % of it."
     )
 
 
@@ -277,9 +277,12 @@ def test_while_it_goes_on_it_says_who_leads_and_by_how_much():
         "alr leads, NLL 0.4500 nats per row, 0.0500 below diagonal, the next."
     )
     level = [lane(name, [0.9], None) for name in ("lr", "alr")]
-    assert verdict(level).sentence == (
-        "Racing, iteration 0: lr and alr are level: NLL 0.9000 nats per row, within 0.1 % of each other."
-    )
+    assert verdict(level).sentence == ("Racing, iteration 0: lr and alr are level at NLL 0.9000 nats per row.")
+    near = [0.9, *[0.6] * 60, 0.5004], [0.9, *[0.6] * 18, *[0.5] * 43]
+    assert verdict([lane(name, path, None) for name, path in zip(("lr", "alr"), near, strict=True)]).sentence == (
+        "Racing, iteration 61: alr is lower, NLL 0.5000 nats per row, lr within 0.1 % of it "
+        "(since iteration 61; alr since 19)."
+    ), "a picture of the gap shows decades between them"
     assert verdict([alr]).sentence == "Racing, iteration 2: NLL 0.4500 nats per row."
     gone = lane("gd", [0.9, np.nan], "diverged")
     assert verdict([gone, lr, alr]).sentence == verdict([lr, alr]).sentence

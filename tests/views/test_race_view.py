@@ -63,33 +63,85 @@ def test_a_race_of_few_iterations_is_shown_whole_once_it_has_ended():
     assert not view.player.playing
 
 
-def test_stop_shows_what_there_is_and_nothing_after():
+def test_stop_leaves_what_is_on_the_screen_and_nothing_comes_after():
     race, view = pressed()
     race.take(50)
     view.pump()
+    before = len(drawn(view))
+    assert 0 < before < 50
     view.press_stop()
     assert race.calls[-1] == "stop"
     assert "Stopped by you" in view.sentence.object
     assert view.player.word == "stopped"
-    before = len(drawn(view))
-    assert before == 50
     race.take(5)
     pump(view, 5)
     assert len(drawn(view)) == before
     assert view.transport.stop.disabled
 
 
-def test_stop_of_a_race_that_has_ended_but_is_still_shown_shows_all_of_it():
+def test_stop_of_a_race_that_has_ended_but_is_still_shown_ends_it_there_and_offers_the_rest():
     race, view = pressed()
     race.take(100)
     race.end()
     view.pump()
-    assert len(drawn(view)) < 100
-    assert not view.transport.stop.disabled
+    before = len(drawn(view))
+    assert before < 100
     view.press_stop()
-    assert len(drawn(view)) == 100
+    assert len(drawn(view)) == before
     assert view.player.word == "stopped"
+    assert view.sentence.object.startswith("<p class='sentence'>Stopped by you after lr")
     assert view.transport.stop.disabled
+    assert (view.transport.slider.value, view.transport.slider.end) == (before - 1, before - 1)
+    assert len(pd.read_csv(io.StringIO(view._csv()), comment="#")) == 2 * before
+    again = view_of(race)  # after a reload
+    assert len(drawn(again)) == before
+    assert (again.transport.rest.visible, again.transport.rest.label) == (True, "Show all 99")
+    view.show_rest()
+    assert len(drawn(view)) == 100
+    assert "Stopped" not in view.sentence.object
+    assert not view.transport.rest.visible
+
+
+def test_what_was_still_on_its_way_to_the_screen_when_stop_was_pressed_is_taken_back():
+    race, view = pressed()
+    race.take(100)
+    race.end()
+    pump(view, 3)
+    number, seen = view.transport.stop.drawn
+    pump(view, 4)
+    view.press_stop()
+    assert len(drawn(view)) > seen + 1
+    view.transport.stop.pressed = [number, seen, 1]
+    assert len(drawn(view)) == seen + 1
+    view.transport.stop.pressed = [number, seen + 50, 2]
+    assert len(drawn(view)) == seen + 1
+
+
+def test_the_screen_may_say_what_it_showed_before_the_press_of_stop_arrives():
+    race, view = pressed()
+    race.take(100)
+    race.end()
+    pump(view, 3)
+    number, seen = view.transport.stop.drawn
+    pump(view, 4)
+    view.transport.stop.pressed = [number, seen, 1]
+    view.press_stop()
+    assert len(drawn(view)) == seen + 1
+
+
+def test_stop_as_a_new_race_arrives_shows_nothing_of_it_where_the_screen_had_the_old():
+    first, second = ByHand(), ByHand()
+    first.take(5)
+    first.end()
+    view = view_of(first, again=lambda: second)
+    number = view.transport.stop.drawn[0]
+    view.press_run()
+    second.take(3)
+    view.pump()
+    view.press_stop()
+    view.transport.stop.pressed = [number, 4, 1]
+    assert len(drawn(view)) == 0
+    assert view.transport.rest.visible
 
 
 def test_pause_step_back_and_forward_only_move_the_view():
