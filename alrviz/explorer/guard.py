@@ -13,6 +13,7 @@ one where ALRVIZ_TOKEN is set.
 first request comes, whose session is begun by then: that one is sent to the same address again and finds all in place.
 """
 
+import asyncio
 import os
 import re
 import secrets
@@ -23,11 +24,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bokeh.util.token import generate_secret_key
+from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import Matcher
 from tornado.web import Application, OutputTransform, RequestHandler
 
-from alrviz.explorer import readers
+from alrviz.explorer import owners, readers
+from alrviz.explorer.page_queue import PageQueue
+from alrviz.explorer.registry import process_registry
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
@@ -62,7 +66,9 @@ def protect(application: Any, token: str = "") -> None:
         application._secret_key = application.secret_key or generate_secret_key().encode()
         application._sign_sessions = True
     door = [(_WithoutCookie(token), _Door, {"token": token})] if token else []
-    application.add_handlers(".*", [*door, (_NamesSession(), _Refused), *readers.routes()])
+    queue = PageQueue()
+    pages = [_page_rule(application, path, queue) for path in application.app_paths]
+    application.add_handlers(".*", [*door, (_NamesSession(), _Refused), *readers.routes(), *pages])
     application.add_transform(_Headers)
 
 
@@ -136,7 +142,7 @@ def _same(given: str, expected: str) -> bool:
     return secrets.compare_digest(given.encode(), expected.encode())
 
 
-class _Page(RequestHandler):
+class _Answer(RequestHandler):
     """A short answer in place of the page, whatever the method."""
 
     def say(self, status: int, title: str, html: str) -> None:
@@ -150,7 +156,7 @@ class _Page(RequestHandler):
         )
 
 
-class _Refused(_Page):
+class _Refused(_Answer):
     """The answer to a request that names a session."""
 
     def prepare(self) -> None:
@@ -164,7 +170,7 @@ class _Refused(_Page):
         )
 
 
-class _Door(_Page):
+class _Door(_Answer):
     """Takes the token and gives the cookie."""
 
     def initialize(self, token: str) -> None:
@@ -188,6 +194,49 @@ class _Door(_Page):
             "<code>?token=...</code>), or enter the token here.</p><form><label>Token <input name=token "
             "type=password autofocus></label> <button>Open</button></form>",
         )
+
+
+def _page_rule(application: Any, path: str, queue: PageQueue) -> tuple[str, type[RequestHandler], dict[str, Any]]:
+    """The rule of an application's page, with what Bokeh gives its handler."""
+    base = application.prefix + ("" if path == "/" else path)
+    context = application.applications[path]
+    options = {"queue": queue, "application_context": context, "bokeh_websocket_path": base + "/ws"}
+    return base + "/?", _Page, options
+
+
+class _Page(DocHandler):
+    """Panel's page of an application, built when its turn comes."""
+
+    def __init__(self, application: Any, request: HTTPServerRequest, queue: PageQueue, **options: Any):
+        self._queue = queue
+        self._turn: asyncio.Task[bool] | None = None
+        super().__init__(application, request, **options)
+
+    async def get(self, *given: Any, **named: Any) -> None:
+        """Answer with the page, or with the request to come again."""
+        cookie = self.request.cookies.get(owners.COOKIE)
+        known = cookie is not None and process_registry().knows(cookie.value)
+        self._turn = asyncio.ensure_future(self._queue.enter(self.request.remote_ip or "", known))
+        try:
+            mine = await self._turn
+        except asyncio.CancelledError:
+            return  # the visitor has gone
+        if not mine:
+            self.set_status(503)
+            self.set_header("Retry-After", "10")
+            self.set_header("Refresh", "10")
+            self.finish("Too many pages are being opened from your address; this one is tried again in ten seconds.")
+            return
+        try:
+            await super().get(*given, **named)
+        finally:
+            self._queue.leave()
+
+    def on_connection_close(self) -> None:
+        """The visitor has gone: nothing is built for nobody."""
+        if self._turn is not None:
+            self._turn.cancel()
+        super().on_connection_close()
 
 
 class _Headers(OutputTransform):

@@ -28,7 +28,7 @@ from alrviz.memory import give_back
 
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
 TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
-_STORED = 10_000  # runs let go of which it is known where they are
+_STORED = 10_000  # owners, and runs let go, of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
 # How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
@@ -129,6 +129,7 @@ class Registry:
         self._queue: list[Entry] = []
         self._shares = Shares(clock())
         self._looked = clock()  # when anybody was last there
+        self._visitors: dict[str, None] = {}  # owners whose browsers were there, the latest last
         self._stored: dict[tuple[str, str], str] = {}  # by owner and id, what was let go: its id in the run store
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
@@ -192,9 +193,17 @@ class Registry:
         """Say that somebody is looking at the run now."""
         entry.seen = self._looked = self._clock()
 
-    def visit(self) -> None:
-        """Say that somebody is there."""
+    def visit(self, owner: str) -> None:
+        """Say that an owner's browser is there."""
         self._looked = self._clock()
+        self._visitors.pop(owner, None)
+        self._visitors[owner] = None
+        if len(self._visitors) > _STORED:
+            del self._visitors[next(iter(self._visitors))]
+
+    def knows(self, owner: str) -> bool:
+        """Whether that owner's browser was ever there."""
+        return owner in self._visitors
 
     def kept_id(self, id: str, owner: str) -> str:
         """Return the id in the run store of an owner's race that was let go; "" where there is none."""

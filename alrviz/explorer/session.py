@@ -269,7 +269,7 @@ class Session(Opening):
         if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
             self.loading = None
         if watched:
-            self.registry.visit()
+            self.registry.visit(self.owner)
             self.tables.look(self.owner)
             for entry in self._entries:
                 self.registry.look(entry)

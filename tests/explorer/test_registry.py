@@ -352,7 +352,7 @@ def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
             entry.race.stop()
     reg.share(shared)
     clock.now += 50
-    reg.visit()
+    reg.visit("somebody")
     clock.now += 50
     reg.sweep()
     assert reg.find(ended.id, "a") is ended, "somebody was there a moment ago"

@@ -1,0 +1,81 @@
+"""Who builds a page next, and what is left to visitors who are there."""
+
+import asyncio
+
+from alrviz.explorer import page_queue
+from alrviz.explorer.page_queue import PageQueue
+
+
+async def asked(queue, order, address, known=False):
+    if not await queue.enter(address, known):
+        order.append(f"refused {address}")
+        return
+    order.append(address + (" known" if known else ""))
+    try:
+        await asyncio.sleep(0)
+    finally:
+        queue.leave()
+
+
+def ordered(*requests, **limits):
+    """The order in which pages of (address, known) are built that are asked for at once."""
+
+    async def run():
+        queue, order = PageQueue(), []
+        await asyncio.gather(*(asked(queue, order, *request) for request in requests))
+        return order
+
+    return asyncio.run(run())
+
+
+def test_who_asks_for_many_waits_for_oneself():
+    order = ordered(*[("flood",)] * 20, ("visitor",), ("another",))
+    assert order[0] == "flood"
+    assert {order[1], order[2]} == {"visitor", "another"}
+    assert order[3:] == ["flood"] * 19
+
+
+def test_of_one_address_a_known_visitor_goes_first_and_a_class_as_it_came():
+    order = ordered(*[("school",)] * 5, ("school", True))
+    assert order == ["school", "school known", *["school"] * 4]
+
+
+def test_too_many_of_one_address_are_told_to_come_again(monkeypatch):
+    monkeypatch.setattr(page_queue, "MOST", 3)
+    order = ordered(*[("flood",)] * 6, ("visitor",))
+    assert order.count("refused flood") == 2
+    assert "visitor" in order
+
+
+def test_whoever_leaves_while_waiting_costs_nothing_and_holds_up_nobody():
+    async def run():
+        queue, order = PageQueue(), []
+        tasks = [asyncio.ensure_future(asked(queue, order, f"{k}")) for k in range(4)]
+        await asyncio.sleep(0)
+        for task in (tasks[0], tasks[2]):  # one whose turn it is, and one that waits
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return order
+
+    order = asyncio.run(run())
+    assert [one for one in order if one != "0"] == ["1", "3"]
+
+
+def test_between_two_pages_as_much_time_is_free_as_one_took():
+    async def run():
+        now = [0.0]
+        queue, free = PageQueue(lambda: now[0]), []
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
+        loop.call_later = lambda seconds, call: (free.append(seconds), later(0.0, call))[1]
+
+        async def built():
+            await queue.enter("a", False)
+            await asyncio.sleep(0)
+            now[0] += 0.5
+            queue.leave()
+
+        await asyncio.gather(built(), built())
+        return free
+
+    assert asyncio.run(run()) == [0.5, 0.0]
