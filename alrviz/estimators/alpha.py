@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting.folds import split_folds
+from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -24,8 +24,6 @@ from alrviz.fitting.step import DIVERGED, FAILED
 from alrviz.stop import NEVER, StopToken
 
 GRID = tuple(float(10.0**power) for power in np.arange(4.0, -3.25, -0.5))
-FOLDS = 3
-MANY = 20_000
 WORSE = 2
 # The fits are only compared: differences between two alphas are larger than what is left to fall.
 _TOL, _STEPS = 1e-4, 100

@@ -1,13 +1,13 @@
 """What the page "Which order?" asks for, and what is known of it before it runs: prices, refusals, what is kept."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.prices import Offer, offer_of
 from alrviz.explorer.studies import kept_where
-from alrviz.explorer.study_costs import by_cv, fit_seconds, lost_here, processes, remarks_of
+from alrviz.explorer.study_costs import by_cv, fit_seconds, lost_here, processes, remarks_of, whole_seconds
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 
@@ -68,15 +68,15 @@ def learn(
     tell: Callable[[str], None],
 ) -> Known:  # fmt: skip
     """Price every order, make the study of those that can be paid for, and take what is kept of it."""
-    from alrviz.studies.choose_order import choose_order
+    from alrviz.studies.choose_order import BOOSTING, choose_order
     from alrviz.studies.study import fair_memory
 
     tell("pricing")
     offers, lost = _offers(dataset, asked, fair_memory(), stop)
     remarks = remarks_of(dataset, [lost])
     repeats, folds = asked.splits
-    prices = [offer.price for offer in offers if _runs(offer) and offer.price]
-    each = sum(fit_seconds(price, asked.recipe, dataset.n_classes) for price in prices)
+    each = sum(offer.seconds for offer in offers if _runs(offer))
+    each += whole_seconds(BOOSTING, round(dataset.n_rows * (1 - 1 / folds)), dataset.X.shape[1], dataset.n_classes)
     seconds = each * repeats * folds
     n_jobs = processes(seconds, most_jobs)
     orders = [0, *(offer.order for offer in offers if _runs(offer))]
@@ -101,7 +101,12 @@ def _offers(dataset: "Dataset", asked: Asked, allowed: int, stop: StopToken) -> 
     found = []
     for order in ORDERS[1:]:
         stop.check()
-        found.append(offer_of(prepared, plain.replace(order=order), stop, allowed))
+        offer = offer_of(prepared, plain.replace(order=order), stop, allowed)
+        if offer.price is not None:
+            recipe, rows = asked.recipe.replace(order=order), prepared.encoded.n_rows
+            seconds = fit_seconds(offer.price, recipe, dataset.n_classes, rows, offer.tuples)
+            offer = replace(offer, seconds=seconds)
+        found.append(offer)
     return tuple(found), lost_here(prepared)
 
 

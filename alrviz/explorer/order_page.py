@@ -116,6 +116,8 @@ class OrderPage(StudyPart):
     def learned(self) -> None:
         """Offer the verdict's order, where there is one."""
         view = self.study_view
+        if view.verdict is not None and view.verdict.notes and not view.outdated:
+            self.note.visible = False  # the verdict says it
         order = None if view.verdict is None or view.outdated else view.verdict.order
         label = f"Use n = {order}" if order else "Use it"
         if (self.use.visible, self.use.label) != (bool(order), label):

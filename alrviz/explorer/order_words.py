@@ -37,7 +37,7 @@ def price_html(known: Known) -> str:
     """What each order costs, and which are refused and why."""
     head = (
         f"<tr><th>{term_html('order', 'n')}</th><th class='n'>parameters</th><th class='n'>memory</th>"
-        f"<th class='n'>one {term_html('pass')}</th></tr>"
+        f"<th class='n'>one fit</th></tr>"
     )
     body = ""
     for offer in known.offers:
@@ -46,7 +46,7 @@ def price_html(known: Known) -> str:
             body += f"<tr><td>{offer.order}</td><td colspan='3'>{why}</td></tr>"
             continue
         price = offer.price
-        cells = (count_text(price.parameters), bytes_text(price.bytes), seconds_text(price.seconds_per_pass))
+        cells = (count_text(price.parameters), bytes_text(price.bytes), seconds_text(float(f"{offer.seconds:.1g}")))
         body += f"<tr><td>{offer.order}</td>" + "".join(f"<td class='n'>{text}</td>" for text in cells) + "</tr>"
     return f"<table>{head}{body}</table>"
 

@@ -1,13 +1,14 @@
 """What orders 1 to 5 would cost on this table: parameters, memory, one pass, and what is refused and why."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.glossary import term_html
+from alrviz.explorer.study_costs import fit_seconds
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.stop import NEVER, StopToken
@@ -21,16 +22,18 @@ if TYPE_CHECKING:
     from alrviz.fitting.price import Price
 
 ORDERS = (1, 2, 3, 4, 5)
+_COLUMNS = ("order", "tuples", "parameters", "bytes", "seconds_per_pass", "seconds_to_fit", "refused")
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The price of one order, or why there is none."""
+    """The price of one order, or why there is none; about how many seconds a fit takes, where that was asked for."""
 
     order: int
     tuples: int
     price: "Price | None"
     refused: str
+    seconds: float = 0.0
 
 
 def offers(
@@ -50,7 +53,12 @@ def offers(
     found = []
     for order in ORDERS:
         stop.check()
-        offer = offer_of(prepared, Recipe("alr", order=order, seed=seed, **cuts), stop)
+        recipe = Recipe("alr", order=order, seed=seed, **cuts)
+        offer = offer_of(prepared, recipe, stop)
+        if offer.price is not None:
+            encoded = prepared.encoded
+            seconds = fit_seconds(offer.price, recipe, encoded.n_classes, encoded.n_rows, offer.tuples)
+            offer = replace(offer, seconds=seconds)
         found.append(offer)
         said(offer)
     return tuple(found)
@@ -88,11 +96,12 @@ def offers_frame(found: tuple[Offer, ...]) -> "pd.DataFrame":
             "parameters": offer.price.parameters if offer.price else None,
             "bytes": offer.price.bytes if offer.price else None,
             "seconds_per_pass": offer.price.seconds_per_pass if offer.price else None,
+            "seconds_to_fit": offer.seconds if offer.price else None,
             "refused": offer.refused,
         }
         for offer in found
     ]
-    return pd.DataFrame(rows, columns=["order", "tuples", "parameters", "bytes", "seconds_per_pass", "refused"])
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
 def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
@@ -100,6 +109,7 @@ def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
     head = (
         f"<tr><th>{term_html('order')} n</th><th class='n'>{term_html('tuple', 'tuples')}</th>"
         f"<th class='n'>parameters</th><th class='n'>memory</th><th class='n'>one {term_html('pass')}</th>"
+        f"<th class='n'>one fit, about</th>"
         f"<th style='padding-left:1.5em'>can it be run here?</th></tr>"
     )
     by_order = {offer.order: offer for offer in found}
@@ -109,7 +119,7 @@ def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
 
 def _row_waiting(order: int, waiting: bool) -> str:
     text = "being priced …" if waiting else "not priced"
-    return f"<tr><td>{order}</td><td colspan='4'></td><td class='quiet' style='padding-left:1.5em'>{text}</td></tr>"
+    return f"<tr><td>{order}</td><td colspan='5'></td><td class='quiet' style='padding-left:1.5em'>{text}</td></tr>"
 
 
 def _row(offer: Offer) -> str:
@@ -120,9 +130,14 @@ def _row(offer: Offer) -> str:
         else ("<span class='good'>yes</span>")
     )
     cells = (
-        ("—",) * 3
+        ("—",) * 4
         if price is None
-        else (count_text(price.parameters), bytes_text(price.bytes), seconds_text(price.seconds_per_pass))
+        else (
+            count_text(price.parameters),
+            bytes_text(price.bytes),
+            seconds_text(price.seconds_per_pass),
+            seconds_text(float(f"{offer.seconds:.1g}")),
+        )
     )
     tuples = count_text(offer.tuples) if offer.tuples else "—"
     numbers = "".join(f"<td class='n'>{text}</td>" for text in (tuples, *cells))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.data.encode import lost_text
 from alrviz.errors import AlrvizError
+from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
 from alrviz.stop import StopToken
@@ -18,14 +19,16 @@ if TYPE_CHECKING:
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.price import Price
 
-# What a guess at the time of all fits counts on; measured on sets of 500 to 5,000 rows, within a factor 3.
+# What a guess at the time of all fits counts on; by processor seconds of sets of 350 to 39,000 rows, orders 1 to 3.
 _PASSES, _SECONDS = 100, 0.03  # of a fit, and beside its passes
-_NUMBER = 3e-8  # of a pass and a weight: what the solver does with vectors of them
+_NUMBER = 2e-8  # of a pass and a weight: what the solver does with vectors of them
+_COUNTED = 2e-7  # of a row and a tuple: planning, counting and judging
+# Fits that choosing alpha takes, in each of its folds: a loose end and the last one's start make them short.
+_ALPHAS, _SHORT, _WARM = 9, 8, 0.012
 _TUNED = 1500  # passes of elr, which fits folds to find where to stop
 _COLUMN, _LEVEL = 1.5e-8, 4.7e-8  # of a network's row and pair of columns; of a forest's row, column tried and level
 _PAIR = 1.1e-7  # of an SVM's pair of rows
-_TREE, _BINNED = 1.5e-3, 3e-9  # of a boosted tree, and of its rows and columns
-_ALPHAS = 40  # fits that choosing alpha takes
+_TREE, _BINNED = 1.5e-3, 8e-9  # of a boosted tree, and of its rows and columns
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
 
@@ -73,11 +76,21 @@ class Costs:
         return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
 
 
-def fit_seconds(price: "Price", recipe: Recipe, n_classes: int) -> float:
-    """About how long a fit takes that runs pass by pass, with the choice of alpha where folds choose it."""
+def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuples: int) -> float:
+    """About how long a fit of so many rows takes that runs pass by pass, the choice of alpha by folds included.
+
+    tuples: of the order's columns, which rows are counted by.
+    """
     one = (price.seconds_per_pass or 0.0) + _NUMBER * price.cells_seen * n_classes
     passes = _TUNED if recipe.params.get("cross_tuning") else _PASSES if "max_iter" in recipe.params else 2
-    return (_SECONDS + passes * one) * (_ALPHAS if by_cv(recipe) else 1)
+    if recipe.params.get("order", 1) > 2 and "max_iter" in recipe.params:
+        passes *= 2  # so many weights are seldom done with the passes of few
+    counted = _COUNTED * rows * tuples
+    seconds = _SECONDS + passes * one + counted
+    if by_cv(recipe):
+        folds, share = (1 if rows > MANY else FOLDS), 1 - 1 / FOLDS
+        seconds += folds * (share * counted + _ALPHAS * (_WARM + _SHORT * share * one))
+    return seconds
 
 
 def whole_seconds(recipe: Recipe, rows: int, columns: int, classes: int = 1) -> float:
@@ -87,7 +100,8 @@ def whole_seconds(recipe: Recipe, rows: int, columns: int, classes: int = 1) -> 
     if recipe.family == "rf":
         return float(recipe.params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
     if recipe.family == "hgb":
-        return float(recipe.params["n_estimators"]) * classes * (_TREE + _BINNED * rows * columns)
+        trees = recipe.params["n_estimators"] * (1 if classes == 2 else classes)  # of more than two one for each
+        return float(trees) * (_TREE + _BINNED * rows * columns)
     return _SECONDS + _COLUMN * rows * columns**2
 
 
@@ -138,12 +152,14 @@ def _seconds(
     if given is not None:
         return given(recipe)
     if price.seconds_per_pass is not None:
-        return fit_seconds(price, recipe, dataset.n_classes)
+        columns = dataset.X.shape[1]
+        tuples = comb(columns, int(recipe.params.get("order", 1)))
+        return fit_seconds(price, recipe, dataset.n_classes, round(dataset.n_rows * (1 - holdout)), tuples)
     return whole_seconds(
         recipe,
         round(dataset.n_rows * (1 - holdout)),
         dataset.X.shape[1],
-        1 if dataset.n_classes == 2 else dataset.n_classes,
+        dataset.n_classes,
     )
 
 

@@ -103,6 +103,8 @@ class Recipe:
         """Short family name for legends and colours: "lr", "diagonal", "adaptive", "alr", "alrj", "anje" or "nb"."""
         if self.family == "anje" and self.params["order"] == 1:
             return "nb"
+        if self.family == "hgb":
+            return "boosting"
         return _LABELS.get(str(self.params.get("scale")), self.family)
 
     @property

@@ -25,7 +25,7 @@ FAMILY_COLOURS = {
     "kdb": "#BB3344",
     "ande": "#77BB55",
     "rf": "#BB0099",
-    "hgb": "#3322FF",
+    "boosting": "#3322FF",
     "svm": "#BB77FF",
 }
 # Of columns, where classes have colours of their own beside them: hues that no class and no family has.

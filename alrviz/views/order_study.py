@@ -136,7 +136,7 @@ def notes_html(notes: Sequence[str]) -> str:
     if not notes:
         return ""
     told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in notes)
-    return f"<div class='quiet notes'>{told}</div>"
+    return f"<div class='quiet' style='font-size:15px'>{told}</div>"
 
 
 def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:

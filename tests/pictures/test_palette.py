@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.pictures.palette import FAMILY_COLOURS, GREY, contrast, racer_marks
 
-RIVALS = ("tan", "kdb", "ande", "rf", "hgb", "svm")
+RIVALS = ("tan", "kdb", "ande", "rf", "boosting", "svm")
 # Linear RGB as it is seen: Machado, Oliveira and Fernandes (2009), severity 1.
 SIGHTS = {
     "all": np.eye(3),

@@ -1,0 +1,41 @@
+"""What a study is said to take, beside what it took."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from alrviz.explorer.study_costs import fit_seconds, whole_seconds
+from alrviz.fitting.recipe import Recipe
+
+# Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,
+# rows, tuples, cells seen, milliseconds of a pass.
+MEASURED = [
+    ("german", 1, True, 800, 20, 73, 0.02, 0.36),
+    ("german", 2, True, 800, 190, 2379, 0.09, 0.47),
+    ("german", 3, True, 800, 1140, 41057, 0.78, 1.58),
+    ("credit-screening", 3, True, 552, 455, 35456, 0.44, 1.21),
+    ("magic", 1, True, 15216, 10, 69, 0.13, 0.48),
+    ("magic", 3, True, 15216, 120, 18429, 0.59, 1.43),
+    ("adult", 1, True, 39073, 14, 168, 0.66, 0.52),
+    ("adult", 2, True, 39073, 91, 8206, 1.03, 1.05),
+    ("adult", 3, True, 39073, 364, 121687, 3.29, 4.44),
+    ("german", 2, False, 500, 190, 2244, 0.07, 0.09),
+    ("credit-screening", 2, False, 345, 105, 3252, 0.05, 0.07),
+    ("magic", 2, False, 9510, 45, 1067, 0.09, 0.14),
+    ("magic", 3, False, 9510, 120, 9994, 0.27, 0.49),
+    ("adult", 1, False, 24421, 14, 148, 0.44, 0.16),
+    ("adult", 2, False, 24421, 91, 6783, 0.73, 0.63),
+]
+
+
+@pytest.mark.parametrize(("name", "order", "nested", "rows", "tuples", "cells", "ms", "took"), MEASURED)
+def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples, cells, ms, took):
+    recipe = Recipe("lr", order=order, **({"alpha": "cv"} if nested else {}))
+    price = SimpleNamespace(seconds_per_pass=ms / 1000, cells_seen=cells)
+    said = fit_seconds(price, recipe, 2, rows, tuples)
+    assert took / 1.6 < said < 1.6 * took, f"{name}: {said:.2f} s said, {took} s taken"
+
+
+def test_boosting_of_several_classes_grows_a_tree_for_each():
+    two, five = (whole_seconds(Recipe("hgb"), 1000, 10, classes) for classes in (2, 5))
+    assert five == pytest.approx(5 * two)
