@@ -112,7 +112,7 @@ class DlrTab:
             self.pictures.clear()
             self.card.say("<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
-        self.part.player.mark(True)
+        self.part.player.mark(True, expected=True)
         self.pictures.outdate()
         self.jobs.start("table", lambda stop: table_of(dataset, names), self._table_made)
 

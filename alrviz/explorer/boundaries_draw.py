@@ -24,35 +24,47 @@ class DrawBar:
 
     Args:
         acted: called when what a press means has changed.
-        cleared: called when all points are to go.
+        undone: called when the last change is to be taken back. cleared: called when all points are to go.
         done: called when the points are to be kept as a table. left: when they are to be forgotten.
     """
 
     def __init__(
-        self, acted: Callable[[], None], cleared: Callable[[], None], done: Callable[[], None], left: Callable[[], None]
+        self,
+        acted: Callable[[], None],
+        undone: Callable[[], None],
+        cleared: Callable[[], None],
+        done: Callable[[], None],
+        left: Callable[[], None],
     ):
         group: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
         group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
         self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
         self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 12, 0, 0))
+        self.undo = _button("Undo", "undo", "Undo: take the last change back", undone)
         clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", cleared)
         keep = _button(
             "Save as data set", "check", "Save as data set: make a table of these points", done, variant="contained"
         )
         leave = _button("Discard", "close", "Discard: forget these points", left)
         self.action.param.watch(lambda _: self._act(acted), "value")
-        self.panel = pn.FlexBox(
-            self.action, self.label, self.words, clear, leave, keep, align_items="center", gap="4px 0",
-            sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+        # The buttons have a place of their own: whatever a press changes beside them, none slides under the pointer.
+        drawn = pn.FlexBox(
+            self.action, self.label, self.words, align_items="center", gap="4px 0", margin=0,
+            styles={"flex": "1 1 0", "min-width": "320px"},
         )  # fmt: skip
+        buttons = pn.Row(self.undo, clear, leave, keep, align="center", margin=0, styles={"flex": "0 0 auto"})
+        self.panel = pn.FlexBox(
+            drawn, buttons, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=(0, 0, 8, 0)
+        )
 
     def _act(self, acted: Callable[[], None]) -> None:
         self.label.visible = self.action.value == "add"
         acted()
 
-    def show(self, sketch: Sketch) -> None:
-        """Show what may be drawn."""
+    def show(self, sketch: Sketch, undoable: bool) -> None:
+        """Show what may be drawn, and whether there is a change to take back."""
+        self.undo.disabled = not undoable
         if list(self.label.options) != list(sketch.classes):
             self.label.param.update(options=list(sketch.classes), value=sketch.classes[0])
         hint = "No more points: the map could not follow" if sketch.full else _HINTS[self.action.value]

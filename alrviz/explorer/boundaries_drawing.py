@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from alrviz.explorer.boundaries_dlr import DlrTab
 
 FILE = "drawn.csv"
+UNDONE = 100  # changes that can be taken back
+REST = 0.08  # seconds without a press after which models follow: each press of a fast hand would stop the one before
 
 
 class Drawing:
@@ -29,7 +31,8 @@ class Drawing:
         self._peers = Asking("alrviz-drawn-peer")
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
-        self.bar = DrawBar(self._acted, self._cleared, self.keep, self.leave)
+        self._before: list[Sketch] = []  # what Undo goes back to, the latest last
+        self.bar = DrawBar(self._acted, self.undo, self._cleared, self.keep, self.leave)
         self.bar.panel.visible = False
 
     @property
@@ -67,6 +70,7 @@ class Drawing:
         """Draw no more."""
         if self.on:
             self.sketch = self._tab.session.drawn = None
+            self._before = []
             self._peers.stop()
             self.bar.panel.visible = False
             self._tab.pictures.map.drawing = ""
@@ -88,8 +92,10 @@ class Drawing:
     # ---- what a hand does --------------------------------------------------------------------------------------------
 
     def add(self, x: Any, y: Any) -> None:
-        """Add a point of the class chosen."""
-        self._set(lambda sketch: sketch.add(float(x), float(y), str(self.bar.label.value)))
+        """Add a point of the class chosen: it is seen at once, the models follow."""
+        label = str(self.bar.label.value)
+        if self._set(lambda sketch: sketch.add(float(x), float(y), label)):
+            self._tab.pictures.map.preview(x, y, label)
 
     def move(self, name: int, x: Any, y: Any) -> None:
         """Move a point, called by its name in the sketch."""
@@ -99,20 +105,29 @@ class Drawing:
         """Remove a point."""
         self._set(lambda sketch: sketch.remove(name))
 
+    def undo(self) -> None:
+        """Take the last change back."""
+        if self.sketch is not None and self._before:
+            self.sketch = self._before.pop()
+            self._changed()
+
     def _cleared(self) -> None:
         self._set(lambda _: Sketch.blank())
 
-    def _set(self, change: Any) -> None:
-        if self.sketch is not None:
-            changed = change(self.sketch)
-            if changed is not self.sketch:
-                self.sketch = changed
-                self._changed()
+    def _set(self, change: Any) -> bool:
+        """Change the points; returns whether they have changed."""
+        sketch = self.sketch
+        if sketch is None or (changed := change(sketch)) is sketch:
+            return False
+        self._before = [*self._before[-UNDONE:], sketch]
+        self.sketch = changed
+        self._changed()
+        return True
 
     def _acted(self) -> None:
         self._tab.pictures.map.drawing = self.bar.action.value
         if self.sketch is not None:
-            self.bar.show(self.sketch)
+            self.bar.show(self.sketch, bool(self._before))
 
     # ---- models that follow ------------------------------------------------------------------------------------------
 
@@ -120,7 +135,7 @@ class Drawing:
         sketch = self.sketch
         assert sketch is not None
         self._tab.session.drawn = sketch
-        self.bar.show(sketch)
+        self.bar.show(sketch, bool(self._before))
         self._tab.pictures.follow(sketch.columns, sketch.drawn)
         self.follow()
 
@@ -131,9 +146,9 @@ class Drawing:
             return
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
         before = tab.moment
-        tab.ask(lambda stop: moments.of_points(X, y, recipe, before, stop))
+        tab.ask(lambda stop: moments.of_points(X, y, recipe, before, stop, REST))
         if name != TRUTH:
-            self._peers.ask(lambda stop: moments.peer_of_points(name, X, y, stop))
+            self._peers.ask(lambda stop: moments.peer_of_points(name, X, y, stop, REST))
         tab.hurry()
 
     def advance(self) -> bool:

@@ -87,21 +87,24 @@ def of_hand(
     yield Moment(_model(live, step), settled, path, live, run)
 
 
-def of_points(X: Any, y: Any, recipe: Recipe, before: Moment | None, stop: StopToken) -> Iterator[Moment]:
+def of_points(
+    X: Any, y: Any, recipe: Recipe, before: Moment | None, stop: StopToken, rest: float = 0.0
+) -> Iterator[Moment]:
     """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step.
 
     before: the moment to go on from. Of dragged bandwidths it is the step they were dragged at: far out NLL is flat,
-    and a search that starts there stays there.
+    and a search that starts there stays there. rest: seconds to wait first, for a hand that goes on.
     """
+    stop.rest(rest)
     for live in follow(X, y, recipe, _fitted(before), stop):
         scene = scene_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
         stop.check()
         yield Moment(_model(live, 0), scene, None, live, None, X, y)
 
 
-def peer_of_points(name: str, X: Any, y: Any, stop: StopToken) -> Iterator[Any]:
-    """Yield a peer fitted to points that were drawn."""
-    stop.check()
+def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0) -> Iterator[Any]:
+    """Yield a peer fitted to points that were drawn, after so many seconds in which nothing else was asked."""
+    stop.rest(rest)
     yield fit_rows(name, X, y), X, y
 
 

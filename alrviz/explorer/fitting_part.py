@@ -52,16 +52,17 @@ class FittingPart:
         self.dataset, self.recipe = dataset, recipe
         race = self.player.player.race
         fits = race is not None and tuple(race.recipes) == (recipe,) and race.dataset.hash == dataset.hash
-        self.player.mark(race is not None and not fits)
         self._autorun = start and not fits
+        self.player.mark(race is not None and not fits, expected=self._autorun)
         if self.pricing.ask(dataset, (recipe,)):
-            self.player.give_up()
+            self.player.player.give_up()
         elif self.pricing.known:
             self._start_if_cheap()
 
     def forget(self) -> None:
         """There is nothing to fit (any more): what runs is stopped, what waits is given up."""
         self.dataset, self._autorun = None, False
+        self.player.player.expected = False
         self.player.press_stop()
 
     def _priced(self) -> None:
@@ -77,6 +78,8 @@ class FittingPart:
             if self.pricing.cheap:
                 self.player.player.outdated = True  # whatever is drawn is not this run
                 self.player.begin()
+            else:
+                self.player.mark(self.outdated)
 
     def _new(self) -> Any:
         """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""

@@ -106,7 +106,7 @@ class DecisionMapView(NotebookViewer):
         self.param.watch(self._turn, ["across", "up"])
         self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
         self.param.watch(lambda _: self._redraw(), "dark")
-        self.param.watch(lambda _: self._let_drag(), "drawing")
+        self.param.watch(lambda _: self._let_draw(), "drawing")
         self.param.watch(lambda *_: self._mark(), ["outdated", "title"])
         self.show(model, X, y)
 
@@ -245,13 +245,18 @@ class DecisionMapView(NotebookViewer):
     def _redraw(self) -> None:
         if self.surface is not None:
             with pn.io.hold():
-                self.picture.show(self.surface, dark=self.dark, draggable=self.drawing == "move")
+                self.picture.show(self.surface, dark=self.dark, drawing=self.drawing)
                 self._say()
                 self._numbers.refresh()
 
-    def _let_drag(self) -> None:
+    def preview(self, x: float, y: float, label: str) -> None:
+        """Show a new point of one of `classes` before the model has seen it, on axes of numbers."""
+        if self.classes is not None and label in self.classes:
+            self.picture.preview(x, y, list(self.classes).index(label), label, len(self.classes))
+
+    def _let_draw(self) -> None:
         with pn.io.hold():
-            self.picture.drag(self.drawing == "move")
+            self.picture.let_draw(self.drawing)
 
     # -- words --------------------------------------------------------------------------------------------------------
 

@@ -138,13 +138,14 @@ class FitPlayer:
         self.player.press_again()
 
     def give_up(self) -> None:
-        """Forget a press that found no run yet: what it waited for will not come."""
+        """Forget a press that found no run yet: what it waited for will not come, and nothing begins by itself."""
         self.player.give_up()
+        self.player.expected = False
         self.say_status()
 
-    def mark(self, outdated: bool) -> None:
-        """Say whether settings have changed since the run drawn was made."""
-        self.player.outdated = outdated
+    def mark(self, outdated: bool, expected: bool = False) -> None:
+        """Say whether settings have changed since the run drawn was made, and whether another will begin by itself."""
+        self.player.outdated, self.player.expected = outdated, outdated and expected
         self.say_status()
 
     # ---- time --------------------------------------------------------------------------------------------------------

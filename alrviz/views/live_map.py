@@ -15,8 +15,10 @@ import panel as pn
 from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
 from bokeh.models import ColumnDataSource, PointDrawTool
 
+from alrviz.pictures.columns import class_colours
 from alrviz.pictures.decision_map import Picture, contents, decision_map_picture, name_classes
 from alrviz.pictures.labels import WIDTH
+from alrviz.pictures.palette import MARKERS
 from alrviz.studies.decision_map import Points, Surface
 
 _PREDICTED = ("fill", "predicted")  # columns of the points that a changed model changes
@@ -50,19 +52,20 @@ class LiveMap:
         self._named: tuple[str, ...] = ()
         self._points: Points | None = None
         self._tool: PointDrawTool | None = None
+        self._tools: list[Any] = []  # of the figure, where nobody draws
         self._feeding = False
         self._begun: PanStart | None = None
 
-    def show(self, surface: Surface, *, dark: bool = False, draggable: bool = False) -> None:
-        """Draw a surface."""
+    def show(self, surface: Surface, *, dark: bool = False, drawing: str = "") -> None:
+        """Draw a surface; `drawing` as for `let_draw`."""
         made_of = (_of_axes(surface), surface.probability, surface.single, dark)
         if self._picture is None or made_of != self._made_of:
             picture = self._make(surface, dark)
             self._made_of = made_of
-            self.drag(draggable)
+            self.let_draw(drawing)
             self.pane.object = picture.figure
             return
-        self.drag(draggable)
+        self.let_draw(drawing)
         if surface.classes != self._named:
             name_classes(self._picture, surface, self._width)
             self._named = surface.classes
@@ -81,17 +84,39 @@ class LiveMap:
         """Show nothing."""
         self._picture = self._points = self._tool = self.pane.object = None
 
-    def drag(self, on: bool) -> None:
-        """Let a hand drag points, or the whole map."""
-        if self._picture is None or self._tool is None:
+    def let_draw(self, what: str) -> None:
+        """Let a hand draw ("add", "move", "remove"; "" for nothing): no tool moves the map, no tooltip covers it."""
+        if self._picture is None:
             return
-        bar, tool = self._picture.figure.toolbar, self._tool
-        if on and tool not in bar.tools:
-            bar.tools = [*bar.tools, tool]
-            bar.active_drag = tool
-        elif not on and tool in bar.tools:
-            bar.active_drag = "auto"
-            bar.tools = [other for other in bar.tools if other is not tool]
+        bar = self._picture.figure.toolbar
+        moves = [self._tool] if self._tool is not None and what == "move" else []
+        wanted = moves if what else self._tools
+        if list(bar.tools) != wanted:
+            bar.active_drag = "auto"  # a tool must be among those of the bar
+            bar.tools = wanted
+            if moves:
+                bar.active_drag = moves[0]
+
+    def preview(self, x: float, y: float, k: int, label: str, n_classes: int) -> None:
+        """Show a point of class k at a place at once; the next surface has it among its own."""
+        if self._picture is None or self._points is None:
+            return
+        colour, mark = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]
+        new = {
+            "x": x,
+            "y": y,
+            "row": -1,
+            "outline": colour,
+            "fill": colour,
+            "marker": mark,
+            "truth": label,
+            "predicted": label,
+        }
+        self._feeding = True
+        try:
+            self._picture.points.stream({name: [value] for name, value in new.items()})
+        finally:
+            self._feeding = False
 
     def nearest(self, x: float, y: float) -> int | None:
         """The row whose point is pressed at this place, None where there is none near."""
@@ -113,6 +138,7 @@ class LiveMap:
             self._tool = PointDrawTool(renderers=[picture.dots], add=False)
             picture.points.on_change("data", lambda attr, old, new: self._dragged())
         self._picture, self._points, self._begun = picture, surface.points, None
+        self._tools = list(picture.figure.toolbar.tools)
         self._named = surface.classes
         return picture
 

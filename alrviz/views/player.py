@@ -34,6 +34,7 @@ class Player:
         self.coming: Watched | None = None
         self.playing = False
         self.outdated = False  # whether settings have changed since the race shown was made
+        self.expected = False  # whether a race of the new settings will begin by itself: nobody need press Run
         self._stepping = -1  # the iteration to show once it was computed
         self.halted = False  # whether Stop ended what is no race's outcome: the showing of one, the waiting for one
         self._settling = False  # whether a race that was paused here may still end its present step
@@ -58,6 +59,7 @@ class Player:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = Watched(race, self._film, getattr(race, "stopped_at", None))
         self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
+        self.expected = False
         self.halted = self._settling = self.resting = False
         self._on_screen = None
         if fresh and self.shown is not None:

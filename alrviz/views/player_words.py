@@ -17,6 +17,8 @@ def word_of(player: "Player") -> str:
         return "stopped" if player.halted else ""
     if player.coming is not None:
         return f"{_old(player)}{_activity(race) or 'getting ready &hellip;'}"
+    if player.outdated and player.expected:
+        return f"{'' if player.shown is None else _old(player)}starts by itself &hellip;"
     if player.outdated:
         return f"{'stopped; ' if player.halted else ''}<b class='bad'>outdated: press Run</b>"
     if recorded(race):

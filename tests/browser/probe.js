@@ -124,8 +124,13 @@ window.probe = (() => {
     const x = view.frame.x_scale.compute(column(source, "x")[at]), y = view.frame.y_scale.compute(column(source, "y")[at]);
     return onScreen(view, x, y);
   };
+  /** What a map shows of its axes: the ends of both. */
+  const ranges = (number) => {
+    const { x_range, y_range } = figures("alrviz-map")[number].model;
+    return [x_range.start, x_range.end, y_range.start, y_range.end];
+  };
   /** Whether a hand may drag points of a map. */
-  const draggable = (number) => figures("alrviz-map")[number].model.toolbar.gestures.pan.active?.type === "PointDrawTool";
+  const draggable = (number) => figures("alrviz-map")[number]?.model.toolbar.gestures.pan.active?.type === "PointDrawTool";
   /** From the next press on: the milliseconds until a map's ground is another than `ground`. */
   let took = null;
   const awaitMap = (number, ground) => {
@@ -321,5 +326,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, awaitMap, tookMap, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, awaitMap, tookMap, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

@@ -210,3 +210,27 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     monkeypatch.setattr(process, "HAND", 0.0)
     tab.hand.settled += 1.1 * boundaries_hand.SLOW
     assert not tab.hand.goes_first
+
+
+def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
+    said = set()
+    page.session.load_demo("two-moons", rows=100)
+
+    def followed():
+        said.add(page.tab.part.player.status.object)
+        return page.session.dataset.name == "two-moons" and page.tab.table is not None and settled(page)
+
+    until(page, followed)
+    assert not any("press Run" in word for word in said), said
+    assert any("starts by itself" in word for word in said), said
+
+
+def test_a_press_of_run_while_a_fit_starts_by_itself_starts_it_once(page):
+    tab = page.tab
+    before = tab.part.player.racer.run
+    tab._chosen("alpha", 2.5)
+    assert tab.part.player.player.expected
+    tab.part.player.press_run()
+    until(page, lambda: settled(page) and tab.part.player.racer.run is not before)
+    assert tab.part.player.player.race.ended
+    assert tab.part.shown.recipe.params["alpha"] == 2.5

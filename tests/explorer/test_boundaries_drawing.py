@@ -139,3 +139,39 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     assert all(menu.visible for menu in tab.columns.menus)
     assert tab.menus.draw.label == "Draw"
     assert not tab.menus.draw.visible
+
+
+def test_changes_are_taken_back_one_by_one(page):
+    tab = page.tab
+    tab.drawing.begin()
+    bar = tab.drawing.bar
+    assert bar.undo.disabled
+    first = tab.drawing.sketch
+    tab.drawing.add(0.0, 0.5)
+    second = tab.drawing.sketch
+    tab.drawing._cleared()
+    tab.drawing.move(0, 0.2, 0.2)
+    assert not bar.undo.disabled
+    tab.drawing.undo()
+    assert len(tab.drawing.sketch) == 4
+    tab.drawing.undo()
+    assert tab.drawing.sketch is second
+    tab.drawing.undo()
+    assert tab.drawing.sketch is first
+    assert bar.undo.disabled
+    until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 200)
+    tab.drawing.leave()
+
+
+def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
+    tab = page.tab
+    tab.drawing.begin()
+    until(page, lambda: settled(page) and tab.moment.X is not None)
+    sources = tab.pictures.map.picture._picture.points
+    for k in range(10):
+        tab.drawing.add(0.1 * k, 0.5)
+        assert len(sources.data["x"]) == 201 + k  # nothing was waited for in between
+    assert sources.data["truth"][-1] == tab.drawing.bar.label.value
+    until(page, lambda: settled(page) and len(tab.moment.X) == 210)
+    assert len(sources.data["x"]) == 210
+    tab.drawing.leave()
