@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bokeh.server.server import Server
 
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.tables import Upload
     from alrviz.studies.reproduce.items import Item
 
 PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
@@ -73,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     explore.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="a table to open with (CSV, Parquet, ARFF ...)"
     )
+    explore.add_argument("--target", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)")
+    explore.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
+    explore.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook (default: the first with content)")
     explore.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
     explore.add_argument("--address", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     explore.add_argument(
@@ -216,7 +220,7 @@ def _measured(
 
 
 def _explore(options: argparse.Namespace) -> int:
-    dataset = _read(options.file) if options.file else None
+    dataset = _read(options) if options.file else None
     from alrviz.explorer import application, preload
     from alrviz.explorer.guard import protect
     from alrviz.explorer.owners import LOCAL_SWITCH
@@ -230,7 +234,8 @@ def _explore(options: argparse.Namespace) -> int:
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
     protect(server._tornado, token)
-    url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode({'token': token})}" if token else "")
+    asked = ({"page": "data"} if dataset is not None else {}) | ({"token": token} if token else {})
+    url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
     if options.check:
         return _checked(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
@@ -250,12 +255,23 @@ def _require_file(file: Path) -> None:
         raise _Refused(f"there is no file {str(file)[:300]!r}{hint}")
 
 
-def _read(file: Path) -> Dataset:
+def _read(options: argparse.Namespace) -> Dataset | Upload:
+    """The file's table; the file itself where nobody can guess its class: the page asks."""
+    file = options.file.expanduser()
     _require_file(file)
-    from alrviz.data.read import read_table
+    from alrviz.data.read import ReadOptions, read_columns
+    from alrviz.explorer.tables import Upload
 
+    said = ReadOptions(sheet=options.sheet)
     try:
-        return read_table(file)
+        table = read_columns(file, options=said)
+        try:
+            return table.dataset(options.target, quartiles=options.quartiles or None)
+        except AlrvizError as error:
+            if options.target is not None:
+                raise
+            print(f"Which column is the class has to be chosen on the page: {error}", flush=True)
+            return Upload.of(file.name, file.read_bytes()).replace(options=said)
     except OSError as error:
         raise _Refused(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
 

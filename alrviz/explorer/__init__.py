@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.tables import Upload
 
 __all__ = ["application", "preload"]
 
@@ -26,11 +27,11 @@ def preload() -> None:
     READERS.warm()
 
 
-def application(dataset: "Dataset | None" = None) -> Any:
+def application(dataset: "Dataset | Upload | None" = None) -> Any:
     """Return the page of the visitor whose request is being answered, ready for `.servable()`.
 
     Args:
-        dataset: a table to open with, instead of the first demo set.
+        dataset: a table to open with, instead of the first demo set; a file whose class is to be chosen on the page.
     """
     import panel as pn
 

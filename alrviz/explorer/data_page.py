@@ -191,7 +191,8 @@ class DataPage:
             self._suggest(dataset, quartiles_of=self._asked_target)
 
     def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
-        self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of)
+        reread = self.session.reread if self.session.upload is not None else None
+        self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
 
     # ---- prices and leaks --------------------------------------------------------------------------------------
 

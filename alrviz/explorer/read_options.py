@@ -1,13 +1,18 @@
 """The drawer of the Data page: how the file was read, and the same to be read otherwise."""
 
+from dataclasses import replace
+from typing import Any
+
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.data.limits import size_text
+from alrviz.data.excel import sheet_names
+from alrviz.data.limits import NO_LIMITS, size_text
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
 from alrviz.errors import AlrvizError
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
+from alrviz.stop import NEVER
 from alrviz.views.style import safe
 
 _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
@@ -32,6 +37,7 @@ class ReadOptionsPanel:
 
     def __init__(self, session: Session):
         self.session = session
+        self._shown: dict[str, Any] = {}  # what the fields showed before anything was changed
         self._head = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         wide = {"sizing_mode": "stretch_width", "margin": (8, 0)}
         self._delimiter = pmui.Select(label="Delimiter", options={}, **wide)
@@ -47,7 +53,12 @@ class ReadOptionsPanel:
             description="Separated by spaces. An empty cell is always missing.",
             **wide,
         )
-        self._header = pmui.Checkbox(label="The first row holds the names", **wide)
+        self._header = pmui.Select(label="Rows of names", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide)
+        self._skip = pmui.IntInput(label="Lines before the names to leave out", start=0, value=0, **wide)
+        self._footer = pmui.IntInput(label="Lines behind the table to leave out", start=0, value=0, **wide)
+        self._comment = pmui.TextInput(label="Lines to leave out begin with", **wide)
+        self._sheet = pmui.Select(label="Sheet", options=[], **wide)
+        self._merge = pmui.Checkbox(label="Yes, yes and YES are one level", **wide)
         self._again = pmui.Button(label="Read the file again", variant="contained", margin=(12, 0))
         self._again.on_click(lambda _: self._reread())
         self._fields = pn.Column(
@@ -56,7 +67,12 @@ class ReadOptionsPanel:
             self._decimal,
             self._thousands,
             self._missing,
+            self._sheet,
             self._header,
+            self._skip,
+            self._footer,
+            self._comment,
+            self._merge,
             self._again,
             sizing_mode="stretch_width",
             margin=0,
@@ -85,34 +101,66 @@ class ReadOptionsPanel:
         self._fill(table.options)
 
     def _fill(self, options: ReadOptions) -> None:
+        text, book = options.delimiter is not None, options.sheet is not None
+        for widget in (self._delimiter, self._encoding, self._comment):
+            widget.visible = text
+        for widget in (self._decimal, self._thousands, self._header, self._skip, self._footer):
+            widget.visible = text or book  # Parquet, ARFF and others carry their own types
+        self._sheet.visible = book
         delimiters = [d for d in (*DELIMITERS, " ", options.delimiter) if d]
-        text = options.delimiter is not None
-        for widget in (self._delimiter, self._encoding, self._decimal, self._thousands, self._header):
-            widget.visible = text  # Parquet, ARFF and xlsx carry their own types
         self._delimiter.options = {_DELIMITER_WORDS.get(d, d): d for d in dict.fromkeys(delimiters)}
         encodings = [*ENCODINGS, *([options.encoding] if options.encoding else [])]
         self._encoding.options = list(dict.fromkeys(encodings))
-        if text:
-            self._delimiter.value = options.delimiter
-            self._encoding.value = options.encoding or ENCODINGS[0]
-            self._decimal.value = options.decimal or _OWN
-            self._thousands.value = options.thousands or ""
-            self._header.value = options.header is not False
-        self._missing.value = missing_text(options.missing or ("",))
+        if book and self.session.upload is not None:
+            self._sheet.options = sheet_names(self.session.upload.data, NO_LIMITS, NEVER)
+        self._shown = {
+            "delimiter": options.delimiter or ",",
+            "encoding": options.encoding or ENCODINGS[0],
+            "decimal": options.decimal or _OWN,
+            "thousands": options.thousands or "",
+            "missing": missing_text(options.missing or ("",)),
+            "header": int(options.header if options.header is not None else 1),
+            "skip_rows": options.skip_rows or 0,
+            "skip_footer": options.skip_footer or 0,
+            "comment": options.comment or "",
+            "sheet": options.sheet,
+            "merge_case": options.merge_case is not False,
+        }
+        for name, widget in self._widgets().items():
+            if name != "sheet" or book:
+                widget.value = self._shown[name]
+
+    def _widgets(self) -> dict[str, Any]:
+        """The fields, by the option that each shows."""
+        return {
+            "delimiter": self._delimiter,
+            "encoding": self._encoding,
+            "decimal": self._decimal,
+            "thousands": self._thousands,
+            "missing": self._missing,
+            "header": self._header,
+            "skip_rows": self._skip,
+            "skip_footer": self._footer,
+            "comment": self._comment,
+            "sheet": self._sheet,
+            "merge_case": self._merge,
+        }
 
     def _reread(self) -> None:
+        """Read the file again: what was changed holds, now and before; all else is detected anew."""
+        upload = self.session.upload
+        said = (upload.options if upload is not None else None) or ReadOptions()
+        changed = {
+            name: widget.value
+            for name, widget in self._widgets().items()
+            if widget.visible and widget.value != self._shown[name]
+        }
+        if "missing" in changed:
+            changed["missing"] = missing_tokens(changed["missing"])
+        if "decimal" in changed:
+            changed["decimal"] = changed["decimal"] or None
         try:
-            missing = missing_tokens(self._missing.value)
-            options = ReadOptions(missing=missing)
-            if self._delimiter.visible:
-                options = ReadOptions(
-                    delimiter=self._delimiter.value,
-                    encoding=self._encoding.value,
-                    decimal=self._decimal.value or None,
-                    thousands=self._thousands.value,
-                    missing=missing,
-                    header=bool(self._header.value),
-                )
+            options = replace(said, **changed)
         except AlrvizError as error:
             self.session.problem = error
             return

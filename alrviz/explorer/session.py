@@ -22,6 +22,7 @@ from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.registry import Entry, Registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
 from alrviz.explorer.studies import GovernedStudy, Underway, find_study, kept_where
+from alrviz.explorer.tables import Upload
 from alrviz.studies.kept_race import FIT, RaceKeeper
 
 if TYPE_CHECKING:
@@ -69,11 +70,13 @@ class Session(Opening):
         self,
         owner: str | None = None,
         registry: Registry | None = None,
-        served: "Dataset | None" = None,
+        served: "Dataset | Upload | None" = None,
         **params: Any,
     ):
         super().__init__(owner, registry, **params)
-        self.served = served  # the table the server was started with, if it was
+        # What the server was started with, if it was: a table, or a file whose class is to be chosen.
+        self.served = None if isinstance(served, Upload) else served
+        self._opened_with = served if isinstance(served, Upload) else None
         self.race_wanted = False  # whether another page asked for a race to begin
         self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
         self.studies: dict[str, Entry] = {}  # by kind, those that pages show
@@ -104,6 +107,8 @@ class Session(Opening):
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self.open_served(served, self.source.kinds, state.split)
+        elif self._opened_with is not None and state.file is None and not state.data:
+            self.read(self._opened_with, self.source.kinds)
         elif state.file is not None:
             self._open_file(state.file)
         else:

@@ -33,7 +33,8 @@ class TargetCard:
             _button("Demo sets", demos),
             margin=0,
         )
-        self.panel = card(self.text, row, margin=(0, 0, 12, 0))
+        self.lacking = html((4, 0, 0, 0))
+        self.panel = card(self.text, row, self.lacking, margin=(0, 0, 12, 0))
 
     def ask(self, table: Any) -> None:
         """Ask about this table."""
@@ -42,7 +43,9 @@ class TargetCard:
             f"{len(table.names):,} columns. {why_no_class(table)}</p>"
         )
         target = table.default_target()[0]
-        self.target.param.update(options=list(table.names), value=target)
+        likely = [choice.name for choice in table.target_choices]
+        others = [name for name in table.names if name not in likely]
+        self.target.param.update(options=[*likely, *others], value=target)
         self._offer_quartiles(target)
 
     def _use(self, kind: str) -> None:
@@ -54,6 +57,9 @@ class TargetCard:
         if table is not None and name in table.names:
             series = table.values[table.names.index(name)].series
             self.quartiles.visible = pd.api.types.is_numeric_dtype(series.dtype)
+            empty = int(series.isna().sum())
+            lacking = f"{empty:,} of {len(series):,} rows have no value in {safe(name, 60)} and would be left out."
+            self.lacking.object = f"<p>{lacking}</p>" if empty else ""
 
 
 def why_no_class(table: Any) -> str:

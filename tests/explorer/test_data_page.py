@@ -260,6 +260,44 @@ def test_one_decimal_mark_for_all_is_a_choice(page):
     assert page.session.dataset.kinds["b"] != "numeric"
 
 
+def test_lines_before_the_names_are_shown_and_can_be_changed(page):
+    rows = "".join(f"{i}.5,x{i % 3},{'yes' if i % 2 else 'no'}\n" for i in range(40))
+    drop(page, f"Sales of the year\na,b,class\n{rows}")
+    panel = find(page)
+    assert (panel._skip.value, panel._footer.value, panel._header.value) == (1, 0, 1)
+    panel._footer.value = 10
+    panel._again.clicks += 1
+    settle(page)
+    assert page.session.dataset.n_rows == 30
+    assert page.session.upload.options.delimiter is None  # what nobody changed is detected anew
+    panel._skip.value = 2
+    panel._header.value = 0
+    panel._again.clicks += 1
+    settle(page)
+    table = page.session.pending or page.session.dataset.table
+    assert table.names == ("column 1", "column 2", "column 3")
+    assert table.n_rows == 30
+
+
+def test_a_number_that_may_be_missing_is_read_so_with_one_press(page):
+    values = [-999 if i in (3, 17) else 12 + i % 19 for i in range(60)]
+    drop(page, "a,b,class\n" + "".join(f"{v},{i}.5,{'xy'[i % 2]}\n" for i, v in enumerate(values)))
+    buttons(page)["Read it as missing"].clicks += 1
+    settle(page)
+    assert next(c for c in page.session.dataset.columns if c.name == "a").missing == 2
+    assert "Read it as missing" not in buttons(page)
+
+
+def test_a_guessed_class_offers_others(page):
+    rows = "".join(f"{i}.5,{'uv'[i % 2]},{'xyz'[i % 3]}\n" for i in range(60))
+    drop(page, f"size,plan,region\n{rows}")
+    assert page.session.dataset.target == "region"
+    buttons(page)["plan"].clicks += 1
+    settle(page)
+    assert page.session.dataset.target == "plan"
+    assert "region" not in buttons(page)
+
+
 def find(page):
     from alrviz.explorer.read_options import ReadOptionsPanel
 

@@ -11,6 +11,7 @@ from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FileLink, State
+from alrviz.explorer.tables import Upload
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from tests.races import FakeRace
@@ -347,6 +348,22 @@ def test_a_table_the_server_was_started_with(registry):
     demo = Session(owner="b" * 32, registry=registry, served=served)
     demo.apply(State(data="monks-1"))
     assert settle(demo).dataset.name == "monks-1"
+
+
+def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_with(registry):
+    rows = "".join(f"{i * 3 % 17}.5,{i}.25\n" for i in range(60))
+    upload = Upload.of("measured.csv", f"a,b\n{rows}".encode())
+    session = settle(opened_with(registry, upload))
+    assert session.dataset is None
+    assert session.pending.names == ("a", "b")
+    session.set_kinds({"b": "quartiles"})
+    assert settle(session).dataset.n_classes == 4
+
+
+def opened_with(registry, upload):
+    session = Session(owner="a" * 32, registry=registry, served=upload)
+    session.apply(State(page="data"))
+    return session
 
 
 def test_a_change_leaves_the_other_kinds_of_a_demo_as_its_maker_said(registry):
