@@ -22,6 +22,7 @@ from alrviz.pictures.palette import GREY, racer_marks, readable
 Data = dict[str, Any]
 WORDS = {
     "log_loss": "log loss", "error": "0-1 loss", "rmse": "RMSE", "brier": "Brier score", "ece": "calibration error",
+    "balanced_error": "balanced error", "average_precision_loss": "1 - average precision",
     "bias": "bias²", "variance": "variance", "train_seconds": "training seconds",
     "classify_seconds": "classification seconds",
 }  # fmt: skip

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 # What a row holds that is a table of its own, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
 # Of what cells hold: to be raised when the same cell gives other numbers or columns without another version of alrviz.
-NUMBERS = 4
+NUMBERS = 5
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@
     Brier       mean over rows of sum_k (p_k - 1[k = y])^2,  which is C RMSE^2
     ECE         sum over bins of (rows in it / N) |share predicted right - mean probability of the predicted class|
 
+    balanced    mean over the classes of the 0-1 loss of their rows: rare classes count as frequent ones do
+    1 - AP      average precision, the area under precision against recall: of the rarer of two classes, else the mean
+
 [ALR] and [WANBIA-C] print RMSE without the mean and the root that their code has. The bins of ECE hold the same number
 of rows (15 of them, fewer where rows are fewer); rows of equal probability may fall into neighbouring bins.
 """
@@ -32,6 +35,8 @@ class Measures:
     rmse: float
     brier: float
     ece: float
+    balanced_error: float
+    average_precision_loss: float
 
 
 MEASURES = tuple(field.name for field in fields(Measures))
@@ -46,7 +51,37 @@ def measures(log_p: Floats, y: NDArray[np.integer]) -> Measures:
         rmse=float(np.sqrt(squares.mean())),
         brier=float(squares.mean() * log_p.shape[1]),
         ece=calibration_error(log_p, y),
+        balanced_error=balanced_error(log_p, y),
+        average_precision_loss=average_precision_loss(log_p, y),
     )
+
+
+def balanced_error(log_p: Floats, y: NDArray[np.integer]) -> float:
+    """Return the mean over the classes that occur of their share of rows predicted as another."""
+    wrong = log_p.argmax(axis=1) != y
+    rows = np.bincount(y, minlength=log_p.shape[1])
+    there = rows > 0
+    return float((np.bincount(y, wrong, minlength=log_p.shape[1])[there] / rows[there]).mean())
+
+
+def average_precision_loss(log_p: Floats, y: NDArray[np.integer]) -> float:
+    """Return 1 - AP, the mean over the classes that occur; of two classes that of the rarer one alone.
+
+    AP of a class is the mean, over its rows, of the precision among all rows that it is at least as probable for.
+    """
+    rows = np.bincount(y, minlength=log_p.shape[1])
+    there = np.flatnonzero(rows)
+    chosen = there[[rows[there].argmin()]] if log_p.shape[1] == 2 else there
+    return 1.0 - float(np.mean([_average_precision(log_p[:, k], y == k) for k in chosen]))
+
+
+def _average_precision(score: Floats, mine: NDArray[np.bool_]) -> float:
+    order = np.argsort(-score, kind="stable")
+    ends = np.append(
+        np.flatnonzero(score[order][1:] != score[order][:-1]), len(order) - 1
+    )  # equal scores are taken together
+    hits = np.cumsum(mine[order])[ends]
+    return float((np.diff(hits, prepend=0) * hits / (ends + 1)).sum() / hits[-1])
 
 
 def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:

@@ -85,10 +85,11 @@ _ONE_THREAD = _OneThread()
 def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
     """Fit a recipe on the training rows of a split and judge it on the others: one row.
 
-    Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, train_log_loss, n_iter,
-    evaluations, parameters, solver, memory, alpha_chosen, numeric_columns, lost_columns (those of them that no cut
-    divides: all values are one level), lost_names (the first three), train_seconds, classify_seconds; and the bins of
-    `measures.reliability` as lists, which are in results and not in frames. What a family has not is None or NaN.
+    Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, balanced_error,
+    average_precision_loss, train_log_loss, n_iter, evaluations, parameters, solver, memory, alpha_chosen,
+    numeric_columns, lost_columns (those of them that no cut divides: all values are one level), lost_names (the first
+    three), train_seconds, classify_seconds; and the bins of `measures.reliability` as lists, which are in results and
+    not in frames. What a family has not is None or NaN.
     """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))

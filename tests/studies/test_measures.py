@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, brier_score_loss, log_loss
 
 from alrviz.studies.measures import calibration_error, measures, pooled_reliability, reliability
 
@@ -71,3 +71,15 @@ def test_reliability_of_folds_is_pooled_bin_by_bin():
     np.testing.assert_allclose(pooled.confidence, [(1.0 + 4.2 + 2.4) / 12, 0.8])
     np.testing.assert_allclose(pooled.accuracy, [7 / 12, 0.75])
     np.testing.assert_allclose(pooled.standard_error, [np.sqrt(7 / 12 * 5 / 12 / 12), np.sqrt(0.75 * 0.25 / 4)])
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_measures_of_rare_classes_equal_scikit_learns(classes):
+    random = np.random.default_rng(classes)
+    y = random.choice(classes, size=400, p=np.array([0.85, *[0.15 / (classes - 1)] * (classes - 1)]))
+    p = random.dirichlet(np.ones(classes), size=400).round(1) + 0.5 * np.eye(classes)[y] + 0.01  # equal scores too
+    log_p = np.log(p / p.sum(axis=1, keepdims=True)).round(6)
+    found = measures(log_p, y)
+    assert found.balanced_error == pytest.approx(1 - balanced_accuracy_score(y, log_p.argmax(axis=1)))
+    each = [average_precision_score(y == k, log_p[:, k]) for k in range(classes)]
+    assert found.average_precision_loss == pytest.approx(1 - (each[1] if classes == 2 else np.mean(each)))
