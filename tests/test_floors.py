@@ -21,6 +21,7 @@ FLOORS = {
     "errors": (0, 0),
     "stop": (0, 1),
     "memory": (0, 1),
+    "lifeline": (0, 1),
     "data": (1, 0),
     "passes": (1, 1),
     "models": (1, 2),

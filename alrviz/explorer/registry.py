@@ -28,6 +28,7 @@ from alrviz.memory import give_back
 
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
 TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
+TIDY = 10  # sweeps after which what was let go is looked for once more
 _STORED = 10_000  # owners, and runs let go, of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
@@ -130,6 +131,7 @@ class Registry:
         self._shares = Shares(clock())
         self._looked = clock()  # when anybody was last there
         self._visitors: dict[str, None] = {}  # owners whose browsers were there, the latest last
+        self._untidy = 0  # sweeps until memory is looked through once more
         self._stored: dict[tuple[str, str], str] = {}  # by owner and id, what was let go: its id in the run store
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
@@ -260,7 +262,9 @@ class Registry:
             self._end_turns()
             self._admit()
             gone = self._let_go(now)
-        if gone:  # whoever waits for the lock need not wait for this
+            self._untidy = TIDY if gone else max(self._untidy - 1, 0)
+            last = self._untidy == 1  # threads and their last callbacks have let go of theirs by now
+        if gone or last:  # whoever waits for the lock need not wait for this
             gc.collect()
             give_back()
 
@@ -382,7 +386,7 @@ class Registry:
             self.sweep()
             with self._lock:
                 lasting = any(e.under_way or (_leaves(e) and self.limits.idle) for e in self._entries.values())
-                if not self._queue and not lasting:
+                if not self._queue and not lasting and not self._untidy:
                     self._sweeper = None
                     return
 

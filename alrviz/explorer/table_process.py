@@ -29,6 +29,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from alrviz.data.limits import Limits, size_text
 from alrviz.errors import AlrvizError, MemoryLimitError, Stopped, TableError
+from alrviz.lifeline import end_with
 from alrviz.memory import free_memory
 from alrviz.stop import StopToken
 
@@ -81,8 +82,7 @@ def serve() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
     if hasattr(os, "nice"):
         os.nice(5)  # the server's own loop comes first
-    if os.name == "posix":  # elsewhere a process keeps its parent's number when that is gone
-        threading.Thread(target=_end_with, args=(int(os.environ[_PARENT]),), daemon=True).start()
+    end_with(int(os.environ[_PARENT]))  # in the middle of a reading; between two the end of its pipe says so
     while (request := _receive(source)) is not None:
         data = source.read(request.size)
         try:
@@ -100,13 +100,6 @@ def serve() -> None:
         except Exception as error:  # it would be a bug of the reader; the visitor is told, and the process goes on
             _send(out, ("bug", f"{type(error).__name__}: {error}"))
         del data
-
-
-def _end_with(parent: int) -> None:
-    """End in the middle of a reading whose server is gone; between two the end of its pipe says so."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
 
 
 def _send(out: IO[bytes], message: Any) -> None:

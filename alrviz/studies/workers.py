@@ -6,9 +6,10 @@ nobody. On a cluster a slot is one of its threads: there a stop drops results, a
 under way end by themselves.
 
 Cells that share encoded rows are handed to one slot as far as that keeps all of them busy. Each cell computes with one
-thread. Who computes it changes no number.
+thread. Who computes it changes no number. A process ends with the one that it computes for, however that ends.
 """
 
+import os
 import threading
 import time
 from collections import deque
@@ -18,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from alrviz.errors import RecipeError
+from alrviz.lifeline import end_with
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.cells import Cell, Result, failure
@@ -191,7 +193,9 @@ class _Process:
                 self._executor = idle
                 return submitted
             if self._executor is None:
-                self._executor = ProcessPoolExecutor(max_workers=1, timeout=IDLE, env=_ONE_THREAD)
+                self._executor = ProcessPoolExecutor(
+                    max_workers=1, timeout=IDLE, env=_ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
+                )
             return self._executor.submit(compute_shipped, cell, shipment)
 
 

@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -14,6 +16,7 @@ from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
 from alrviz.studies import shipment, workers
 from alrviz.studies.shipment import Shipment, TableMissing
+from tests.conftest import ROOT
 from tests.studies.sweeps import RECIPES, small
 
 
@@ -92,3 +95,40 @@ def test_what_is_no_number_of_workers_or_bytes_is_refused_at_once(wrong):
     (name,) = wrong
     with pytest.raises(RecipeError, match=name):
         small(**wrong)
+
+
+_PARENT_OF_TWO = """
+import os, time
+from alrviz.studies import workers
+
+def nap(cell, shipment):
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+
+def main():
+    workers.compute_shipped = nap
+    slots = [workers._Process({}) for _ in range(2)]
+    for slot in slots:
+        slot._submit(None, None)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by a signal")
+def test_workers_end_with_the_process_they_compute_for_however_that_ends(tmp_path):
+    (tmp_path / "parent_of_two.py").write_text(_PARENT_OF_TWO)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    command = [sys.executable, "-c", "import parent_of_two; parent_of_two.main()"]
+    parent = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        found = {int(parent.stdout.readline()) for _ in range(2)}
+    finally:
+        parent.kill()
+        parent.wait()
+    assert len(found | {parent.pid}) == 3
+    # It ends when nobody is left who could write to it; without a word from their parent they waited for two minutes.
+    rest = threading.Thread(target=parent.stdout.read, daemon=True)
+    rest.start()
+    rest.join(30)
+    assert not rest.is_alive(), "the workers are still there"
+    parent.stdout.close()

@@ -1,0 +1,29 @@
+"""A process beside another that ends with it, also where that one was killed and could tell nobody."""
+
+import os
+import sys
+import threading
+import time
+
+LOOK = 0.5  # seconds between two looks
+
+
+def end_with(parent: int) -> None:
+    """Have this process end as soon as its parent (its id) is gone, whatever it is at."""
+    threading.Thread(target=_wait_for_end, args=(parent,), name="alrviz-lifeline", daemon=True).start()
+
+
+def _wait_for_end(parent: int) -> None:
+    if sys.platform == "win32":  # there an orphan keeps its parent's id
+        import _winapi
+
+        synchronize = 0x00100000
+        try:
+            handle = _winapi.OpenProcess(synchronize, False, parent)
+        except OSError:
+            os._exit(1)  # it is gone already
+        _winapi.WaitForSingleObject(handle, _winapi.INFINITE)
+    else:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+    os._exit(1)
