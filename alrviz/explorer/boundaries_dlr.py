@@ -222,7 +222,7 @@ class DlrTab:
         self.moment = moment
         if self.hand.passes(moment):
             with pn.io.hold():
-                self.pictures.ratios.show(moment.scene)
+                self.pictures.ratios.watch(moment.scene)
             return
         with pn.io.hold():
             self.pictures.show(moment, self.part.outdated and not self.drawing.on)
@@ -234,7 +234,7 @@ class DlrTab:
         moment = self.moment
         if self.pictures.folded.open and moment is not None:
             classes = [str(label) for label in moment.model.classes_]
-            self.jobs.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.show)
+            self.jobs.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.watch)
 
     def _peer_changed(self) -> None:
         found = self.peer.found

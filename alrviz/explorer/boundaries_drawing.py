@@ -156,5 +156,5 @@ class Drawing:
         found = self._peers.take()
         if isinstance(found, tuple) and self.on:
             self._tab.pictures.other.outdated = False
-            self._tab.pictures.other.show(*found)
+            self._tab.pictures.other.watch(*found)
         return self.on and self._peers.busy

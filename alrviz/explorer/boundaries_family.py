@@ -130,7 +130,7 @@ class FamilyTab:
         if session.others in self.map.param.others.objects:
             kept |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
         self.map.param.update(**kept)
-        self.map.show(None, dataset.X, dataset.y)
+        self.map.watch(None, dataset.X, dataset.y)
         self.recipe = self.recipe.replace(seed=session.seed)
         self._want()
 

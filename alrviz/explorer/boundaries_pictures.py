@@ -75,16 +75,16 @@ class Pictures:
     def clear(self) -> None:
         """Show nothing: there is nothing to show."""
         for view in (self.map, self.other):
-            view.show(None, None)
-        self.ratios.show(None)
-        self.path.show(None)
+            view.watch(None, None)
+        self.ratios.watch(None)
+        self.path.watch(None)
 
     def take(self, table: "Dataset", names: tuple[Any, Any]) -> None:
         """Turn to a table of two columns: no model of it is there yet."""
         common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
         for view in (self.map, self.other):
             view.param.update(**common)
-            view.show(None, table.X, table.y)
+            view.watch(None, table.X, table.y)
 
     def follow(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
         """Let both maps show these columns and classes: those that are drawn."""
@@ -97,13 +97,13 @@ class Pictures:
             view.outdated = outdated
         self.path.outdated = outdated or moment.X is not None  # drawn points have no path
         if moment.X is not None:
-            self.map.show(moment.model, moment.X, moment.y)
+            self.map.watch(moment.model, moment.X, moment.y)
         else:
             self.map.set_model(moment.model)
-        self.ratios.show(moment.scene)
+        self.ratios.watch(moment.scene)
         if moment.path is not None and not moment.by_hand:
             self.path.head = moment.model.step
-            self.path.show(moment.path)
+            self.path.watch(moment.path)
 
     def show_beside(self, label: str, model: Any) -> None:
         """Show the classifier beside; None where there is none."""

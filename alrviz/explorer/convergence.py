@@ -79,11 +79,11 @@ class ConvergencePage:
         self.model = ModelPart(session, self.jobs)
         self._show_controls()
         if session.race is not None:
-            self.race_view.show(session.race)
+            self.race_view.watch(session.race)
         elif session.kept:
             self._reopen(session.kept)
         elif self._is_first_screen():
-            self.race_view.show(read_recorded(recorded_text()))
+            self.race_view.watch(read_recorded(recorded_text()))
         session.param.watch(lambda _: self._table_changed(), "dataset")
         session.param.watch(lambda _: self._ground_changed(), "dark")
         session.param.watch(lambda _: self._check_awaited(), "loading")
@@ -299,7 +299,7 @@ class ConvergencePage:
             self.session.kept = ""
             self.session.problem = AlrvizError("the race this link opens is kept no more; Run races it again")
         elif self.race_view.race is None:  # else another was begun meanwhile
-            self.race_view.show(race)
+            self.race_view.watch(race)
             self._check_outdated()
 
     # ---- the shell's calls -------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ class PathPage(StudyPart):
         view, known = self.study_view, self.known
         busy = view.study is not None and view.study.phase in ("running", "queued")
         if known is not None and known.study is None and not busy:
-            view.show(None)
+            view.watch(None)
             why = "; ".join(f"{one.name}: {one.refused}" for one in known.priced)
             view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
         best = None if view.outdated else best_of(view.readings)

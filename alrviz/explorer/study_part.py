@@ -189,7 +189,7 @@ class StudyPart:
         busy = shown is not None and shown.phase in ("running", "queued")
         if not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
             view.outdated = False
-            view.show(found if found is not None else known.study)
+            view.watch(found if found is not None else known.study)
             if found is not None:
                 self.keep.value = found.entry.keep
         view.ready = True

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import panel as pn
 import param
-from panel.io.notebook import push_notebook
 
 from alrviz import __version__
 from alrviz.pictures.bandwidths import Picture, bandwidth_picture, contents, ratio_ticks
@@ -71,8 +70,8 @@ class BandwidthView(NotebookViewer):
         self._name = f"alrviz-bandwidths-{uuid.uuid4().hex[:12]}"
         self._build(heights, numbers, film)
         self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
-        self.param.watch(lambda _: self.show(self.path), "dark")
-        self.show(path)
+        self.param.watch(lambda _: self.watch(self.path), "dark")
+        self.watch(path)
 
     def _build(self, heights: tuple[str, str], numbers: str, film: Callable[[], bytes] | None) -> None:
         self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
@@ -94,7 +93,7 @@ class BandwidthView(NotebookViewer):
         """Return the layout."""
         return self.layout
 
-    def show(self, path: BandwidthPath | None) -> None:
+    def watch(self, path: BandwidthPath | None) -> None:
         """Show a path, or one that has grown; None empties the view."""
         self.path = path
         if path is None or not len(path.iterations):
@@ -157,7 +156,6 @@ class BandwidthView(NotebookViewer):
             f"Step {int(path.iterations[at]):,}: NLL per row {', '.join(losses)} nats; bandwidths moved {times} so far."
         )
         say(self.sentence, f"<p class='quiet'>{text}</p>")
-        push_notebook(*self.panes)
 
     def _numbers_html(self) -> str:
         return "" if self.path is None else numbers_html(self.path)

@@ -105,10 +105,6 @@ class BiasVarianceView(StudyView):
                 saves.append(button)
         return saves
 
-    def panes(self) -> list[Any]:
-        """Return the panes of the pictures."""
-        return self._panes
-
     def fade(self) -> None:
         """Fade what belongs to settings that are no longer there, the grid too."""
         super().fade()

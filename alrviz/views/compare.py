@@ -102,10 +102,6 @@ class CompareView(StudyView):
             ),
         ]
 
-    def panes(self) -> list[Any]:
-        """Return the pane of the picture."""
-        return [self._pane]
-
     def draw(self) -> None:
         """Show what there is of the study."""
         study = self.study

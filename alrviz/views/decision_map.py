@@ -29,7 +29,6 @@ from alrviz.views.map_hand import MapHand
 from alrviz.views.map_menus import MapMenus
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
-from alrviz.views.pump import Pump
 from alrviz.views.saving import Origin, save_buttons
 from alrviz.views.style import CSS, FADED, safe
 
@@ -93,7 +92,7 @@ class DecisionMapView(NotebookViewer):
         **params: Any,
     ):
         super().__init__(**params)
-        self._wake = wake or Pump(self.pump, TICK, lambda: [self.picture.pane], self.stop).wake
+        self._wake = wake or self._pumped(self.pump, TICK, self.stop)
         self.hand = MapHand(self, on_add, on_move, on_remove)
         self._asking = Asking("alrviz-map")
         self._model: Any = None
@@ -108,7 +107,7 @@ class DecisionMapView(NotebookViewer):
         self.param.watch(lambda _: self._redraw(), "dark")
         self.param.watch(lambda _: self._let_draw(), "drawing")
         self.param.watch(lambda *_: self._mark(), ["outdated", "title"])
-        self.show(model, X, y)
+        self.watch(model, X, y)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
@@ -144,7 +143,7 @@ class DecisionMapView(NotebookViewer):
 
     # -- what is mapped -----------------------------------------------------------------------------------------------
 
-    def show(self, model: Any, X: Any, y: Any = None) -> None:
+    def watch(self, model: Any, X: Any, y: Any = None) -> None:
         """Map this model over these rows; axes that still fit them stay as they are."""
         self._model, self._y = model, y
         if X is not self._X:

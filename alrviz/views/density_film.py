@@ -20,7 +20,6 @@ from alrviz.views.density_ratio import DensityRatioView
 from alrviz.views.fit_player import FitPlayer
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
-from alrviz.views.pump import Pump
 from alrviz.views.style import safe
 
 TICK = 100  # ms
@@ -48,7 +47,7 @@ class DensityFilmView(NotebookViewer):
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
             got = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
-        self._wake = Pump(self.pump, TICK, self._moving, self.stop).wake
+        self._wake = self._pumped(self.pump, TICK, self.stop)
         self._asking = Asking("alrviz-film")
         self._scene: Scene | None = None
         self._drawn: Any = None
@@ -100,9 +99,6 @@ class DensityFilmView(NotebookViewer):
 
         self._asking.ask(moments)
 
-    def _moving(self) -> list[Any]:
-        return [self.map.picture.pane, *self.path.panes, *(cell.pane for cell in self.ratios.cells.values())]
-
     def stop(self) -> None:
         """Give up what is worked out of the step shown: nobody looks any more. The fit itself goes on."""
         self._drawn = None
@@ -126,7 +122,7 @@ class DensityFilmView(NotebookViewer):
         say(self.error, "")
         model, dataset, scene, path = found
         self._scene = scene
-        self.map.show(model, dataset.X, dataset.y)
-        self.ratios.show(scene)
-        self.path.show(path)
+        self.map.watch(model, dataset.X, dataset.y)
+        self.ratios.watch(scene)
+        self.path.watch(path)
         self.path.head = scene.iteration

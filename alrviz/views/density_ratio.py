@@ -12,7 +12,6 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
-from panel.io.notebook import push_notebook
 
 from alrviz import __version__
 from alrviz.studies.export import to_csv
@@ -73,7 +72,7 @@ class DensityRatioView(NotebookViewer):
         self.param.watch(lambda _: self._choose(), "chosen")
         self.param.watch(lambda *_: self._draw(), ["weighted", "dark"])
         self.param.watch(lambda _: self._mark(), "outdated")
-        self.show(scene)
+        self.watch(scene)
 
     def _build(self, numbers: str) -> None:
         self._weighted = pmui.Switch(label="times its weight", value=self.weighted, margin=(0, 12, 0, 0))
@@ -95,7 +94,7 @@ class DensityRatioView(NotebookViewer):
         """Return the layout."""
         return self.layout
 
-    def show(self, scene: Scene | None) -> None:
+    def watch(self, scene: Scene | None) -> None:
         """Show a scene; None empties the view."""
         self.scene = scene
         names = () if scene is None else tuple(ratio.column for ratio in scene.columns)
@@ -156,7 +155,6 @@ class DensityRatioView(NotebookViewer):
 
     def _draw(self) -> None:
         self._feed()
-        push_notebook(*(cell.pane for cell in self.cells.values()))
         self._say()
         self._numbers.refresh()
 

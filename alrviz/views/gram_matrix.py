@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import panel as pn
 import param
-from panel.io.notebook import push_notebook
 
 from alrviz import __version__
 from alrviz.pictures.gram import Picture, contents, gram_picture
@@ -54,15 +53,15 @@ class GramMatrixView(NotebookViewer):
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._place = pn.Column(self.pane, margin=0)
         self.layout = pn.Column(self.sentence, self._place, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.param.watch(lambda _: self.show(self.gram), "dark")
+        self.param.watch(lambda _: self.watch(self.gram), "dark")
         self.param.watch(lambda _: self._mark(), "outdated")
-        self.show(gram)
+        self.watch(gram)
 
     def __panel__(self) -> Any:
         """Return the layout."""
         return self.layout
 
-    def show(self, gram: Gram | None) -> None:
+    def watch(self, gram: Gram | None) -> None:
         """Show a Gram matrix; None empties the view."""
         self.gram = gram
         if gram is None:
@@ -77,7 +76,6 @@ class GramMatrixView(NotebookViewer):
             self._picture.image.data = contents(gram).image
         say(self.sentence, sentence_html(gram))
         self._numbers.refresh()
-        push_notebook(self.pane)
 
     def _numbers_html(self) -> str:
         return "" if self.gram is None else numbers_html(self.gram)

@@ -100,10 +100,6 @@ class LearningCurveView(StudyView):
             self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
-    def panes(self) -> list[Any]:
-        """Return the pane of the picture."""
-        return [self._pane]
-
     def draw(self) -> None:
         """Show what there is of the study."""
         study = self.study

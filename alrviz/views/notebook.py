@@ -1,72 +1,222 @@
-"""What every view has in common: it can be shown in a notebook, and what it needs there comes from this machine.
+"""What every view has in common: it can be shown in a notebook, kept in its file, and saved as a page.
 
-Panel's scripts are put into the notebook by `pn.extension(inline=True)`; the font that draws the icons of Material's
-buttons is not among them, and without it a button shows the beginning of its icon's name.
-
-JupyterLab has what a button sends handled on threads of their own (subshells of the kernel; ipykernel 7) while the pump
-looks on another: figures were half written by the one when the other read them, and a page that is sent two changes in
-mixed parts can read neither. So in a notebook handlers and pumps take turns.
+An output holds a view's picture, its words, and a script that asks the kernel for the view itself (notebook_link.py).
+The picture is renewed when what moved has come to rest and after a cell, so that whoever opens the file later, without
+a kernel, sees what was seen last. Every public method and every parameter that is set takes a turn (turns.py).
 """
 
 import base64
-import threading
-from functools import cache
+import hashlib
+import inspect
+import os
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from functools import wraps
+from html import escape, unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import panel as pn
-import panel_material_ui as pmui
-from panel.io import notebook
+from bokeh.resources import INLINE
 from panel.viewable import Viewer
-from pyviz_comms import Comm
 
-TURN = threading.RLock()  # held by whoever changes what a notebook shows
-_ICONS = "Material Icons"
-# Added to the page, not to an output: it outlives a cell that is run again.
-_FONT = """<script>(() => {{
-  if ([...document.fonts].some((face) => face.family.replaceAll('"', "") === "{name}")) return;
-  document.fonts.add(new FontFace("{name}", "url(data:font/woff2;base64,{data})"));
-}})()</script>"""
+from alrviz.pictures.still import still
+from alrviz.views.notebook_link import flush, listen, script, watched
+from alrviz.views.pump import Pump
+from alrviz.views.turns import in_kernel, turn, when_turns_end
 
-
-@cache
-def icon_font() -> str:
-    """Return the script that gives a page the font of icons; "" where panel-material-ui keeps it elsewhere."""
-    files = sorted((Path(pmui.__file__).parent / "dist").glob("material-icons-[A-Z0-9]*.woff2"))
-    if not files:
-        return ""
-    return _FONT.format(name=_ICONS, data=base64.b64encode(files[0].read_bytes()).decode("ascii"))
-
-
-@cache
-def take_turns() -> None:
-    """Let one thread at a time handle what a notebook's page has sent, and send it a change."""
-    handle, send = Comm._handle_msg, notebook.send
-
-    def handled(comm: Comm, message: Any) -> None:
-        with TURN:
-            handle(comm, message)
-
-    def sent(comm: Comm, message: Any) -> None:
-        with TURN:
-            send(comm, message)
-
-    Comm._handle_msg, notebook.send = handled, sent
+EXEC = "application/vnd.holoviews_exec.v0+json"  # what pyviz_comms, which comes with Panel, draws in JupyterLab
+WIDTH = 900  # px of the picture in the file
+SETTLE = 2.0  # seconds after a cell in which a view that nobody looks at may show what it has to show
 
 
 class NotebookViewer(Viewer):
-    """A view that brings Panel's scripts, and the icons of its buttons, with it where they are not loaded yet."""
+    """A view that lives in a notebook, and leaves its picture there."""
 
-    _icons_shown = False  # in this process, which is one notebook's
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name, member in list(vars(cls).items()):
+            if inspect.isfunction(member) and not name.startswith("_"):
+                setattr(cls, name, _in_turn(member))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            super().__setattr__(name, value)
+            return
+        with turn():
+            super().__setattr__(name, value)
+
+    _pump: Pump | None = None
+
+    def _pumped(self, look: Callable[[], bool], period: int, gone: Callable[[], None] | None = None) -> Any:
+        """Return what wakes a pump of the view's own, which renews the picture in a notebook when nothing moves."""
+        self._pump = Pump(look, period, gone, lambda: renew(self))
+        return self._pump.wake
+
+    # ---- its picture -------------------------------------------------------------------------------------------------
+
+    def _layout(self) -> Any:
+        return self._create_view()
+
+    def figures(self) -> list[Any]:
+        """Return the Bokeh figures that are seen now, in the order of the page."""
+        panes = self._layout().select(pn.pane.Bokeh)
+        return [pane.object for pane in panes if pane.object is not None and pane.visible]
+
+    def words(self) -> str:
+        """Return what the view says, as plain text."""
+        said = getattr(getattr(self, "sentence", None), "object", None) or ""
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", said)).split())
+
+    def png(self, width: int = WIDTH) -> bytes:
+        """Return the pictures that are seen now as a PNG, `width` pixels wide; it needs no browser.
+
+        Returns:
+            Its bytes; a line of words where there is no picture yet.
+        """
+        return still(self.figures(), self.words(), width=width)
+
+    # ---- in a notebook -----------------------------------------------------------------------------------------------
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Show the view in a notebook; the scripts come from this machine."""
-        take_turns()
+        """Show the view in a notebook: its picture, its words, and the script that asks for the view itself."""
+        shell = _shell()
+        if shell is None or _other_ways():
+            return super()._repr_mimebundle_(include, exclude)
+        with turn():
+            return _Output.of(self, shell).bundle()
+
+    def _ipython_display_(self) -> None:
+        """Show the view in an output that can be renewed."""
+        from IPython.display import publish_display_data
+
+        shell = _shell()
+        if shell is None or _other_ways():
+            data, metadata = super()._repr_mimebundle_() or ({"text/plain": repr(self)}, {})
+            publish_display_data(data, metadata)
+            return
+        with turn():
+            output = _Output.of(self, shell)
+            publish_display_data(*output.bundle(), transient={"display_id": output.key})
+
+    # ---- as a file ---------------------------------------------------------------------------------------------------
+
+    def save(self, filename: Any, **options: Any) -> None:
+        """Save the view as it is seen now: .html is one page that needs no network, .png its pictures.
+
+        filename: a path, or a file that is open for text (a page). options: as Panel's `save` takes them.
+        """
+        kind = Path(filename).suffix.lower() if isinstance(filename, str | os.PathLike) else ""
+        if kind == ".png":
+            Path(filename).write_bytes(self.png())
+            return
+        self._layout().save(filename, **{"resources": INLINE, "title": type(self).__name__, **options})
+
+
+def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taken(*args: Any, **named: Any) -> Any:
+        with turn():
+            return method(*args, **named)
+
+    return taken
+
+
+# ---- outputs ---------------------------------------------------------------------------------------------------------
+
+
+class _Output:
+    """A place of the notebook where a view is shown.
+
+    key: by which the page asks for the view, and by which the output is renewed.
+    """
+
+    all: ClassVar[dict[str, "_Output"]] = {}
+
+    def __init__(self, view: NotebookViewer):
+        self.key, self.view = uuid.uuid4().hex, view
+        self._kept: Any = None  # of what the picture in the file is
+
+    @classmethod
+    def of(cls, view: NotebookViewer, shell: Any) -> "_Output":
+        """Return a new output of a view; pages may ask for it from now on."""
+        if not cls.all:
+            listen(shell.kernel, lambda key: cls.all[key].view if key in cls.all else None)
+            when_turns_end(flush)
+            shell.events.register("post_run_cell", _after_cell)
+        output = cls(view)
+        cls.all[output.key] = output
+        return output
+
+    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the file keeps, and what it says of it."""
+        self._kept = _seen(self.view)
+        words = self.view.words()
+        picture = base64.b64encode(self.view.png()).decode("ascii")
+        shown = f"<img src='data:image/png;base64,{picture}' alt='{escape(words, quote=True)}' style='max-width: {WIDTH}px; width: 100%'>"
+        html = f"<div class='alrviz-view' id='alrviz-{self.key}'>{shown}</div>\n<script>{script(self.key)}</script>"
+        plain = f"{type(self.view).__name__}: {words}" if words else type(self.view).__name__
+        return {"text/plain": plain, "image/png": picture, "text/html": html, EXEC: ""}, {EXEC: {"id": self.key}}
+
+    def renew(self) -> None:
+        """Bring the picture in the file up to date."""
+        if _seen(self.view) != self._kept:
+            from IPython.display import publish_display_data
+
+            publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
+
+
+def _seen(view: NotebookViewer) -> bytes:
+    """Return a digest of what a view shows."""
+    digest = hashlib.sha256(view.words().encode())
+    for figure in view.figures():
+        spans = (figure.x_range, figure.y_range)
+        digest.update(repr([(getattr(s, "start", None), getattr(s, "end", None)) for s in spans]).encode())
+        for renderer in figure.renderers:
+            source = getattr(renderer, "data_source", None)
+            for name, column in ({} if source is None else dict(source.data)).items():
+                digest.update(f"{name} {renderer.visible} ".encode() + _bytes(column))
+    return digest.digest()
+
+
+def _bytes(column: Any) -> bytes:
+    try:
+        values = np.asarray(column)
+    except ValueError:  # lines of different lengths
+        return b"".join(_bytes(part) for part in column)
+    return repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
+
+
+def renew(view: NotebookViewer) -> None:
+    """Bring the pictures of a view in the notebook's file up to date."""
+    with turn():
+        for output in list(_Output.all.values()):
+            if output.view is view:
+                output.renew()
+
+
+def _after_cell(_result: Any = None) -> None:
+    """Let what a cell has changed reach pages and file; a view that moves does so by itself."""
+    end = time.monotonic() + SETTLE
+    for view in {id(output.view): output.view for output in _Output.all.values()}.values():
+        pump = view._pump
+        if pump is not None and pump.running and not watched(view):
+            pump.finish(end - time.monotonic())
+        if pump is None or not pump.running:
+            renew(view)
+
+
+def _shell() -> Any:
+    return sys.modules["IPython"].get_ipython() if in_kernel() else None
+
+
+def _other_ways() -> bool:
+    """Whether Panel was told, or has found, to speak with this notebook in another way (VS Code, Colab)."""
+    if "google.colab" in sys.modules or "VSCODE_PID" in os.environ or "VSCODE_CWD" in os.environ:
         if not pn.extension._loaded:
             pn.extension(inline=True)
-        if not NotebookViewer._icons_shown and icon_font():
-            from IPython.display import HTML, display
-
-            display(HTML(icon_font()))
-            NotebookViewer._icons_shown = True
-        return super()._repr_mimebundle_(include, exclude)
+    return pn.config.comms != "default"

@@ -77,10 +77,6 @@ class OrderStudyView(StudyView):
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
-    def panes(self) -> list[Any]:
-        """Return the panes of the pictures."""
-        return self._panes
-
     def draw(self) -> None:
         """Show what there is of the study."""
         study = self.study

@@ -128,10 +128,6 @@ class PathView(StudyView):
             *buttons_of_parts(self._name, "alrviz-path", (("", "losses"), ("-weights", "weights")), self.origin),
         ]
 
-    def panes(self) -> list[Any]:
-        """Return the panes of the pictures."""
-        return self._panes
-
     # -- the study -----------------------------------------------------------------------------------------------------
 
     def draw(self) -> None:

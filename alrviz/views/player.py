@@ -137,7 +137,7 @@ class Player:
         if watched is None:
             return
         self.halted = waited or (self.playing and watched.race.ended)
-        self.playing, self._stepping = False, -1
+        self.playing, self._stepping, self._settling = False, -1, True
         watched.race.stop()
         watched.pull()
         if not self._film:
@@ -244,10 +244,11 @@ class Player:
         if watched is None:
             return False
         at_end = watched.head >= watched.last
+        unseen = watched.last < 0
         new = watched.pull()
         if self.coming is not None:
             return bool(new)
-        self._follow_others(watched, bool(new) and at_end)
+        self._follow_others(watched, bool(new) and at_end, unseen)
         moved = False
         if self.playing:
             moved = watched.follow()
@@ -260,11 +261,15 @@ class Player:
             moved = True
         return moved or bool(new)
 
-    def _follow_others(self, watched: Watched, goes_on: bool) -> None:
-        """A race that another page of its owner resumed is followed here too."""
-        if watched.race.phase == "paused":
+    def _follow_others(self, watched: Watched, goes_on: bool, unseen: bool) -> None:
+        """A race that another page of its owner resumed, or a cell of a notebook started, is followed here too.
+
+        unseen: whether nothing of it was there before; it may have ended since.
+        """
+        race = watched.race
+        if race.phase == "paused":
             self._settling = False
-        if goes_on and not self._settling and watched.race.phase == "running":
+        if goes_on and not self._settling and (race.phase == "running" or (unseen and race.ended)):
             self.playing = True
 
     @property

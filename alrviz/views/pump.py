@@ -1,50 +1,96 @@
-"""The pump of what follows threads: it shows what has come, again and again while there is something to come."""
+"""The pump of what follows threads: it shows what has come, again and again while there is something to come.
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+On a served page it is a periodic callback of the page's. In a notebook it has a thread: a cell that waits for a study,
+or a race, holds up everything that the kernel would do on its own thread.
+"""
+
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import panel as pn
-from panel.io.notebook import push_notebook
 
-from alrviz.views.notebook import TURN
 from alrviz.views.ready import page_ready, server_session
+from alrviz.views.turns import in_kernel, turn
 
 
 class Pump:
-    """A periodic callback that rests while nothing moves.
+    """Looks every so often, and rests while nothing moves.
 
     Args:
         look: shows what has come; returns whether there may be more.
         period: ms between two looks.
-        panes: what a notebook has to be sent after each look.
         gone: called when the visitor of a served page has left.
+        rested: called when nothing moves any more.
     """
 
     def __init__(
         self,
         look: Callable[[], bool],
         period: int,
-        panes: Callable[[], Iterable[Any]] = tuple,
         gone: Callable[[], None] | None = None,
+        rested: Callable[[], None] | None = None,
     ):
-        self._look, self._period, self._panes, self._gone = look, period, panes, gone
+        self._look, self._period, self._gone, self._rested = look, period, gone, rested
         self._callback: Any = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it looks."""
+        return self._callback is not None and bool(self._callback.running)
 
     def wake(self) -> None:
         """Look from now on, if it rests."""
         if self._callback is None:
-            self._callback = pn.state.add_periodic_callback(self._tick, period=self._period, start=False)
-            gone = self._gone
-            if gone is not None and server_session() is not None:
-                pn.state.on_session_destroyed(lambda _: gone())
+            self._callback = self._made()
         if not self._callback.running:
             self._callback.start()
 
+    def finish(self, seconds: float) -> None:
+        """Look without waiting between two looks until nothing moves, for so long at most: nobody watches."""
+        end = time.monotonic() + seconds
+        while self.running and time.monotonic() < end:
+            self._tick()
+            time.sleep(0.005)  # what is worked out on threads needs the interpreter too
+
+    def _made(self) -> Any:
+        if in_kernel():
+            return _Ticking(self._tick, self._period / 1000)
+        gone = self._gone
+        if gone is not None and server_session() is not None:
+            pn.state.on_session_destroyed(lambda _: gone())
+        return pn.state.add_periodic_callback(self._tick, period=self._period, start=False)
+
     def _tick(self) -> None:
-        if not page_ready():
+        if not in_kernel() and not page_ready():
             return
-        with TURN if server_session() is None else nullcontext():
-            if not self._look() and self._callback.running:
-                self._callback.stop()
-            push_notebook(*self._panes())
+        with turn():
+            if self._look() or not self._callback.running:
+                return
+            self._callback.stop()
+        if self._rested is not None:
+            self._rested()
+
+
+class _Ticking:
+    """A thread that calls again and again, until it is stopped."""
+
+    def __init__(self, call: Callable[[], None], period: float):
+        self._call, self._period, self.running = call, period, False
+
+    def start(self) -> None:
+        self.running = True
+        threading.Thread(target=self._run, name="alrviz-pump", daemon=True).start()
+
+    def stop(self) -> None:
+        self.running = False
+
+    def _run(self) -> None:
+        try:
+            while self.running:
+                time.sleep(self._period)
+                self._call()
+        except Exception:
+            self.running = False  # whoever wakes it next begins anew
+            raise

@@ -29,7 +29,6 @@ from alrviz.views.measure_menu import MeasureMenu
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import html, say
 from alrviz.views.player import Player
-from alrviz.views.pump import Pump
 from alrviz.views.replay import replay
 from alrviz.views.saving import Origin, file_button, save_buttons
 from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
@@ -89,7 +88,7 @@ class RaceView(NotebookViewer):
     ):
         super().__init__(**params)
         self.player = Player(again)
-        self._wake = wake or Pump(self.pump, TICK, lambda: [self.picture.pane]).wake
+        self._wake = wake or self._pumped(self.pump, TICK)
         self._on_seen = seen
         self._ticks = 0
         self._drawn: Watched | None = None
@@ -101,7 +100,7 @@ class RaceView(NotebookViewer):
         self.param.watch(lambda _: self._mark(), "outdated")
         self.param.watch(lambda event: setattr(self.transport.stop, "tells", event.new), "tells")
         if race is not None:
-            self.show(race)
+            self.watch(race)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
@@ -153,7 +152,7 @@ class RaceView(NotebookViewer):
         """The race that the buttons move."""
         return self.player.race
 
-    def show(self, race: Any) -> None:
+    def watch(self, race: Any) -> None:
         """Take up a race: what it has computed is shown at once, and followed from there."""
         self.player.take_up(race)
         self._after()

@@ -14,7 +14,6 @@ import param
 from alrviz.studies.export import made_from, study_about
 from alrviz.views.notebook import NotebookViewer
 from alrviz.views.panes import say
-from alrviz.views.pump import Pump
 from alrviz.views.saving import Origin
 from alrviz.views.study_bar import StudyBar
 from alrviz.views.style import FADED
@@ -26,7 +25,7 @@ REST = 10
 
 
 class StudyView(NotebookViewer):
-    """The frame of a study's view; `draw`, `panes` and `layout` are the deriving class's.
+    """The frame of a study's view; `build`, `draw` and `layout` are the deriving class's.
 
     Args:
         study: what a function of the studies returned.
@@ -51,7 +50,7 @@ class StudyView(NotebookViewer):
         super().__init__(**params)
         self.study = study
         self._again = again
-        self._wake = wake or Pump(self.pump, TICK, self.panes).wake
+        self._wake = wake or self._pumped(self.pump, TICK)
         self.drawn: Any = None  # what the pictures show: phase and cells done
         self._ticks = 0
         self._rest_until = 0.0
@@ -73,10 +72,6 @@ class StudyView(NotebookViewer):
 
     def draw(self) -> None:
         """Show what there is of the study."""
-        raise NotImplementedError
-
-    def panes(self) -> list[Any]:
-        """Return what a notebook has to be sent after each look."""
         raise NotImplementedError
 
     def fade(self) -> None:
@@ -111,7 +106,7 @@ class StudyView(NotebookViewer):
         self._wake()
         return self.layout
 
-    def show(self, study: Any) -> None:
+    def watch(self, study: Any) -> None:
         """Take up a study, or none: what it has computed is shown at once, and followed from there."""
         self.study = study
         self.redraw()

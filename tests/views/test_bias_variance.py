@@ -130,10 +130,10 @@ def test_settings_of_one_value_are_no_axis():
     view = alrviz.BiasVarianceView(study())
     assert not view._axes.visible
     shares = study(train_shares=(0.2, 1.0), recipes=RECIPES[:1])
-    view.show(shares)
+    view.watch(shares)
     assert view.axis == "train_share"
     assert list(view._picture.figures["bias"].xaxis[0].major_label_overrides.values()) == ["20 %", "100 %"]
-    view.show(study(train_shares=(0.2, 1.0)))
+    view.watch(study(train_shares=(0.2, 1.0)))
     assert view._axes.visible
     assert list(view._axes.options.values()) == ["order", "train_share"]
     view.axis = "order"

@@ -103,7 +103,7 @@ def test_a_single_recipe_has_means_and_no_picture():
     assert not view._beside.visible
     assert "alone" in text(view.sentence)
     assert text(view._pairs) == ""
-    view.show(study(RECIPES[:2], SETS[:1]).run())
+    view.watch(study(RECIPES[:2], SETS[:1]).run())
     assert view._beside.visible
     assert "Lowest log loss on monks-1: " in text(view.sentence)
 

@@ -103,14 +103,14 @@ def test_points_that_move_leave_the_axes_alone(table, model):
     figure, low = view.picture.pane.object, view.surface.across.low
     moved = X.copy()
     moved.loc[5, "u"] = float(X["u"].median())
-    view.show(model, moved, y)
+    view.watch(model, moved, y)
     settle(view)
     assert view.picture.pane.object is figure
     assert view.surface.across.low == low
     assert view.picture._picture.points.data["x"][5] == X["u"].median()
     more = pd.concat([moved, moved.iloc[:1]], ignore_index=True)
     settle(view)
-    view.show(model, more, [*y, y[0]])
+    view.watch(model, more, [*y, y[0]])
     settle(view)
     assert "121 rows shown" in view.words
 
@@ -122,7 +122,7 @@ def test_a_class_more_is_named_in_the_same_figure(table):
     figure = view.picture.pane.object
     for last in ("zebra", "yes"):  # it comes, and goes again
         y[:3] = last
-        view.show(LogisticRegression().fit(X, y), X.copy(), y)
+        view.watch(LogisticRegression().fit(X, y), X.copy(), y)
         settle(view)
         classes = sorted(set(y))
         assert view.picture.pane.object is figure
@@ -152,7 +152,7 @@ def test_another_kind_of_axis_is_another_figure(table, model):
 
 def test_a_smaller_table_has_the_last_row_where_a_later_one_was_chosen(table, model):
     view = view_of(model, *table, row=100)
-    view.show(model, table[0][:20], table[1][:20])
+    view.watch(model, table[0][:20], table[1][:20])
     assert view.row == 19
 
 
@@ -210,7 +210,7 @@ def test_no_model_and_no_map(table, model):
     view = view_of()
     assert "No model yet" in view.words
     assert not view.pump()
-    view.show(model, *table)
+    view.watch(model, *table)
     settle(view)
     assert view.picture.pane.object is not None
     view.set_model(None)
@@ -282,7 +282,7 @@ def test_a_hand_means_the_row_of_the_map_it_sees(table, model):
     hands = {"on_remove": removed.append, "on_move": lambda row, *_: moved.append(row)}
     view = settle(view_of(model, X.set_index(X.index + 500), y, **hands, drawing="remove"))
     points = view.surface.points
-    view.show(model, X.iloc[40:], y[40:])  # asked for, not there yet
+    view.watch(model, X.iloc[40:], y[40:])  # asked for, not there yet
     press(view, points.x[17], points.y[17])
     assert removed == [517]
     source = view.picture._picture.points

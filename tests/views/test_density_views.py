@@ -44,12 +44,12 @@ def test_another_scene_replaces_data_and_not_the_figure():
     view = alrviz.DensityRatioView(scene())
     cell = view.cells["v"]
     figure = cell.pane.object
-    view.show(scene(scale=3.0, iteration=1))
+    view.watch(scene(scale=3.0, iteration=1))
     assert view.cells["v"] is cell
     assert cell.pane.object is figure
     np.testing.assert_allclose(cell._picture.lines.data["ys"][0], 1.5 * 6 * X)
     assert figure.y_range.end > 9.0
-    view.show(scene(columns=("w",)))
+    view.watch(scene(columns=("w",)))
     assert list(view.cells) == ["w", "c"]
 
 
@@ -68,7 +68,7 @@ def test_of_many_columns_those_that_matter_most_are_shown_until_others_are_chose
     assert "3 of 10 columns shown" in view.sentence.object
     view._columns.value = ["c8", "c0"]
     assert (view.chosen, list(view.cells)) == (["c0", "c8"], ["c0", "c8"])
-    view.show(scene(columns=("c8", "other")))
+    view.watch(scene(columns=("c8", "other")))
     assert view.chosen == ["c8"]
 
 
@@ -105,7 +105,7 @@ def test_a_slider_says_what_the_words_say_and_not_its_nearest_step(clock):
     assert "h = 0.222 = 0.444 " in cell.words.object
     clock[0] += 10
     cell.slider.value = float(ratio_cell.RATIOS[70])  # a hand that holds it
-    view.show(scene(h=0.3))
+    view.watch(scene(h=0.3))
     assert (cell.slider.label, cell.slider.value_label) == ("v: h / Silverman's = 0.6", "0.6")
 
 
@@ -113,16 +113,16 @@ def test_scenes_move_the_slider_only_while_the_reader_does_not(clock):
     calls = []
     view = alrviz.DensityRatioView(scene(), on_bandwidth=lambda *call: calls.append(call))
     slider = view.cells["v"].slider
-    view.show(scene(h=1.0))
+    view.watch(scene(h=1.0))
     assert slider.value == pytest.approx(2.0, rel=0.07)
     assert calls == []
     clock[0] += 10
     slider.value = float(ratio_cell.RATIOS[40])
     assert len(calls) == 1
-    view.show(scene(h=0.25))  # comes in late
+    view.watch(scene(h=0.25))  # comes in late
     assert slider.value == ratio_cell.RATIOS[40]
     clock[0] += 10
-    view.show(scene(h=0.25))
+    view.watch(scene(h=0.25))
     assert slider.value == pytest.approx(0.5, rel=0.07)
     assert len(calls) == 1
 
@@ -130,9 +130,9 @@ def test_scenes_move_the_slider_only_while_the_reader_does_not(clock):
 def test_no_scene_yet():
     view = alrviz.DensityRatioView()
     assert "No density ratios yet" in view.sentence.object
-    view.show(scene())
+    view.watch(scene())
     assert len(view.cells) == 3
-    view.show(None)
+    view.watch(None)
     assert view.cells == {}
 
 
@@ -160,7 +160,7 @@ def test_the_step_shown_is_marked_in_both_pictures_and_in_words():
 def test_a_path_that_grows_feeds_the_figures():
     view = alrviz.BandwidthView(path())
     figures = [pane.object for pane in view.panes]
-    view.show(path(40))
+    view.watch(path(40))
     assert [pane.object for pane in view.panes] == figures
     assert len(view._picture.sources[0].data["xs"][0]) == 40
     assert figures[0].x_range.end > 39
@@ -177,7 +177,7 @@ def test_a_press_scrubs_to_the_nearest_step():
 def test_no_path_yet():
     view = alrviz.BandwidthView(head=3)
     assert "No bandwidths yet" in view.sentence.object
-    view.show(path(5))
+    view.watch(path(5))
     assert view._picture.cursors[0].location == 3.0
 
 
@@ -197,13 +197,13 @@ def test_the_kernel_says_how_many_pairs_it_tells():
     assert "<b>100.0 %</b> of the pairs" in view.sentence.object
     assert "one answer for all pairs: 66.7 %" in view.sentence.object
     figure = view.pane.object
-    view.show(gram((1.0 * y)[None, None], y, ["<i>no</i>", "yes"]))
+    view.watch(gram((1.0 * y)[None, None], y, ["<i>no</i>", "yes"]))
     assert view.pane.object is figure
     assert "100.0 %" not in view.sentence.object
     view._numbers.open = True
     assert "&lt;i&gt;no&lt;/i&gt;" in view._numbers.table.object
     assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 1 + 10
-    view.show(gram(np.ones((1, 1, 3)), [0, 1, 1], ["a", "b"]))
+    view.watch(gram(np.ones((1, 1, 3)), [0, 1, 1], ["a", "b"]))
     assert view.pane.object is not figure
 
 

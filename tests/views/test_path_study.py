@@ -199,7 +199,7 @@ def test_another_study_lets_fits_go_and_dark_draws_the_same(done):
     view.dark = True
     assert view._picture is not light
     np.testing.assert_array_equal(view._picture.heldout[0].data["y"], light.heldout[0].data["y"])
-    view.show(study(RECIPES[:1]))
+    view.watch(study(RECIPES[:1]))
     assert view.follower.rows(0) == []
     assert view._paths.visible is False
 
