@@ -7,7 +7,7 @@ stand above their figure, and of a formatter written in JavaScript only what it 
 
 import io
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,7 @@ class Pen:
 
     def line(self, points: NDArray[np.float64], colour: Any, width: float = 1.0, dash: Any = ()) -> None:
         """Draw a line through points (n, 2); what is not finite breaks it."""
-        good = np.isfinite(points).all(axis=1)
+        good: NDArray[np.bool_] = np.all(np.isfinite(points), axis=1)
         for run in np.split(np.arange(len(points)), np.flatnonzero(np.diff(good)) + 1):
             if len(run) < 2 or not good[run[0]]:
                 continue
@@ -128,14 +128,24 @@ class Pen:
         if len(flat) > 2 and outline is not None:
             self.draw.line([*flat, flat[0], flat[1]], fill=outline, width=max(round(width * self.unit), 1))
 
-    def mark(self, kind: str, x: float, y: float, size: float, fill: Any, line: Any, width: float, angle: float) -> None:
+    def mark(
+        self,
+        kind: str,
+        at: tuple[float, float],
+        size: float,
+        fill: Any,
+        line: Any,
+        width: float,
+        angle: float = 0.0,
+    ) -> None:
         """Draw a marker of Bokeh's."""
+        x, y = at
         half = size / 2
         if kind in ("dash", "x", "cross"):
             turns = {"dash": [angle], "x": [math.pi / 4, -math.pi / 4], "cross": [0, math.pi / 2]}[kind]
             for turn in turns:
                 away = half * np.array([math.cos(turn), math.sin(turn)])
-                self.line(np.array([[x, y] - away, [x, y] + away]), line if line is not None else fill, width)
+                self.line(np.array([at - away, at + away]), line if line is not None else fill, width)
         elif kind in _SIDES:
             sides, first = _SIDES[kind]
             angles = first + 2 * math.pi * np.arange(sides) / sides
@@ -205,18 +215,13 @@ class _Plot:
             if not (figure.xgrid, figure.ygrid)[along] or not (figure.xgrid, figure.ygrid)[along][0].visible:
                 continue
             for at, _ in ticks:
-                place = self._x(np.array([at])) if along == 0 else self._y(np.array([at]))
-                ends = [[place[0], 0], [place[0], bottom - top]] if along == 0 else [[0, place[0]], [right - left, place[0]]]
+                place = float((self._y if along else self._x)(np.array([at]))[0])
+                ends = [[0, place], [right - left, place]] if along else [[place, 0], [place, bottom - top]]
                 inside.line(np.array(ends), GRID, 0.7)
-        parts: list[tuple[int, Callable[[], None]]] = []
-        for renderer in figure.renderers:
-            if renderer.visible and hasattr(renderer, "glyph"):
-                parts.append((_LEVELS.index(renderer.level), lambda r=renderer: self._glyph(r)))  # type: ignore[misc]
-        for part in figure.select({"type": (Span, BoxAnnotation, Label)}):
-            if part.visible:
-                parts.append((_LEVELS.index(part.level), lambda p=part: self._annotation(p)))  # type: ignore[misc]
-        for _, drawn in sorted(parts, key=lambda part: part[0]):
-            drawn()
+        glyphs = [one for one in figure.renderers if one.visible and hasattr(one, "glyph")]
+        marks = [one for one in figure.select({"type": (Span, BoxAnnotation, Label)}) if one.visible]
+        for part in sorted([*glyphs, *marks], key=lambda one: _LEVELS.index(one.level)):
+            (self._glyph if hasattr(part, "glyph") else self._annotation)(part)
         self.pen.laid(inside, left, top)
         self._axes(x_axis, y_axis, x_ticks, y_ticks, tilt)
 
@@ -269,7 +274,8 @@ class _Plot:
     def _ticks(self, axis: Any, span: tuple[float, float], log: bool, count: int) -> list[tuple[float, str]]:
         low, high = min(span), max(span)
         fixed = getattr(axis.ticker, "ticks", None)
-        at = [float(t) for t in fixed] if fixed is not None else _log_ticks(low, high) if log else _nice(low, high, count)
+        own_ticks = _log_ticks(low, high) if log else _nice(low, high, count)
+        at = own_ticks if fixed is None else [float(t) for t in fixed]
         at = [t for t in at if low - 1e-12 * abs(low) <= t <= high + 1e-12 * abs(high)]
         own = {float(k): _words(v) for k, v in (axis.major_label_overrides or {}).items()}
         args = getattr(axis.formatter, "args", None) or {}
@@ -340,7 +346,7 @@ class _Plot:
         for k, (kind, size, fill, fa, line, la, width, angle) in enumerate(zip(*(each(n) for n in names), strict=True)):
             if np.isfinite(x[k]) and np.isfinite(y[k]) and size:
                 self.ink.mark(
-                    str(kind), x[k], y[k], size, _paint(fill, fa), _paint(line, la), width, float(angle or 0.0)
+                    str(kind), (x[k], y[k]), size, _paint(fill, fa), _paint(line, la), width, float(angle or 0.0)
                 )
 
     def _draw_varea(self, one: Any, _each: Any, _dash: Any) -> None:
@@ -398,7 +404,8 @@ class _Plot:
             ends = np.array([[0, at], [wide, at]] if level else [[at, 0], [at, high]])
             self.ink.line(ends, _paint(part.line_color, part.line_alpha), part.line_width, dash or [])
         elif isinstance(part, BoxAnnotation):
-            numbers = [v if isinstance(v, int | float) else None for v in (part.left, part.right, part.bottom, part.top)]
+            sides = part.left, part.right, part.bottom, part.top
+            numbers = [side if isinstance(side, int | float) else None for side in sides]
             x0 = 0.0 if numbers[0] is None else float(self._x([numbers[0]])[0])
             x1 = wide if numbers[1] is None else float(self._x([numbers[1]])[0])
             y0 = high if numbers[2] is None else float(self._y([numbers[2]])[0])
@@ -429,7 +436,7 @@ class _Plot:
                 ink = _paint(value["line_color"] or value["fill_color"])
                 if hasattr(glyph, "marker"):
                     fill = _paint(value["fill_color"])
-                    self.pen.mark(str(value["marker"] or "circle"), x + 12, y + 10, 10, fill, ink, 1.5, 0.0)
+                    self.pen.mark(str(value["marker"] or "circle"), (x + 12, y + 10), 10, fill, ink, 1.5)
                 elif not hasattr(glyph, "line_width") or type(glyph).__name__ == "VArea":
                     corners = [[x, y + 4], [x + 24, y + 4], [x + 24, y + 16], [x, y + 16]]
                     self.pen.area(np.array(corners), ink)

@@ -117,7 +117,7 @@ class DecisionMapView(NotebookViewer):
         self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
-        self.caption = html(min_height=24, margin=(6, 0, 0, 0))
+        self.caption = self.sentence = html(min_height=24, margin=(6, 0, 0, 0))
         self.head = pn.Row(
             self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
         )
@@ -161,7 +161,7 @@ class DecisionMapView(NotebookViewer):
         return self._asking.busy
 
     def stop(self) -> None:
-        """Give up what is worked out: nobody looks any more. What is shown stays; `show` asks again."""
+        """Give up what is worked out: nobody looks any more. What is shown stays; `watch` asks again."""
         self._asking.stop()
 
     @property

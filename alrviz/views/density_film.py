@@ -56,6 +56,7 @@ class DensityFilmView(NotebookViewer):
         self.ratios = DensityRatioView(beside=2, dark=self.dark, numbers="Numbers of the density ratios")
         told = "Numbers of the bandwidths"
         self.path = BandwidthView(on_scrub=self.player.scrub, dark=self.dark, numbers=told, film=self.player.film)
+        self.sentence = self.path.sentence
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         halves = [pn.Column(part, sizing_mode="stretch_width", margin=8) for part in (self.map, self.path)]

@@ -19,7 +19,7 @@
   let events = [], asked = 0; // changes of the reader's that are still to be sent; when the last ones were
   let order = Promise.resolve(); // messages are taken one after the other
   const isHere = () => (node ?? place).isConnected;
-  const me = { isHere, moveTo };
+  const me = { isHere, moveTo, document: () => doc };
   all.alive.set(KEY, me);
   const loading = {}; // resources asked for over this connection
   const kernel = () => window.PyViz?.kernels?.[KEY];

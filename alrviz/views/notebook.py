@@ -21,12 +21,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import panel as pn
-from bokeh.resources import INLINE
 from panel.viewable import Viewer
 
+from alrviz.errors import AlrvizError
 from alrviz.pictures.still import still
 from alrviz.views.notebook_link import flush, listen, script, watched
 from alrviz.views.pump import Pump
+from alrviz.views.saved_page import page
 from alrviz.views.turns import in_kernel, turn, when_turns_end
 
 EXEC = "application/vnd.holoviews_exec.v0+json"  # what pyviz_comms, which comes with Panel, draws in JupyterLab
@@ -67,7 +68,7 @@ class NotebookViewer(Viewer):
         panes = self._layout().select(pn.pane.Bokeh)
         return [pane.object for pane in panes if pane.object is not None and pane.visible]
 
-    def words(self) -> str:
+    def said(self) -> str:
         """Return what the view says, as plain text."""
         said = getattr(getattr(self, "sentence", None), "object", None) or ""
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", said)).split())
@@ -78,7 +79,7 @@ class NotebookViewer(Viewer):
         Returns:
             Its bytes; a line of words where there is no picture yet.
         """
-        return still(self.figures(), self.words(), width=width)
+        return still(self.figures(), self.said(), width=width)
 
     # ---- in a notebook -----------------------------------------------------------------------------------------------
 
@@ -105,16 +106,27 @@ class NotebookViewer(Viewer):
 
     # ---- as a file ---------------------------------------------------------------------------------------------------
 
-    def save(self, filename: Any, **options: Any) -> None:
-        """Save the view as it is seen now: .html is one page that needs no network, .png its pictures.
+    def save(self, filename: Any, title: str | None = None) -> None:
+        """Save the view as it is seen now.
 
-        filename: a path, or a file that is open for text (a page). options: as Panel's `save` takes them.
+        filename: a path that ends in .png (its pictures) or .html (one page that needs neither network nor Python), or
+            a file open for text, which gets the page.
+        title: of the page; by default what the view is called.
+
+        Raises:
+            AlrvizError: if the path ends in neither.
         """
-        kind = Path(filename).suffix.lower() if isinstance(filename, str | os.PathLike) else ""
-        if kind == ".png":
-            Path(filename).write_bytes(self.png())
+        path = Path(filename).expanduser() if isinstance(filename, str | os.PathLike) else None
+        if path is not None and path.suffix.lower() == ".png":
+            path.write_bytes(self.png())
             return
-        self._layout().save(filename, **{"resources": INLINE, "title": type(self).__name__, **options})
+        if path is not None and path.suffix.lower() not in (".html", ".htm"):
+            raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
+        text = page(self._layout(), title or type(self).__name__, self.said())
+        if path is None:
+            filename.write(text)
+        else:
+            path.write_text(text, encoding="utf-8")
 
 
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,9 +167,10 @@ class _Output:
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what the file keeps, and what it says of it."""
         self._kept = _seen(self.view)
-        words = self.view.words()
+        words = self.view.said()
         picture = base64.b64encode(self.view.png()).decode("ascii")
-        shown = f"<img src='data:image/png;base64,{picture}' alt='{escape(words, quote=True)}' style='max-width: {WIDTH}px; width: 100%'>"
+        style = f"max-width: {WIDTH}px; width: 100%"
+        shown = f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
         html = f"<div class='alrviz-view' id='alrviz-{self.key}'>{shown}</div>\n<script>{script(self.key)}</script>"
         plain = f"{type(self.view).__name__}: {words}" if words else type(self.view).__name__
         return {"text/plain": plain, "image/png": picture, "text/html": html, EXEC: ""}, {EXEC: {"id": self.key}}
@@ -172,7 +185,7 @@ class _Output:
 
 def _seen(view: NotebookViewer) -> bytes:
     """Return a digest of what a view shows."""
-    digest = hashlib.sha256(view.words().encode())
+    digest = hashlib.sha256(view.said().encode())
     for figure in view.figures():
         spans = (figure.x_range, figure.y_range)
         digest.update(repr([(getattr(s, "start", None), getattr(s, "end", None)) for s in spans]).encode())
@@ -216,7 +229,7 @@ def _shell() -> Any:
 
 def _other_ways() -> bool:
     """Whether Panel was told, or has found, to speak with this notebook in another way (VS Code, Colab)."""
-    if "google.colab" in sys.modules or "VSCODE_PID" in os.environ or "VSCODE_CWD" in os.environ:
-        if not pn.extension._loaded:
-            pn.extension(inline=True)
+    others = "google.colab" in sys.modules or "VSCODE_PID" in os.environ or "VSCODE_CWD" in os.environ
+    if others and not pn.extension._loaded:
+        pn.extension(inline=True)
     return pn.config.comms != "default"

@@ -24,6 +24,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.core.json_encoder import serialize_json
 from bokeh.document import Document
+from bokeh.document.events import ModelChangedEvent
 from bokeh.embed.util import standalone_docs_json_and_render_items
 from bokeh.models import ImportedStyleSheet, UIElement
 from bokeh.resources import INLINE
@@ -32,6 +33,7 @@ from panel.io.model import diff
 from panel.io.resources import Resources, bundle_resources, set_resource_mode
 from panel.io.state import set_curdoc
 from panel.models.esm import ReactComponent
+from pyviz_comms import Comm
 
 from alrviz.views.style import ICONS
 from alrviz.views.turns import turn
@@ -74,25 +76,35 @@ def _bundle() -> str:
 _RESOURCES: dict[str, Callable[[], str]] = {"scripts": _scripts, "font": _font, ESM: _bundle}
 
 
+def resource(name: str) -> str:
+    """Return what every page needs: "scripts", "font", or the bundle of Material's widgets (`ESM`)."""
+    return _RESOURCES[name]()
+
+
 @cache
 def packed(name: str) -> bytes:
     """Return a resource, compressed."""
-    return gzip.compress(_RESOURCES[name]().encode(), 6)
+    return gzip.compress(resource(name).encode(), 6)
+
+
+def _sheets(sheets: list[Any]) -> list[Any]:
+    """Return style sheets with what they import written out; what this machine has not got is left out."""
+    there = [panel_notebook.replace_inline_css(s) if isinstance(s, ImportedStyleSheet) else s for s in sheets]
+    return [sheet for sheet in there if not isinstance(sheet, ImportedStyleSheet)]
 
 
 def _joined(_panel: Any, root: Any, changed: Any, _old: Any) -> None:
     """Panel's hook for what is laid out later."""
     made = changed._models.get(root.ref["id"])
     if made is not None:
-        _at_home(made[0])
+        at_home(made[0])
 
 
-def _at_home(made: Any) -> None:
+def at_home(made: Any) -> None:
     """Let what was made for a page hold no address of another machine, and no copy of what pages load once."""
     for model in made.select({"type": UIElement}):
-        panel_notebook.patch_inline_stylesheets(model)
-        sheets = [sheet for sheet in model.stylesheets if not isinstance(sheet, ImportedStyleSheet)]
-        if len(sheets) < len(model.stylesheets):
+        sheets = _sheets(model.stylesheets)
+        if sheets != model.stylesheets:
             model.stylesheets = sheets
         if isinstance(model, ReactComponent) and model.bundle is not None:
             model.update(bundle=ESM, css_bundle=ICONS, esm="")
@@ -136,10 +148,10 @@ class Link:
             warnings.simplefilter("ignore")
             root = layout._render_model(document, panels)
         root.tags = [*root.tags, "embedded"]  # Panel's word for: do not send by yourself
-        _at_home(root)
+        at_home(root)
         document.hold()
         document.callbacks._held_events = []
-        documents, (item,) = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
+        documents, _ = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
         self._layout, self._root, self._document, self.ready = layout, root, document, False
         self._comm.send({"document": serialize_json(documents), "root": root.ref["id"], "needs": list(_RESOURCES)})
 
@@ -157,7 +169,10 @@ class Link:
         if document is None or not self.ready or time.monotonic() - self._sent < LATE:
             return
         held, document.callbacks._held_events = document.callbacks._held_events, []
-        message = diff(document, events=[event for event in held if event.setter is not self])
+        for event in held:
+            if isinstance(event, ModelChangedEvent) and event.attr == "stylesheets":
+                event.new = _sheets(event.new)  # Panel's themes name them anew whenever a style changes
+        message = diff(document, events=held)
         if message is None:
             return
         fragments: list[str | None] = [message.header_json, message.metadata_json, message.content_json]
@@ -193,8 +208,18 @@ class Link:
             links.discard(self)
             self.close()
         elif "patch" in data and self._document is not None:
-            with set_curdoc(self._document):
-                self._document.apply_json_patch(json.loads(data["patch"]), setter=self)
+            self._apply(self._document, json.loads(data["patch"]))
+
+    def _apply(self, document: Document, patch: Any) -> None:
+        """Take what the reader has changed; what follows from it is held like any other change."""
+        document.apply_json_patch(patch, setter=self)
+        callbacks = document.callbacks
+        theirs = [event for event in callbacks._held_events if event.setter is self]
+        callbacks._held_events = [event for event in callbacks._held_events if event.setter is not self]
+        with set_curdoc(document):
+            for event in theirs:  # while changes are held Bokeh tells nobody of them
+                if event.callback_invoker is not None:
+                    event.callback_invoker()
 
 
 links: set[Link] = set()
@@ -211,9 +236,8 @@ def flush() -> None:
         link.flush()
     for _, root, document, comm in list(pn.state._views.values()):
         # What was laid out beside other things of Panel's has Panel's own connection.
-        if comm is not None and getattr(comm, "_comm", None) and not isinstance(comm, _Panels):
-            if "embedded" not in root.tags:
-                panel_notebook.push(document, comm)
+        if getattr(comm, "_comm", None) and not isinstance(comm, _Panels) and "embedded" not in root.tags:
+            panel_notebook.push(document, comm)
 
 
 def opened(find: Callable[[str], Any], comm: Any, message: Any) -> None:
@@ -231,6 +255,14 @@ def opened(find: Callable[[str], Any], comm: Any, message: Any) -> None:
 def listen(kernel: Any, find: Callable[[str], Any]) -> None:
     """Take what pages ask for from now on; `find` returns the view of a key, None where there is none."""
     kernel.comm_manager.register_target(TARGET, partial(opened, find))
+    handle = Comm._handle_msg
+
+    def handled(comm: Comm, message: Any) -> None:
+        with turn():
+            handle(comm, message)
+
+    # What pages send over Panel's own connections, of views that were laid out beside other things, takes turns too.
+    Comm._handle_msg = handled
 
 
 @cache

@@ -1,67 +1,300 @@
-"""What a notebook needs beside the view: the font of icons, and that threads take turns."""
+"""Views in a notebook, without a browser: what an output keeps, what a page is sent and when, who takes turns.
 
+The kernel and the page's comm are played here; tests/test_jupyterlab.py has real ones.
+"""
+
+import base64
+import gzip
+import io
+import json
 import threading
 import time
+from types import SimpleNamespace
 
-from panel.io import notebook as panel_notebook
-from pyviz_comms import Comm
+import panel as pn
+import pytest
+from PIL import Image
 
-from alrviz.views import notebook
+import alrviz
+from alrviz import views
+from alrviz.errors import AlrvizError
+from alrviz.views import notebook, notebook_link, turns
+from alrviz.views.notebook import EXEC, NotebookViewer
+from alrviz.views.notebook_link import ESM, Link, packed
 
 
-def test_the_font_of_icons_comes_from_this_machine():
-    script = notebook.icon_font()
-    assert script.startswith("<script>")
-    assert "data:font/woff2;base64,d09GMg" in script, "a woff2 file begins with wOF2"
-
-
-class Parts:
-    """What is sent over a comm, part by part, slowly."""
+class PageComm:
+    """A page's end of a comm: what it was sent, and what it says."""
 
     def __init__(self):
-        self.sent = []
+        self.sent, self.closed = [], False
 
-    def send(self, part=None, buffers=()):
-        self.sent.append(part)
-        time.sleep(0.002)
+    def on_msg(self, handler):
+        self.handler = handler
+
+    def send(self, data, buffers=()):
+        self.sent.append((data, list(buffers)))
+
+    def close(self):
+        self.closed = True
+
+    def say(self, **data):
+        self.handler({"content": {"data": data}})
+
+    def patches(self):
+        """The events of all patches sent, in order."""
+        found = [json.loads(data["patch"][2])["events"] for data, _ in self.sent if "patch" in data]
+        return [event for events in found for event in events]
+
+    def texts(self):
+        """What panes were told to say."""
+        return [event["new"] for event in self.patches() if event["attr"] == "text"]
 
 
-class Message:
-    buffers = ()
+@pytest.fixture
+def kernel(monkeypatch):
+    """A process that takes itself for a kernel; what it publishes, and its comm targets. No pump looks by itself."""
+    monkeypatch.setattr("alrviz.views.pump._Ticking._run", lambda _: None)
+    made = SimpleNamespace(targets={}, published=[], cells=[])
+    manager = SimpleNamespace(register_target=made.targets.__setitem__)
+    events = SimpleNamespace(register=lambda name, call: made.cells.append(call))
+    shell = SimpleNamespace(kernel=SimpleNamespace(comm_manager=manager), events=events)
 
-    def __init__(self, name):
-        self.header_json, self.metadata_json, self.content_json = (f"{name}{part}" for part in "abc")
+    def publish(data, metadata=None, *, transient=None, update=False):
+        made.published.append(SimpleNamespace(data=data, metadata=metadata, transient=transient, update=update))
+
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr("IPython.display.publish_display_data", publish)
+    monkeypatch.setattr(notebook._Output, "all", {})
+    monkeypatch.setattr(notebook_link, "links", set())
+    monkeypatch.setattr(turns, "_ends", [])
+    monkeypatch.setattr(notebook_link.Comm, "_handle_msg", notebook_link.Comm._handle_msg)
+    return made
 
 
-def both(*calls):
-    threads = [threading.Thread(target=call) for call in calls]
+def small_race():
+    recipes = [alrviz.Recipe("lr", alpha=0, max_iter=8), alrviz.Recipe("alr", alpha=0, max_iter=8)]
+    return alrviz.race(alrviz.load_demo("led", rows=200), recipes)
+
+
+def text_of(bundle):
+    return json.dumps({name: str(part) for name, part in bundle.items()})
+
+
+def size(png):
+    return Image.open(io.BytesIO(base64.b64decode(png))).size
+
+
+def test_an_output_holds_picture_words_and_a_script_and_no_view(kernel):
+    view = views.RaceView(small_race())
+    view._ipython_display_()
+    (shown,) = kernel.published
+    assert set(shown.data) == {"text/plain", "image/png", "text/html", EXEC}
+    assert "Press Run" in shown.data["text/plain"]
+    assert size(shown.data["image/png"])[0] > 1000
+    assert shown.metadata[EXEC]["id"] in shown.data["text/html"]
+    assert len(text_of(shown.data)) < 150_000
+    assert "https://" not in shown.data["text/html"].replace(shown.data["image/png"], "")
+
+
+def test_after_a_cell_the_picture_and_words_are_those_of_the_end(kernel):
+    race = small_race()
+    view = views.RaceView(race)
+    view._ipython_display_()
+    before = kernel.published[0].data["image/png"]
+    view.press_run()
+    race.join()
+    for after_cell in kernel.cells:
+        after_cell(None)
+    last = kernel.published[-1]
+    assert last.update
+    assert last.transient == kernel.published[0].transient
+    assert last.data["image/png"] != before
+    assert "Step limit" in last.data["text/plain"]
+    published = len(kernel.published)
+    for after_cell in kernel.cells:
+        after_cell(None)
+    assert len(kernel.published) == published, "nothing has changed"
+
+
+def opened(kernel, view):
+    view._ipython_display_()
+    page = PageComm()
+    (key,) = [key for key, output in notebook._Output.all.items() if output.view is view]
+    kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
+    return page
+
+
+def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(kernel):
+    """What changed before the page was there is in the view; what changes while it is built comes after, in order."""
+    race = small_race()
+    race.start()
+    race.join()
+    view = views.RaceView()
+    view.watch(race)
+    page = opened(kernel, view)
+    (sent, _) = page.sent[0]
+    assert "Step limit" in sent["document"]
+    assert set(sent["needs"]) == {"scripts", "font", ESM}
+    assert len(sent["document"]) < 1_000_000
+    assert "cdn.holoviz" not in sent["document"]
+
+    view.sentence.object = "one"
+    view.side.object = "two"
+    assert not page.patches(), "the page builds its views: nothing may come yet"
+    view.sentence.object = "three"
+    page.say(ready=True)
+    assert page.texts() == ["three", "two"]
+    with turns.turn():
+        view.sentence.object = "four"
+    assert len(page.texts()) == 2, "the last message is not answered"
+    page.say(done=True)
+    assert page.texts() == ["three", "two", "four"]
+
+
+def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, monkeypatch):
+    view = views.RaceView(small_race())
+    page = opened(kernel, view)
+    page.say(ready=True)
+    page.say(done=True)
+    for word in ("one", "two"):
+        with turns.turn():
+            view.sentence.object = word
+    assert page.texts() == ["one"]
+    monkeypatch.setattr(notebook_link, "LATE", 0.0)
+    notebook_link.flush()
+    assert page.texts() == ["one", "two"]
+
+
+def test_what_the_page_changes_reaches_the_view_and_does_not_come_back(kernel):
+    race = small_race()
+    race.start()
+    race.join()
+    view = views.RaceView(race)
+    page = opened(kernel, view)
+    page.say(ready=True)
+    page.say(done=True)
+    ((link),) = notebook_link.links
+    model, _ = view.transport.slider._models[link._root.ref["id"]]
+    event = {"kind": "ModelChanged", "model": {"id": model.data.id}, "attr": "value", "new": 3}
+    page.say(patch=json.dumps({"events": [event]}))
+    assert not [data["error"] for data, _ in page.sent if "error" in data]
+    assert view.player.shown.head == 3
+    own = [event for event in page.patches() if event["model"]["id"] == model.data.id and event["attr"] == "value"]
+    assert not own
+    assert page.sent[-1][0] == {"done": True}
+
+
+def test_an_error_of_a_handler_reaches_the_page(kernel):
+    page = opened(kernel, views.RaceView(small_race()))
+    page.say(patch="no JSON")
+    assert "JSONDecodeError" in next(data["error"] for data, _ in page.sent if "error" in data)
+
+
+def test_a_page_that_could_not_read_a_change_gets_the_whole_view(kernel):
+    view = views.RaceView(small_race())
+    page = opened(kernel, view)
+    page.say(ready=True)
+    view.sentence.object = "said since"
+    page.say(failed="reference isn't known")
+    assert "said since" in page.sent[-1][0]["document"]
+
+
+def test_a_page_that_has_gone_leaves_nothing_behind(kernel):
+    before = dict(pn.state._views)
+    view = views.RaceView(small_race())
+    page = opened(kernel, view)
+    page.say(bye=True)
+    assert not notebook_link.links
+    assert dict(pn.state._views) == before
+    assert not view.picture.pane._models
+
+
+def test_a_view_of_another_kernel_is_not_found(kernel):
+    opened(kernel, views.RaceView(small_race()))
+    page = PageComm()
+    kernel.targets["alrviz"](page, {"content": {"data": {"key": "of yesterday"}}})
+    assert page.closed
+    assert not page.sent
+
+
+def test_style_sheets_that_a_change_brings_are_of_this_machine(kernel):
+    view = views.RaceView(small_race())
+    page = opened(kernel, view)
+    page.say(ready=True)
+    view.outdated = True  # changes styles; Panel's theme names its sheets again
+    assert page.patches()
+    assert "https://cdn" not in json.dumps(page.patches())
+
+
+@pytest.mark.parametrize("name", ["scripts", "font", ESM])
+def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
+    page = opened(kernel, views.RaceView(small_race()))
+    page.say(want=name)
+    data, (buffer,) = page.sent[-1]
+    assert data == {"resource": name}
+    assert len(gzip.decompress(buffer)) > 100_000
+    if name == "font":
+        assert b"data:font/woff2;base64,d09GMg" in gzip.decompress(packed(name)), "a woff2 file begins with wOF2"
+
+
+def test_threads_take_turns(kernel):
+    inside, most = [], []
+
+    class Slow(NotebookViewer):
+        def change(self):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.01)
+            inside.pop()
+
+    view = Slow()
+    threads = [threading.Thread(target=view.change) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def test_the_parts_of_two_messages_do_not_mix(monkeypatch):
-    monkeypatch.setattr(Comm, "_handle_msg", Comm._handle_msg)
-    monkeypatch.setattr(panel_notebook, "send", panel_notebook.send)
-    notebook.take_turns.__wrapped__()
-    comm = Parts()
-    both(*(lambda name=name: [panel_notebook.send(comm, Message(name)) for _ in range(5)] for name in "xy"))
-    whole = {tuple(comm.sent[at : at + 3]) for at in range(0, 30, 3)}
-    assert whole == {("xa", "xb", "xc"), ("ya", "yb", "yc")}
-
-
-def test_what_a_page_has_sent_is_handled_in_turn(monkeypatch):
-    inside, most = [], []
-
-    def handle(comm, message):
-        inside.append(message)
-        most.append(len(inside))
-        time.sleep(0.01)
-        inside.pop()
-
-    monkeypatch.setattr(Comm, "_handle_msg", handle)
-    monkeypatch.setattr(panel_notebook, "send", panel_notebook.send)
-    notebook.take_turns.__wrapped__()
-    both(*(lambda: Comm._handle_msg(None, "pressed") for _ in range(4)))
     assert most == [1, 1, 1, 1]
+
+
+def test_a_turn_within_a_turn_sends_once(kernel):
+    sent = []
+    turns.when_turns_end(lambda: sent.append(1))
+    with turns.turn(), turns.turn():
+        assert not sent
+    assert sent == [1]
+
+
+@pytest.mark.parametrize("name", views.__all__)
+def test_no_view_hides_what_panel_gives_every_viewer(name):
+    view = getattr(views, name)
+    for panels in ("show", "servable"):
+        assert getattr(view, panels) is getattr(pn.viewable.Viewer, panels)
+
+
+def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
+    race = small_race()
+    race.start()
+    race.join()
+    view = views.RaceView(race)
+    view.save(tmp_path / "race.png")
+    with Image.open(tmp_path / "race.png") as picture:
+        assert picture.size[0] > 1000
+    view.save(str(tmp_path / "race.html"))
+    page = (tmp_path / "race.html").read_text(encoding="utf-8")
+    assert "Step limit" in page
+    assert "cdn.holoviz" not in page
+    out = io.StringIO()
+    view.save(out, title="<a race>")
+    assert "<title>&lt;a race&gt;</title>" in out.getvalue()
+    with pytest.raises(AlrvizError, match=r"\.html or \.png; got 'race\.pdf'"):
+        view.save(tmp_path / "race.pdf")
+
+
+def test_link_shows_nothing_of_panel_that_was_not_asked_for(kernel):
+    """A view that is laid out beside other things keeps Panel's own way."""
+    view = views.RaceView(small_race())
+    root = pn.Row(view).get_root()
+    assert root.tags == []
+    Link(view, PageComm())
+    assert root.tags == []

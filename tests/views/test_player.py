@@ -275,3 +275,30 @@ def test_run_goes_on_to_the_new_settings_while_the_old_race_is_shown():
     assert not player.buttons["running"]
     player.run()
     assert fresh.calls == ["start"]
+
+
+@pytest.mark.parametrize("film", [False, True])
+def test_a_race_that_began_and_ended_elsewhere_between_two_looks_is_played(film):
+    """A cell of a notebook starts a race and waits for it: the view shows its steps, not only the first."""
+    race = ByHand()
+    player = Player(film=film)
+    player.take_up(race)
+    player.advance()
+    race.take(5)
+    race.end()
+    assert player.advance()
+    for _ in range(3 * FILM):
+        player.advance()
+    assert player.shown.head == player.shown.last == 4
+
+
+def test_a_step_that_comes_after_stop_is_not_played():
+    race = ByHand()
+    player = Player()
+    player.take_up(race)
+    player.run()
+    player.stop()
+    race.take(1)
+    race.end()
+    player.advance()
+    assert not player.playing

@@ -33,10 +33,9 @@ def made(monkeypatch):
     return made
 
 
-def test_it_rests_when_nothing_is_to_come_and_is_woken_again(made, monkeypatch):
-    answers, sent = [True, False, False], []
-    monkeypatch.setattr(pump, "push_notebook", lambda *panes: sent.append(panes))
-    one = Pump(lambda: answers.pop(0), 50, lambda: ["a", "b"])
+def test_it_rests_when_nothing_is_to_come_and_is_woken_again(made):
+    answers, rested = [True, False, False], []
+    one = Pump(lambda: answers.pop(0), 50, rested=lambda: rested.append(len(answers)))
     assert not made
     one.wake()
     one.wake()
@@ -45,7 +44,7 @@ def test_it_rests_when_nothing_is_to_come_and_is_woken_again(made, monkeypatch):
     assert made[0].running
     made[0].look()
     assert not made[0].running
-    assert sent == [("a", "b")] * 2
+    assert rested == [1]
     one.wake()
     assert made[0].running
     assert len(made) == 1

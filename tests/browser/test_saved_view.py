@@ -1,0 +1,28 @@
+"""A view that was saved as a page, opened from the disk by a browser that reaches nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import alrviz
+from tests.conftest import wait_until
+
+
+def test_a_saved_view_is_drawn_without_a_network(new_page: Any, tmp_path: Path) -> None:
+    race = alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", max_iter=9), alrviz.Recipe("alr")])
+    race.start()
+    race.join()
+    view = alrviz.RaceView(race)
+    view.save(tmp_path / "race.html")
+    page = new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.context.set_offline(True)
+    page.goto((tmp_path / "race.html").as_uri())
+    page.get_by_role("button", name="Run or pause (space)").wait_for(timeout=60_000)
+    counted = """() => Bokeh.documents[0].get_model_by_type?.("Figure") ?? [...Bokeh.documents[0]._all_models.values()]
+      .filter((model) => model.type === "Figure")
+      .map((figure) => Math.max(...figure.renderers.map((one) => one.data_source.get_length() ?? 0)))"""
+    longest = max(len(run.trace) for run in race.runs)
+    wait_until(lambda: page.evaluate(counted) == [longest], 30, "the curves")
+    assert page.get_by_text("At iteration").first.is_visible()
+    assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
