@@ -78,7 +78,8 @@ class BiasPage:
         of = next(of for of in TABS.values() if of.slug == slug)
         self._tabs[slug] = tab = of(self.session, self.slug, self._own.get(slug, State()), self._place)
         first = pn.FlexBox(
-            *tab.controls.parts, align_items="center", gap="4px 0", margin=0, styles={"flex": "1 1 0"}
+            *tab.controls.parts, align_items="center", gap="4px 0", margin=0, styles={"flex": "1 1 0"},
+            css_classes=["alrviz-line"],
         )  # fmt: skip
         # As high as it will be: what stands below must not jump when the price is known.
         card = pn.Column(tab.study_view, styles=CARD | {"min-height": _HIGH}, sizing_mode="stretch_width", margin=0)

@@ -100,7 +100,12 @@ class BoundariesPage:
         self._tabs[slug] = tab = _tab(slug)(self.session, self._dialog, self._open_drawer)
         told = pn.Row(*tab.told, margin=0, styles={"margin-left": "auto"})
         controls = pn.FlexBox(
-            *tab.controls, told, margin=0, styles={"flex": "1 1 0", "min-width": "680px"}, **_FLEXIBLE
+            *tab.controls,
+            told,
+            margin=0,
+            styles={"flex": "1 1 0", "min-width": "680px"},
+            css_classes=["alrviz-line"],
+            **_FLEXIBLE,
         )
         self._parts[slug] = (controls, tab.panel)
         self._top.append(controls)

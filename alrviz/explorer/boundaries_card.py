@@ -28,7 +28,7 @@ class Card:
         self.back.on_click(lambda _: back())
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         transport = (part.player.transport.panel, part.player.status, part.pricing.pane)
-        self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0))
+        self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])
         room = {"min-height": "36px"}  # with and without a button: what lies below stays where it is
         said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=room, margin=0)
         inside = (self.buttons, drawing, self.bar, said, pictures)

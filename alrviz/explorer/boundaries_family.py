@@ -97,8 +97,9 @@ class FamilyTab:
         self.controls = [self.model, self.order, self.alpha]
         self.told = [self.part.pricing.pane, settings, python]
         self.buttons = pn.Row(
-            self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
-        )
+            self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+            css_classes=["alrviz-run"],
+        )  # fmt: skip
         self.model_part = ModelPart(self.session, self.jobs)
         inside = (self.buttons, self.bar, self.words, self.map, self.model_part.part)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)

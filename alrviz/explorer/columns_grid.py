@@ -32,6 +32,23 @@ _CSS = """
   outline: 3px solid var(--alrviz-accent) !important; outline-offset: -3px; }
 .tabulator .tabulator-footer .tabulator-page.active:focus-visible { outline-color: var(--alrviz-text) !important; }
 """
+# A phone has a second line for the reason.
+_CSS += """
+@media (max-width: 599px) {
+  .tabulator-row { display: flex !important; flex-wrap: wrap; padding: 4px 0; }
+  .tabulator-row .tabulator-cell { height: auto !important; padding: 4px 6px; }
+  .tabulator .tabulator-tableholder { overflow-x: hidden; }
+  .tabulator .tabulator-tableholder .tabulator-table { width: 100% !important; min-width: 0 !important; }
+  .tabulator .tabulator-header-contents, .tabulator .tabulator-headers { display: flex; width: 100%; }
+  .tabulator [tabulator-field="column"] { width: 38% !important; }
+  .tabulator [tabulator-field="kind"] { width: 30% !important; }
+  .tabulator [tabulator-field="levels"], .tabulator [tabulator-field="missing"] {
+    width: 16% !important; min-width: 0 !important; }
+  .tabulator .tabulator-row [tabulator-field="why"] { width: 100% !important; color: var(--alrviz-quiet); }
+  .tabulator .tabulator-header [tabulator-field="why"] { display: none !important; }
+  .tabulator .tabulator-header .tabulator-col-content { padding: 4px 2px; }
+}
+"""
 # With all columns on one page there is nothing to turn.
 _ONE_PAGE = ".tabulator .tabulator-footer { display: none; }"
 

@@ -32,13 +32,13 @@ class Controls:
     def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
         self._changed = changed
         self._setting = False
-        self.question = _select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 232)
-        self.data = _select("Data", {}, 176)
+        self.question = _select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 216)
+        self.data = _select("Data", {}, 160)
         self.order = pmui.RadioButtonGroup(
             options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
             sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
         )  # fmt: skip
-        self.alpha = _select("alpha", {f"{a:g}": a for a in ALPHAS}, 104, description=explain("alpha"))
+        self.alpha = _select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")

@@ -84,6 +84,7 @@ class DataPage:
         options.on_click(lambda _: self.session.open_drawer(True))
         race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0)
         race.on_click(lambda _: self.session.go("convergence", race=True))
+        self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
         top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)

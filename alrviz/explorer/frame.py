@@ -37,17 +37,24 @@ class Frame:
     """
 
     def __init__(self, session: Session, pages: "Mapping[str, Page]", dropped: Callable[[str, bytes], None]):
-        self.session, self._dropped = session, dropped
+        self.session, self._dropped, self._pages, self._slug = session, dropped, pages, ""
         self.notice = Notice(session)
         self._rail_buttons: dict[str, Any] = {}
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
         self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = Later(_help_dialog)
-        self._about = pn.pane.HTML("", stylesheets=[look.PANE_CSS], margin=0, align="center")
+        self._about = pn.pane.HTML(
+            "", stylesheets=[look.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
+        )
+        # The title of the page: seen where the rail is folded away, heard everywhere.
+        self._here = pn.pane.HTML(
+            "", stylesheets=[look.PANE_CSS], margin=(0, 0, 0, 12), align="center", css_classes=["alrviz-here-only"]
+        )
         self.root = self._page(self._rail(list(pages.values())))
         session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
         self._show_about()
+        pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
 
     def show(self, slug: str, view: Any) -> None:
         """Bring a page's view to the front; its drawer is closed and empty until it is asked for."""
@@ -64,7 +71,21 @@ class Frame:
             page.visible = page is view
         self._drawer.param.update(open=False, objects=[])
         for name, button in self._rail_buttons.items():
-            button.param.update(sx=_RAIL_HERE if name == slug else _RAIL_REST)
+            here = name == slug
+            button.param.update(
+                sx=_RAIL_HERE if here else _RAIL_REST, css_classes=["alrviz-rail", "alrviz-here"][: 1 + here]
+            )
+        self._slug = slug
+        self._show_title()
+
+    def _show_title(self) -> None:
+        """Say in the browser's tab which page this is, and of which table."""
+        title = self._pages[self._slug].title if self._slug else ""
+        self._here.object = f"<h1>{safe(title)}</h1>"
+        dataset, document = self.session.dataset, pn.state.curdoc
+        if document is not None:
+            parts = [title, "" if dataset is None else dataset.name, "alrviz"]
+            document.title = " - ".join(part for part in parts if part)
 
     def open_drawer(self, content: Any) -> None:
         """Show the drawer with this in it, or close it where there is nothing."""
@@ -78,8 +99,11 @@ class Frame:
     def _page(self, rail: Any) -> Any:
         limit = self.session.registry.limits.bytes
         strip = DropStrip(
-            limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center"
-        )
+            limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center",
+            css_classes=["alrviz-strip"],
+        )  # fmt: skip
+        menu = _icon_button("menu", "Pages", css_classes=["alrviz-menu"])
+        menu.js_on_click(code="window.alrvizRail()")
         copy = _icon_button("link", "Copy a link to what you see")
         copy.js_on_click(code=copy_code("window.location.href"))
         theme = _icon_button("contrast", "Light or dark")
@@ -87,6 +111,8 @@ class Frame:
         help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])
         help_button.on_click(lambda _: self._help.open())
         header = pn.Row(
+            menu,
+            self._here,
             self._about,
             pn.HSpacer(),
             strip,
@@ -94,7 +120,8 @@ class Frame:
             theme,
             help_button,
             sizing_mode="stretch_width",
-            margin=(0, 0, 0, 20),
+            margin=0,
+            css_classes=["alrviz-header"],
         )
         page = pmui.Page(
             title="alrviz",
@@ -149,6 +176,7 @@ class Frame:
         return button
 
     def _show_about(self) -> None:
+        self._show_title()
         dataset, pending = self.session.dataset, self.session.pending
         if pending is not None:
             self._about.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"

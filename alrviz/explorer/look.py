@@ -5,6 +5,7 @@ the server draws the first frame right. Everything the page loads comes from the
 are those panel-material-ui ships.
 """
 
+import json
 from typing import Any
 
 import panel as pn
@@ -97,7 +98,26 @@ PAGE_SX = {
         "backgroundImage": "none",
     },
     "main": {"bgcolor": "background.default"},
-}
+    "&": {"height": "100dvh"},  # what a phone's own bars leave
+    "nav.alrviz-folded": {"display": "none"},
+    # A window too narrow for a rail beside a page: it comes over the page when the menu is pressed.
+    "@media (max-width: 1199px)": {
+        ".MuiAppBar-root .title": {"display": "none"},  # the page's own title is there
+        "nav, nav.alrviz-folded": {"width": 0, "display": "block"},
+        ".MuiDrawer-paper.sidebar": {
+            "position": "fixed", "top": 0, "left": 0, "width": 248, "height": "100dvh", "visibility": "hidden",
+            "transform": "translateX(-100%)", "transition": "transform .2s, visibility .2s", "zIndex": 1050,
+        },
+        ".MuiDrawer-paper.sidebar.alrviz-open": {
+            "visibility": "visible", "transform": "none", "boxShadow": "0 0 0 100vmax rgba(0, 0, 0, .45)",
+        },
+    },
+    ".MuiToolbar-root > .MuiBox-root": {"minWidth": 0},
+    "@media (max-height: 599px)": {".main-content": {"paddingBottom": "64px"}},  # the row of buttons with Run
+    "@media (max-width: 599px)": {
+        ".MuiToolbar-root": {"px": "8px !important"},
+    },
+}  # fmt: skip
 
 # Numbers in columns line up; a focus is visible wherever the keyboard goes.
 RAW_CSS = """
@@ -107,7 +127,64 @@ RAW_CSS = """
 :root[data-theme="dark"] { --alrviz-accent: #b9b7ff; --alrviz-paper: #1b1c22; --alrviz-ground: #131418;
   --alrviz-text: #eceaf3; --alrviz-quiet: #b3b1bf; --alrviz-line: #34353f; --alrviz-bad: #ffb4ab;
   --alrviz-bad-ground: #3a1f1d; --alrviz-good: #5fd6b4; color-scheme: dark; }
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after { animation: none !important; transition: none !important; } }
 html, body { font-variant-numeric: tabular-nums; background: var(--alrviz-ground); color: var(--alrviz-text); }
+"""
+
+# For every shadow root of the page, so that no component needs a rule of its own. In a narrow window nothing is wider
+# than its place, what stands beside something comes below it, and the row of buttons with Run stays in sight.
+FIT = """
+@media (max-width: 999px) {
+  :host { max-width: 100% !important; min-width: 0 !important; }
+  :host > div { max-width: 100% !important; min-width: 0 !important; }
+  :host(.bk-Row) { flex-wrap: wrap; row-gap: 6px; }
+  :host(.bk-Row) > .bk-panel-models-layout-Column, :host(.bk-Row) > .alrviz-side {
+    flex: 1 1 100% !important; width: 100% !important; margin-left: 0 !important; }
+  :host(.bk-Row) > .bk-Row, :host(.alrviz-line) { flex: 1 1 100% !important; }
+  :host(.bk-Row) > .bk-Spacer { display: none; }
+  :host(.bk-Row) > .bk-Figure { flex: 0 0 100% !important; height: 250px !important; }
+  :host(.alrviz-pictures), :host(.alrviz-pictures) > .bk-Row { height: auto !important; flex: 0 0 auto !important; }
+  :host(.alrviz-pictures) > .bk-Figure { flex: 0 0 340px !important; height: 340px !important; }
+  :host(.bk-panel-models-reactive_html-ReactiveHTML) > div > div { row-gap: 12px !important; }
+}
+@media (max-width: 999px), (max-height: 599px) {
+  :host(.alrviz-run) { position: sticky; top: 0; bottom: 0; z-index: 4; padding: 6px 0;
+    background: var(--alrviz-paper); }
+  :host(.alrviz-run) > .alrviz-run { position: static; padding: 0; border: none; }
+  :host(.alrviz-run) > .alrviz-wide { flex: 1 1 180px !important; }
+}
+@media (max-height: 599px) {
+  :host(.alrviz-run) { position: fixed; top: auto; left: 0; right: 0; padding: 4px 16px; width: auto !important;
+    border-top: 1px solid var(--alrviz-line); flex-wrap: nowrap; }
+  :host(.alrviz-run) > .alrviz-run ~ * { display: none; }
+}
+@media (max-width: 599px) {
+  :host(.alrviz-key-left) button, :host(.alrviz-key-right) button, :host(.alrviz-key-s) button {
+    font-size: 0; min-width: 44px; padding: 8px 10px; }
+  :host(.alrviz-key-left) .MuiButton-icon, :host(.alrviz-key-right) .MuiButton-icon,
+  :host(.alrviz-key-s) .MuiButton-icon { margin: 0; }
+}
+:host(.alrviz-header) { flex-wrap: nowrap; min-width: 0 !important; }
+:host(.alrviz-about) { flex: 0 1 auto !important; min-width: 0; overflow: hidden; }
+@media (max-width: 1199px) {
+  :host(.alrviz-strip), :host(.alrviz-strip) > div { width: 44px !important; min-width: 0 !important; }
+  :host(.alrviz-strip) { margin: 0 4px !important; flex: 0 0 44px !important; }
+  :host(.alrviz-strip) label { font-size: 0; min-width: 0; padding: 8px; }
+  :host(.alrviz-strip) .MuiButton-icon { margin: 0; font-size: 22px; }
+}
+:host(.alrviz-header) > .bk-Spacer { display: block; }
+:host(.alrviz-here-only) { flex: 0 1 auto !important; min-width: 0; overflow: hidden; }
+:host(.alrviz-here-only) h1 { font-size: 1.25rem; font-weight: 700; white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; }
+@media (min-width: 1200px) {
+  :host(.alrviz-here-only) { position: absolute !important; width: 1px; height: 1px; overflow: hidden;
+    clip-path: inset(50%); }
+}
+@media (max-width: 599px) { :host(.alrviz-about) { display: none !important; } }
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after { animation: none !important; transition: none !important; scroll-behavior: auto !important; }
+}
 """
 
 # Shared by every HTML pane of ours (each lives in a shadow root, where page styles do not reach).
@@ -129,6 +206,7 @@ th { text-align: left; font-weight: 500; color: var(--alrviz-quiet); }
 th, td { padding: .38em .9em .38em 0; border-bottom: 1px solid var(--alrviz-line); vertical-align: top; }
 td.n, th.n { text-align: right; white-space: nowrap; } th { white-space: nowrap; }
 a { color: var(--alrviz-accent); }
+.scroll { overflow-x: auto; }
 """
 
 CARD = {
@@ -168,6 +246,77 @@ _HEAD_SCRIPT = """
     try { localStorage.setItem("alrviz_theme", next); } catch (e) { /* private window: not remembered */ }
     show(next);
   };
+  const fit = new CSSStyleSheet();
+  fit.replaceSync(FIT);
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (options) {
+    const root = attach.call(this, options);
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, fit];
+    return root;
+  };
+  // `alrvizRail` opens or closes the rail. In a narrow window a press beside it, a choice and Escape close it too.
+  const deep = function* (root) {
+    for (const el of root.querySelectorAll("*")) {
+      yield el;
+      if (el.shadowRoot) yield* deep(el.shadowRoot);
+    }
+  };
+  const first = (selector, root = document) => {
+    for (const el of deep(root)) if (el.matches(selector)) return el;
+    return null;
+  };
+  const menu = () => first(".alrviz-menu").shadowRoot.querySelector("button");
+  const rail = () => first(".MuiDrawer-paper.sidebar");
+  const narrow = window.matchMedia("(max-width: 1199px)");
+  window.alrvizRail = (open) => {
+    const at = rail();
+    if (!narrow.matches) {
+      const folded = at.closest("nav").classList.toggle("alrviz-folded");
+      menu().setAttribute("aria-expanded", String(!folded));
+      return;
+    }
+    at.classList.toggle("alrviz-open", open);
+    menu().setAttribute("aria-expanded", String(at.classList.contains("alrviz-open")));
+    if (!at.classList.contains("alrviz-open")) return;
+    const here = first(".alrviz-here", at) || at;
+    requestAnimationFrame(() => first("button", here.shadowRoot || here)?.focus());
+  };
+  window.addEventListener("click", (e) => {
+    const at = rail();
+    if (!at || !at.classList.contains("alrviz-open")) return;
+    const path = e.composedPath();
+    if (!path.includes(menu()) && (!path.includes(at) || path.some((el) => el.tagName === "BUTTON")))
+      window.alrvizRail(false);
+  });
+  window.addEventListener("keydown", (e) => {
+    if (e.key !== "Escape" || !rail()?.classList.contains("alrviz-open")) return;
+    window.alrvizRail(false);
+    menu().focus();
+  });
+  // The title that the server gives the document, in the browser's tab.
+  const title = () => {
+    const doc = window.Bokeh?.documents?.[0];
+    if (!doc) { setTimeout(title, 100); return; }
+    const say = () => { if (doc.title() && document.title !== doc.title()) document.title = doc.title(); };
+    doc.on_change(say);
+    say();
+  };
+  title();
+  // Of the rail's buttons the one that stands for the page shown says so; React draws them some time after their hosts.
+  const rails = () => {
+    const hosts = Array.from(deep(document)).filter((el) => el.classList.contains("alrviz-rail"));
+    const button = (host) => host.shadowRoot?.querySelector("button");
+    if (!hosts.length || !hosts.every(button)) { setTimeout(rails, 200); return; }
+    const mark = () => {
+      for (const host of hosts)
+        if (host.classList.contains("alrviz-here")) button(host).setAttribute("aria-current", "page");
+        else button(host).removeAttribute("aria-current");
+    };
+    const turned = new MutationObserver(mark);
+    for (const host of hosts) turned.observe(host, { attributeFilter: ["class"] });
+    mark();
+  };
+  rails();
   const find = (root) => {
     for (const el of root.querySelectorAll("*")) {
       if (el.matches('input[type="file"]')) return el;
@@ -216,7 +365,7 @@ PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
-    "<script>" + _HEAD_SCRIPT + REPAIRS + "</script>{{ super() }}{% endblock %}"
+    "<script>" + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT)) + REPAIRS + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
     "#loader .spinner { border-color: var(--alrviz-line); border-top-color: var(--alrviz-accent); }</style>"
     "{{ super() }}{% endblock %}"

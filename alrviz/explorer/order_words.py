@@ -48,7 +48,7 @@ def price_html(known: Known) -> str:
         price = offer.price
         cells = (count_text(price.parameters), bytes_text(price.bytes), seconds_text(float(f"{offer.seconds:.1g}")))
         body += f"<tr><td>{offer.order}</td>" + "".join(f"<td class='n'>{text}</td>" for text in cells) + "</tr>"
-    return f"<table>{head}{body}</table>"
+    return f"<div class='scroll'><table>{head}{body}</table></div>"
 
 
 def time_html(known: Known) -> str:

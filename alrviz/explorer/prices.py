@@ -114,7 +114,7 @@ def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
     )
     by_order = {offer.order: offer for offer in found}
     rows = "".join(_row(by_order[n]) if n in by_order else _row_waiting(n, waiting) for n in ORDERS)
-    return f"<table>{head}{rows}</table>"
+    return f"<div class='scroll'><table>{head}{rows}</table></div>"
 
 
 def _row_waiting(order: int, waiting: bool) -> str:

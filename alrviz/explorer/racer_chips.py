@@ -31,7 +31,7 @@ class RacerChips:
             align="center",
         )
         self._add.on_click(lambda _: added())
-        self.panel = pmui.Row(*self._chips, self._add, margin=0)
+        self.panel = pmui.Row(*self._chips, self._add, margin=0, sx={"flexWrap": "wrap", "rowGap": "6px"})
 
     def _chip(self, opened: Callable[[int], None], number: int) -> Any:
         chip = pmui.Button(

@@ -9,7 +9,7 @@ A canvas says nothing to who hears a page: `describe` gives it a sentence.
 from typing import Any
 
 from bokeh.core.properties import value
-from bokeh.models import CustomJS, Range1d
+from bokeh.models import CustomJS, NoOverlap, Range1d
 from bokeh.models.axes import Axis
 from bokeh.plotting import figure
 
@@ -45,6 +45,7 @@ def frame(x: tuple[float, float], y: tuple[float, float], labels: tuple[str, str
     fig.outline_line_color = None
     for axis, label in zip((fig.xaxis[0], fig.yaxis[0]), labels, strict=True):
         axis.axis_label = label
+        axis.major_label_policy = NoOverlap(min_distance=6)  # where a picture is narrow
         keep_sizes(axis)
     describe(fig, f"Picture: {labels[1]} against {labels[0]}." if all(labels) else "Picture.")
     hear = CustomJS(code=_HEAR)

@@ -25,7 +25,7 @@ BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.27  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
 LEFT, RIGHT = 86, 30  # px beside the frame: a slider under the picture keeps to them
-_ALPHA = "alpha, log scale: strong regularisation on the left, none on the right"
+_ALPHA = "alpha, log scale: strong to weak"
 
 
 @dataclass(frozen=True, slots=True)

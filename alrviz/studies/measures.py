@@ -135,12 +135,16 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -
 
 
 def loss_text(value: float) -> str:
-    """Return a loss as a sentence has it, three digits that count and no 0 in front.
+    """Return a loss as a sentence has it, three digits that count and no 0 in front; what is rounding alone is .000.
 
     >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
     ('.391', '.0046', '1.200', '.0000616')
+    >>> loss_text(3.21e-7), loss_text(5.82e-19)
+    ('3.21e-07', '.000')
     """
     text = f"{value:.3f}"
-    if 0 < abs(value) < 0.01:
+    if 1e-12 < abs(value) < 1e-5:
+        return f"{value:.3g}"
+    if 1e-5 <= abs(value) < 0.01:
         text = np.format_float_positional(value, precision=3, fractional=False, trim="-")
     return text.removeprefix("0") if text.startswith("0.") else text

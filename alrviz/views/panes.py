@@ -15,7 +15,8 @@ def html(**params: Any) -> Any:
 def as_high(pane: Any, height: str, number: int) -> Any:
     """Return a pane that stretches in a place so high, as CSS has it; Panel's own layout goes by the number of px."""
     styles = {"height": height, "flex": f"0 0 {height}"}
-    return pn.Column(pane, height=number, styles=styles, sizing_mode="stretch_width", margin=0)
+    classes = ["alrviz-pictures"] if isinstance(pane, pn.Row) else []  # below each other where a page is narrow
+    return pn.Column(pane, height=number, styles=styles, sizing_mode="stretch_width", margin=0, css_classes=classes)
 
 
 def say(pane: Any, text: str) -> None:

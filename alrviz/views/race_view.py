@@ -113,7 +113,7 @@ class RaceView(NotebookViewer):
         )  # fmt: skip
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
-        self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16))
+        self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16), css_classes=["alrviz-side"])
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told, self.origin)
         buttons.append(file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"))
@@ -136,7 +136,7 @@ class RaceView(NotebookViewer):
         )
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
-        left.param.update(height=HEIGHT, styles={"height": height})
+        left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures"])
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(self.sentence, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 

@@ -41,8 +41,12 @@ class StudyBar:
         )
         self.redo.visible = False
         self.redo.on_click(lambda _: redo())
-        self.told = pn.pane.HTML("", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0)
+        self.told = pn.pane.HTML(
+            "", stylesheets=[CSS + _BAR], sizing_mode="stretch_width", align="center", margin=0,
+            css_classes=["alrviz-wide"],
+        )  # fmt: skip
         self.panel = pn.Row(self.run, self.stop, self.redo, self.told, sizing_mode="stretch_width", margin=0)
+        self.panel.css_classes = ["alrviz-run"]
 
     def show(self, study: Any, *, outdated: bool, may_run: bool) -> None:
         """Bring the row up to date; only what differs reaches the browser."""

@@ -98,12 +98,14 @@ class Transport:
             margin=(0, 16),
             size="small",
             sx=SLIDER_FOCUS,
+            css_classes=["alrviz-wide"],
         )
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own
         self.panel = pn.Row(
-            self.run, self.back, self.step, self.stop, self.slider, self.rest, sizing_mode="stretch_width", margin=0
-        )
+            self.run, self.back, self.step, self.stop, self.slider, self.rest, sizing_mode="stretch_width", margin=0,
+            css_classes=["alrviz-run"],
+        )  # fmt: skip
 
     def _moved(self, event: Any) -> None:
         if self._moving or (event.name == "value" and self._echo.repeats(int(event.new))):

@@ -56,7 +56,7 @@ def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) 
     head = "".join(f"<th><abbr title='{safe(hint)}'>{name}</abbr></th>" for name, hint in heads)
     until = _until(watched, marks, unit) if marks else ""
     title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
-    return f"{title}<table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table>{until}"
+    return f"{title}<div class='scroll'><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table></div>{until}"
 
 
 def _search(racer: Racer) -> str:

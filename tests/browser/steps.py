@@ -50,7 +50,7 @@ class Explorer:
         return self.ready()
 
     def ready(self) -> "Explorer":
-        self.page.get_by_role("button", name="Data", exact=True).wait_for()
+        self.page.get_by_role("button", name="Pages", exact=True).wait_for()
         self.wait(lambda: self.js("Bokeh.documents.length > 0 && document.readyState === 'complete'"), "the page")
         return self
 
