@@ -39,10 +39,11 @@ READY = ("tan", "kdb", "ande")  # families of ours that no run shows
 CELLLESS = ("dlr", "ande")  # families without a table of cells and weights
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
-    "<p>The model as it is where the fit ended. The zip holds JSON, Parquet and a script that scores new rows with "
-    "numpy and pyarrow alone; <code>model.joblib</code> is a pickle, for Python with this version of alrviz; the "
-    "weights are a table, a line a cell (dlr and AnDE have none). Or drop rows that have the columns of this table: "
-    "each gets its class and the classes' probabilities, and values that training never saw are marked.</p>"
+    "<p>The model as it is where the fit ended, of this page's training rows: held-out rows are not in it. The zip "
+    "holds JSON, Parquet and a script that scores new rows with numpy and pyarrow alone; <code>model.joblib</code> is "
+    "a pickle, for Python with this version of alrviz; the weights are a table, a line a cell (dlr and AnDE have "
+    "none). Or drop rows that have the columns of this table: each gets its class and the classes' probabilities, and "
+    "values that training never saw are marked.</p>"
 )
 
 
@@ -91,7 +92,10 @@ class ModelPart:
         self.racer = pmui.Select(label="Model of", width=280, size="small", margin=(0, 16, 0, 0))
         self.racer.param.watch(lambda _: self._chosen(), "value")
         self.zipped = file_button(
-            "alrviz-model.zip", self._zip, "the model as JSON and Parquet, and a script that scores", "Model (zip)"
+            "alrviz-model.zip",
+            self._zip,
+            "the model of the training rows as JSON and Parquet, and a script that scores",
+            "Model (zip)",
         )
         self.pickled = file_button("model.joblib", self._joblib, "the classifier, for joblib.load", "model.joblib")
         self.weights = csv_button("alrviz-weights.csv", self._weights, "the cells, a line each", "Weights (CSV)")
@@ -145,7 +149,7 @@ class ModelPart:
             button.visible = small
         self.weights.visible = small and run.recipe.family not in CELLLESS
         much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
-        fine = f"<p>Fitted on {run.rows:,} rows.</p>" if isinstance(run, Ready) else ""
+        fine = f"<p>Fitted on {_fitted_on(run, self._race.dataset)}.</p>"
         say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
 
     @property
@@ -174,7 +178,8 @@ class ModelPart:
         return file.getvalue()
 
     def _weights(self) -> str:
-        return weights_csv(self._classifier(), race_about(self._race, __version__), [self._run.recipe])
+        about = race_about(self._race, __version__) | {"fitted on": _fitted_on(self._run, self._race.dataset)}
+        return weights_csv(self._classifier(), about, [self._run.recipe])
 
     # ---- new rows ----------------------------------------------------------------------------------------------
 
@@ -228,6 +233,15 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
     from alrviz.estimators.scoring import of_run
 
     return of_run(run)
+
+
+def _fitted_on(run: Any, dataset: Any) -> str:
+    """How many rows a model has learned from, and why not all."""
+    rows = run.rows if isinstance(run, Ready) else len(run.encoded.y)
+    rest = dataset.n_rows - rows
+    return (
+        f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are held out to judge it)" if rest > 0 else f"all {rows:,} rows"
+    )
 
 
 def _size(run: Any) -> int:

@@ -33,7 +33,7 @@ COLUMN_COLOURS = ("#6F42C1", "#7D8200", "#8A1C4A", "#7A4B2A", "#4A6A7A", "#A3299
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")
 _SIGNS = "●■▲◆▼⬢"
 # Toward white where positive, toward black where negative; on a dark ground what is darker still cannot be seen.
-_TINTS = (0.0, 0.45, -0.35, 0.65, -0.55, 0.25)
+_TINTS = (0.0, 0.45, -0.3, 0.7, -0.8, 0.22)
 _TINTS_ON_DARK = (0.1, 0.5, 0.3, 0.7, -0.1, 0.85)
 INKS = {False: "#1d1d24", True: "#eceaf3"}  # of lines without a class, on a light and on a dark ground
 _GROUNDS = {False: "#ffffff", True: "#1b1c22"}

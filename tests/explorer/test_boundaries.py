@@ -47,7 +47,7 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     if tab.name in READY:
         again = load_model(io.BytesIO(tab.model_part.zipped.made()))
         np.testing.assert_array_equal(again.phi_, tab.peer.found.model.phi_)
-        assert f"Fitted on {tab.peer.found.rows} rows" in tab.model_part.told.object
+        assert f"Fitted on {tab.peer.found.rows} of " in tab.model_part.told.object
     page.close()
 
 

@@ -50,6 +50,11 @@ def test_the_files_hold_the_racers_model(page):
     )
     table = pd.read_csv(io.BytesIO(model.weights.made()), comment="#")
     assert len(table) == 1 + len(loaded.phi_)
+    rows, every = len(run.encoded.y), page.session.dataset.n_rows
+    assert rows < every
+    words = f"{rows:,} of {every:,} rows ({every - rows:,} are held out to judge it)"
+    assert words in model.told.object
+    assert f'# fitted on: "{words}"' in model.weights.made().decode()
     assert model.zipped.visible
     assert model.weights.visible
 
@@ -72,7 +77,7 @@ def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
     monkeypatch.undo()
     of(page, 1)
     assert page.model.zipped.visible
-    assert page.model.told.object == ""
+    assert page.model.told.object.startswith("<p>Fitted on ")
 
 
 def test_new_rows_are_scored(page):

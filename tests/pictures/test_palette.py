@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from alrviz.pictures.palette import FAMILY_COLOURS, GREY, contrast, racer_marks
+from alrviz.pictures.palette import FAMILY_COLOURS, GREY, contrast, racer_colours, racer_marks
 
 RIVALS = ("tan", "kdb", "ande", "rf", "boosting", "svm")
 # Linear RGB as it is seen: Machado, Oliveira and Fernandes (2009), severity 1.
@@ -46,3 +46,8 @@ def test_racers_that_are_fewer_than_the_marks_have_one_each():
     assert len(set(marks[:6])) == 6
     assert marks[6:] == marks[:2]
     assert marks[:3] == [("circle", "●"), ("square", "■"), ("triangle", "▲")]
+
+
+def test_six_racers_of_one_family_are_told_apart_by_their_shade():
+    shades = racer_colours(["alr"] * 6)
+    assert min(contrast(a, b) for k, a in enumerate(shades) for b in shades[:k]) >= 1.45
