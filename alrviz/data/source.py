@@ -25,7 +25,7 @@ FOREIGN = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
-    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls), or a workbook with a password; save it as CSV or plain .xlsx",
     b"SQLite format 3": "an SQLite database",
     b"\x89HDF": "an HDF5 file",
     b"\x7fELF": "a program",

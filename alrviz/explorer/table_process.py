@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from alrviz.data.options import ReadOptions
 
 LOOK = 0.05  # seconds between two looks at the token, the clock and the memory of a reading
-SHORT = 2.0  # seconds after which a reading counts as long
+SHORT = 1.0  # seconds of work, its process started, after which a reading counts as long
 QUICK_PLACES, LONG_PLACES = 2, 2
 SPARE = 300_000_000  # bytes that a process has anyway: the interpreter and its libraries
 _HEAD = struct.Struct(">Q")
@@ -85,6 +85,7 @@ def serve() -> None:
     end_with(int(os.environ[_PARENT]))  # in the middle of a reading; between two the end of its pipe says so
     while (request := _receive(source)) is not None:
         data = source.read(request.size)
+        _send(out, ("share", 0.0))
         try:
             table = read_columns(
                 data, options=request.options, limits=request.limits, name=request.name, stop=_Told(out)
@@ -124,6 +125,8 @@ def _receive(source: IO[bytes]) -> Any:
 class _Reader:
     """One process; after `kill` whoever waits for it gets None."""
 
+    begun: float | None = None  # when it began with the file that it has
+
     def __init__(self) -> None:
         path = os.pathsep.join(place for place in sys.path if place)
         self._process = subprocess.Popen(
@@ -148,6 +151,7 @@ class _Reader:
 
     def exchange(self, request: Request, data: bytes, stop: StopToken) -> Any:
         """Return the answer to a request: a table, an error, or None where the process ended over it."""
+        self.begun = None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -155,6 +159,7 @@ class _Reader:
             self._process.stdin.write(data)
             self._process.stdin.flush()
             while (message := _receive(self._process.stdout)) is not None and message[0] == "share":
+                self.begun = self.begun or time.monotonic()
                 stop.report(message[1])
             if message is None or message[0] != "table":
                 return message
@@ -322,7 +327,8 @@ class Readers:
                     )
                 if reader.memory > memory + SPARE:
                     raise _too_much(memory)
-                if lasted > SHORT and place.gives_way():
+                long = reader.begun is not None and time.monotonic() - reader.begun > SHORT
+                if long and place.gives_way():
                     reader.kill()
                     return _GAVE_WAY
         except BaseException:
