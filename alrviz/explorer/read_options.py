@@ -88,10 +88,12 @@ class ReadOptionsPanel:
         upload = session.upload
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
+            what = "A demo set is made, not read. Drop a file of your own"
+            if session.demo is None and table is not None:
+                what = "The explorer was started with this table. Drop its file here"
             self._head.object = (
-                "<h1>How it was read</h1><br><p class='quiet'>A demo set is made, not read. Drop a file of your "
-                "own to see, "
-                "and to change, how its delimiter, encoding, numbers and missing values were understood.</p>"
+                f"<h1>How it was read</h1><br><p class='quiet'>{what} to see, and to change, how its delimiter, "
+                "encoding, numbers and missing values were understood.</p>"
             )
             return
         self._head.object = (
