@@ -227,7 +227,7 @@ def _explore(options: argparse.Namespace) -> int:
 
     if options.address in LOCAL:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
-    page = partial(application, dataset=dataset) if dataset is not None else application
+    page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
     preload()
     server = _serve(_watched(page, failures), options)

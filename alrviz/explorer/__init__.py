@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.tables import Upload
 
@@ -27,11 +29,12 @@ def preload() -> None:
     READERS.warm()
 
 
-def application(dataset: "Dataset | Upload | None" = None) -> Any:
+def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" = None) -> Any:
     """Return the page of the visitor whose request is being answered, ready for `.servable()`.
 
     Args:
         dataset: a table to open with, instead of the first demo set; a file whose class is to be chosen on the page.
+        path: of the file it was read from: the scripts of "copy as Python" read it there.
     """
     import panel as pn
 
@@ -48,4 +51,5 @@ def application(dataset: "Dataset | Upload | None" = None) -> Any:
     pn.extension("tabulator", notifications=False)
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
-    return build([ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage], dataset).root
+    pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage]
+    return build(pages, dataset, "" if path is None else str(path)).root

@@ -6,10 +6,12 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.explorer.bias_curve_choice import THETAS
 from alrviz.explorer.bias_tabs import FIRST, CurveTab, GridTab, Tab
 from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.misread import Choices
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
 from alrviz.views.folded import Folded
@@ -24,6 +26,11 @@ class BiasPage:
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Bias and variance", "balance", "Judge", "bias"
+
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        return {"tab": [of.slug for of in TABS.values()], "theta": THETAS}
 
     def __init__(self, session: Session):
         self.session = session

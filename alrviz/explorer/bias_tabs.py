@@ -14,6 +14,7 @@ from alrviz import __version__
 from alrviz.explorer import bias_choice, bias_curve_choice
 from alrviz.explorer.bias_controls import CurveMenus, GridMenus, Menus
 from alrviz.explorer.bias_words import curve_script, grid_script
+from alrviz.explorer.linked import link_view
 from alrviz.explorer.racer_fields import JUDGED, Choosable
 from alrviz.explorer.recipe_chooser import RecipeChooser
 from alrviz.explorer.session import Session
@@ -44,6 +45,7 @@ class Tab(StudyPart):
     """
 
     slug: str
+    viewed: tuple[str, ...]  # the view's parameters that are in the link
     choosable: Choosable
     choice: Any  # the module of what is asked: learn(), fresh()
     controls: Menus
@@ -52,6 +54,7 @@ class Tab(StudyPart):
         super().__init__(session, page)
         self.asked: Any = self.read(own)
         self.study_view = self.make_view()
+        self._write_view = link_view(session, page, self.study_view, self.viewed)
         self.study_view.aside[:] = [self.prices]
         self.study_view.bar.panel.append(self.keep)
         self.controls = self.make_controls()
@@ -89,6 +92,7 @@ class Tab(StudyPart):
         """Put what is set into the link."""
         first = {"judged": (), "folds": "", "sizes": "", "theta": ""}
         self.session.param.update(first | self.written())
+        self._write_view()
 
     def _changed(self, asked: Any) -> None:
         self.asked = asked
@@ -149,6 +153,7 @@ class GridTab(Tab):
     """The grid."""
 
     slug, choosable, choice = FIRST, JUDGED, bias_choice
+    viewed = ("definition", "axis")
 
     def read(self, own: State) -> bias_choice.Asked:
         """Return what a link asks for."""
@@ -179,6 +184,7 @@ class CurveTab(Tab):
     """The learning curve."""
 
     slug, choosable, choice = "learning-curve", bias_curve_choice.LEARNERS, bias_curve_choice
+    viewed = ("measure", "span")
 
     def read(self, own: State) -> bias_curve_choice.Asked:
         """Return what a link asks for."""

@@ -16,6 +16,7 @@ from alrviz.explorer.boundaries_words import ABOUT
 from alrviz.explorer.convergence_dialogs import ScriptDialog
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.misread import Choices
 from alrviz.explorer.session import Session
 from alrviz.views.folded import Folded
 from alrviz.views.style import HEARD, WORDS_IN_ONE_LINE
@@ -40,6 +41,15 @@ class BoundariesPage:
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Boundaries", "join_inner", "See", "boundaries"
+
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        from alrviz.estimators.peers import known_peers
+        from alrviz.studies.beside import TRUTH
+        from alrviz.studies.others import OTHERS
+
+        return {"tab": TABS.values(), "others": OTHERS, "peer": (*known_peers(), TRUTH)}
 
     def __init__(self, session: Session):
         self.session = session

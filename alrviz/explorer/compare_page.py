@@ -18,7 +18,9 @@ from alrviz.explorer.compare_sets import OwnTables, Sets, open_all, opener
 from alrviz.explorer.compare_words import ABOUT, prices_html, script, told_html
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.history_part import HistoryPart
+from alrviz.explorer.linked import link_view
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.misread import Choices
 from alrviz.explorer.order_choice import FOLDS
 from alrviz.explorer.racer_fields import JUDGED
 from alrviz.explorer.recipe_chooser import RecipeChooser
@@ -49,6 +51,11 @@ class ComparePage(StudyPart):
 
     title, icon, group, slug = "Compare", "compare_arrows", "Judge", "compare"
 
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        return {"tab": TABS.values(), "folds": FOLDS, "measure": COMPARED}
+
     def __init__(self, session: Session):
         super().__init__(session, self.slug)
         own = session.own(self.slug)
@@ -66,6 +73,7 @@ class ComparePage(StudyPart):
             measure=self._measure, again=self.begin, wake=session.wake, dark=session.dark, ready=False
         )
         self.study_view.param.watch(self._measured, "measure")
+        link_view(session, self.slug, self.study_view, ("across", "up"))
         self.study_view.bar.panel.append(self.keep)
         self.controls = CompareControls(
             self.own, lambda sets, folds: self._set(sets=sets, folds=folds), session, self.choose_cuts

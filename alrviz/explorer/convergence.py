@@ -21,17 +21,20 @@ from alrviz.explorer.convergence_words import ABOUT, rich
 from alrviz.explorer.history import reopened
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.misread import Choices
 from alrviz.explorer.pricing import Pricing
-from alrviz.explorer.questions import FIRST, MOST_RACERS, OWN, STEPS, Example
+from alrviz.explorer.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
 from alrviz.explorer.recipe_chooser import RecipeChooser
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.explorer.table_choice import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.recorded import read_recorded
 from alrviz.views.folded import Folded
 from alrviz.views.race_view import RaceView
 
+FIRST_MEASURE = "gap"
 # What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
 HEIGHT = "max(424px, calc(100vh - 326px))"
 
@@ -41,6 +44,11 @@ class ConvergencePage:
 
     title, icon, group, slug = "Convergence", "show_chart", "See", "convergence"
 
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        return {"question": (*QUESTIONS, OWN), "axis": AXES, "measure": MEASURES}
+
     def __init__(self, session: Session):
         self.session = session
         race = session.race
@@ -49,7 +57,7 @@ class ConvergencePage:
         self._cuts = session.cuts  # those that were taken notice of
         self.jobs = Jobs(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
-        self._autorun = not self._found and not session.kept
+        self._autorun = not self._found and not session.kept and not session.lost
         self._attended: Any = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
 
@@ -59,11 +67,19 @@ class ConvergencePage:
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            again=self.new_race, wake=session.wake, seen=self._seen, measure="gap", height=HEIGHT, dark=session.dark
+            again=self.new_race,
+            wake=session.wake,
+            seen=self._seen,
+            measure=FIRST_MEASURE,
+            height=HEIGHT,
+            dark=session.dark,
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
+        if session.own(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.own(self.slug).measure
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
+        self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
         self.dialogs = Dialogs(session)
         self.controls = Controls(self._chosen, self.show_example)
         self.pricing = Pricing(
@@ -80,8 +96,8 @@ class ConvergencePage:
         self._show_controls()
         if session.race is not None:
             self.race_view.watch(session.race)
-        elif session.kept:
-            self._reopen(session.kept)
+        elif session.kept or session.lost:
+            self._reopen(session.kept or session.lost)
         elif self._is_first_screen():
             self.race_view.watch(read_recorded(recorded_text()))
         session.param.watch(lambda _: self._table_changed(), "dataset")
@@ -91,6 +107,10 @@ class ConvergencePage:
         if session.dataset is not None:
             self._table_changed()
         return self._layout()
+
+    def _measured(self, measure: str) -> None:
+        if self.session.page == self.slug:
+            self.session.measure = "" if measure == FIRST_MEASURE else measure
 
     def _is_first_screen(self) -> bool:
         state = self.session.state
@@ -295,10 +315,16 @@ class ConvergencePage:
         self.jobs.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
     def _reopened(self, race: Any) -> None:
-        if race is None:
-            self.session.kept = ""
-            self.session.problem = AlrvizError("the race this link opens is kept no more; Run races it again")
+        session, lost = self.session, self.session.lost
+        session.lost = ""
+        if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings
+            self._autorun = True
+            self._start_if_cheap()
+        elif race is None:
+            session.kept = ""
+            session.problem = AlrvizError("the race that this link opens is no longer stored; Run races it again")
         elif self.race_view.race is None:  # else another was begun meanwhile
+            session.kept = session.kept or lost
             self.race_view.watch(race)
             self._check_outdated()
 

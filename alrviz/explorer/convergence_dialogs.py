@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import panel as pn
 import panel_material_ui as pmui
@@ -10,22 +10,17 @@ import panel_material_ui as pmui
 from alrviz.explorer.convergence_words import script
 from alrviz.explorer.later import Later
 from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.qr import NOT_HERE, is_local, qr_html
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.clipboard import copy_code
 
-LOCAL = ("localhost", "127.0.0.1", "::1")
 _COPY = copy_code("source.data.value")
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 _SHARE = (
     "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
     "on to the race you run next in place of this one. It ends when you take it back, or when this server keeps the "
     "race no more.</p>"
-)
-_HERE = (
-    "<p>This address is of this machine alone. For others serve the explorer to the network (<code>alrviz explore "
-    "--address 0.0.0.0 --origin NAME</code>), open it by the machine's name there, and share the link from that "
-    "page.</p>"
 )
 _TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
 _NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
@@ -62,12 +57,13 @@ class Dialogs:
         self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
         self._keep.param.watch(self._kept, "value")
         self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._code = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         self._copy_link = _copy("Copy the link", self._link, _ABSOLUTE)
         self._back = pmui.Button(label="Revoke link", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
         self._back.on_click(lambda _: self._take_back())
         share_dialog = pmui.Dialog(
-            self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, title="Share this race",
-            close_on_click=True, show_close_button=True, width_option="sm",
+            self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, self._code,
+            title="Share this race", close_on_click=True, show_close_button=True, width_option="sm",
         )  # fmt: skip
         self._share = Later(lambda: share_dialog)
         self.panels = (self._script.place, self._share.place)
@@ -83,13 +79,14 @@ class Dialogs:
         if entry is None:
             self._text.object = _NOTHING
         else:
-            self._text.object = _SHARE + (_HERE if is_local() else "")
+            self._text.object = _SHARE + (NOT_HERE if is_local() else "")
             self._link.value = reader_link(self.session.registry.share(entry))
+            self._code.object = qr_html(self._link.value)
             self._keep.value = entry.keep
         self._share.open()
 
     def _show_link(self, there: bool) -> None:
-        for part in (self._link, self._copy_link, self._back, self._keep):
+        for part in (self._link, self._code, self._copy_link, self._back, self._keep):
             part.visible = there
 
     def _take_back(self) -> None:
@@ -108,11 +105,6 @@ def reader_link(secret: str) -> str:
     location = pn.state.location
     path = f"race/{secret}"
     return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)
-
-
-def is_local() -> bool:
-    """Whether the browser opened this page at an address that leads other machines elsewhere."""
-    return pn.state.location is not None and urlsplit(pn.state.location.href).hostname in LOCAL
 
 
 def _copy(label: str, source: Any, code: str) -> Any:

@@ -106,17 +106,19 @@ def _table_code(session: "Session") -> str:
         made = f"alrviz.load_demo({name!r}{size}, seed={session.seed})"
         return f"dataset = {made}" + _kinds_code(session)
     dataset = session.dataset
-    if session.upload is None or dataset is None:
-        path = dataset.name if dataset is not None else "table.csv"
-        return f"dataset = alrviz.read_table({path + '.csv'!r})  # the file the explorer was started with"
-    options = session.upload.options
+    if dataset is None:
+        return "dataset = alrviz.read_table('table.csv')"
+    if session.upload is None:
+        name, note = session.served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
+        options = None
+    else:
+        name, note = session.upload.name, "a file that was dropped: give its folder too"
+        options = session.upload.options
     given = {} if options is None else {k: v for k, v in vars_of(options).items() if v is not None}
     read = f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
-    where = f"  # {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
+    where = f"  # {note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
     target = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
-    return f"dataset = alrviz.read_table({session.upload.name!r}{target}{read}){where}" + _kinds_code(
-        session, retarget=False
-    )
+    return f"dataset = alrviz.read_table({name!r}{target}{read}){where}" + _kinds_code(session, retarget=False)
 
 
 def vars_of(options: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 It only places things; what a press means is the session's, or the shell's.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from alrviz.explorer import look
 from alrviz.explorer.glossary import glossary_html
 from alrviz.explorer.later import Later
 from alrviz.explorer.notice import Notice
+from alrviz.explorer.qr import NOT_HERE, is_local, qr_html
 from alrviz.explorer.session import Session
 from alrviz.explorer.upload import DropStrip
 from alrviz.views.clipboard import copy_code
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 GROUPS = ("See", "Judge", "Understand")
 RAIL = 176  # px
+COPIED = "The link to what you see is copied."
 
 
 class Frame:
@@ -44,6 +47,8 @@ class Frame:
         self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = Later(_help_dialog)
+        self._code = pn.pane.HTML("", stylesheets=[look.PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._coded = Later(lambda: _dialog(self._code, "This page on another screen", "sm"))
         self._about = pn.pane.HTML(
             "", stylesheets=[look.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
         )
@@ -105,7 +110,9 @@ class Frame:
         menu = _icon_button("menu", "Pages", css_classes=["alrviz-menu"])
         menu.js_on_click(code="window.alrvizRail()")
         copy = _icon_button("link", "Copy a link to what you see")
-        copy.js_on_click(code=copy_code("window.location.href"))
+        copy.js_on_click(code=copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})"))
+        code = _icon_button("qr_code_2", "QR code of the link to what you see")
+        code.on_click(lambda _: self._show_code())
         theme = _icon_button("contrast", "Light or dark")
         theme.js_on_click(code="window.alrvizToggleTheme()")
         help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])
@@ -117,6 +124,7 @@ class Frame:
             pn.HSpacer(),
             strip,
             copy,
+            code,
             theme,
             help_button,
             sizing_mode="stretch_width",
@@ -127,7 +135,7 @@ class Frame:
             title="alrviz",
             header=[header],
             sidebar=[rail],
-            main=[self._outer, self._drawer, self._help.place],
+            main=[self._outer, self._drawer, self._help.place, self._coded.place],
             sidebar_variant="permanent",
             sidebar_width=RAIL,
             sidebar_resizable=False,
@@ -147,6 +155,13 @@ class Frame:
         with edit_readonly(page):
             page.busy = page.param.loading
         return page
+
+    def _show_code(self) -> None:
+        """Show the QR code of the page's link."""
+        location = pn.state.location
+        base = "" if location is None else location.href.split("?")[0].split("#")[0]
+        self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link)
+        self._coded.open()
 
     def _rail(self, every: "list[Page]") -> Any:
         parts: list[Any] = []
@@ -213,15 +228,12 @@ def _help_dialog() -> Any:
         f"<h2>Keys</h2><dl>{keys}</dl><br><h2>Words</h2>{glossary_html()}"
         f"<br><p class='quiet'>alrviz {safe(__version__)}</p>"
     )
+    return _dialog(pn.pane.HTML(html, stylesheets=[look.PANE_CSS], sizing_mode="stretch_width", margin=0), "Help", "md")
+
+
+def _dialog(content: Any, title: str, width: str) -> Any:
     close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
-    dialog = pmui.Dialog(
-        pn.pane.HTML(html, stylesheets=[look.PANE_CSS], sizing_mode="stretch_width", margin=0),
-        close,
-        title="Help",
-        close_on_click=True,
-        show_close_button=True,
-        width_option="md",
-    )
+    dialog = pmui.Dialog(content, close, title=title, close_on_click=True, show_close_button=True, width_option=width)
     close.on_click(lambda _: dialog.param.update(open=False))
     return dialog
 

@@ -29,7 +29,7 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import Matcher
 from tornado.web import Application, OutputTransform, RequestHandler
 
-from alrviz.explorer import owners, readers
+from alrviz.explorer import connection, owners, readers
 from alrviz.explorer.page_queue import PageQueue
 from alrviz.explorer.registry import process_registry
 
@@ -68,7 +68,8 @@ def protect(application: Any, token: str = "") -> None:
     door = [(_WithoutCookie(token), _Door, {"token": token})] if token else []
     queue = PageQueue()
     pages = [_page_rule(application, path, queue) for path in application.app_paths]
-    application.add_handlers(".*", [*door, (_NamesSession(), _Refused), *readers.routes(), *pages])
+    routes = [*readers.routes(), *connection.routes(), *pages]
+    application.add_handlers(".*", [*door, (_NamesSession(), _Refused), *routes])
     application.add_transform(_Headers)
 
 

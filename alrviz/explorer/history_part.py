@@ -28,6 +28,7 @@ EMPTY = (
     "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
     "also when the server ends. Run one on any page.</p>"
 )
+LOADING = "<p class='quiet'>Reading what is kept …</p>"
 DELETE, SURE = "Delete", "Delete: press again"
 
 
@@ -45,6 +46,7 @@ class HistoryPart:
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
         self._listing = False
+        self._read = False  # whether what is kept has been read once
         self._build()
 
     def _build(self) -> None:
@@ -78,7 +80,7 @@ class HistoryPart:
 
     def _arrived(self, found: list[Item]) -> None:
         chosen = self.item
-        self.items = found
+        self.items, self._read = found, True
         self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
 
     def _list(self, active: int = 0) -> None:
@@ -123,7 +125,7 @@ class HistoryPart:
         self._sure = ""
         self.buttons.visible = self.list.visible = item is not None
         if item is None:
-            say(self.told, EMPTY)
+            say(self.told, EMPTY if self._read else LOADING)
             return
         say(self.told, item_html(item, sum(one.size for one in self.items), len(self.items)))
         for button, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):

@@ -11,6 +11,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.explorer import connection, visits
 from alrviz.explorer.repairs import REPAIRS
 from alrviz.views.style import safe as safe  # one way to show a stranger's text, for pages as for views
 
@@ -120,7 +121,8 @@ PAGE_SX = {
 }  # fmt: skip
 
 # Numbers in columns line up; a focus is visible wherever the keyboard goes.
-RAW_CSS = """
+RAW_CSS = (
+    """
 :root { --alrviz-accent: #4a4896; --alrviz-paper: #ffffff; --alrviz-ground: #f5f5f8; --alrviz-text: #1d1d24;
   --alrviz-quiet: #55555f; --alrviz-line: #e0e0e8; --alrviz-bad: #b3261e; --alrviz-bad-ground: #fdeeec;
   --alrviz-good: #00715a; }
@@ -131,6 +133,8 @@ RAW_CSS = """
   *, *::before, *::after { animation: none !important; transition: none !important; } }
 html, body { font-variant-numeric: tabular-nums; background: var(--alrviz-ground); color: var(--alrviz-text); }
 """
+    + connection.STYLE
+)
 
 # For every shadow root of the page, so that no component needs a rule of its own. In a narrow window nothing is wider
 # than its place, what stands beside something comes below it, and the row of buttons with Run stays in sight.
@@ -365,7 +369,12 @@ PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
-    "<script>" + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT)) + REPAIRS + "</script>{{ super() }}{% endblock %}"
+    "<script>"
+    + connection.script()
+    + visits.SCRIPT
+    + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT))
+    + REPAIRS
+    + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
     "#loader .spinner { border-color: var(--alrviz-line); border-top-color: var(--alrviz-accent); }</style>"
     "{{ super() }}{% endblock %}"

@@ -104,14 +104,13 @@ class Notice:
         session = self.session
         if session.problem is not None:
             return problem_html(session.problem)
-        if session.told:
-            return f"<p>{safe(session.told)}</p>"
+        told = f"<p>{safe(session.told)}</p>" if session.told else ""
         if session.wanted is not None:
             return (
-                f"<p><b>This link uses the author's own data.</b> Drop the same file to see it: "
+                f"{told}<p><b>This link uses the author's own data.</b> Drop the same file to see it: "
                 f"{safe(session.wanted, 300)}. It was not sent along, and never leaves the server it is dropped on.</p>"
             )
-        return ""
+        return told
 
 
 _PLAIN = {

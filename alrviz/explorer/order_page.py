@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.misread import Choices
 from alrviz.explorer.order_choice import FAMILIES, FIRST, FIRST_FOLDS, FOLDS, Asked, Known, learn, racers_of
 from alrviz.explorer.order_controls import OrderControls
 from alrviz.explorer.order_words import ABOUT, price_html, script, time_html
@@ -31,6 +32,11 @@ class OrderPage(StudyPart):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Which order?", "stairs", "Judge", "order"
+
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        return {"folds": FOLDS}
 
     def __init__(self, session: Session):
         super().__init__(session, self.slug)

@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.misread import Choices
 from alrviz.explorer.path_choice import FIRST, given_paths, learn, racers_of
 from alrviz.explorer.path_controls import PathControls
 from alrviz.explorer.path_words import ABOUT, script
@@ -36,6 +37,11 @@ class PathPage(StudyPart):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "See", "path"
+
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        return {"measure": MEASURES}
 
     def __init__(self, session: Session):
         super().__init__(session, self.slug)

@@ -19,6 +19,7 @@ from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from tornado.web import authenticated
 
 from alrviz.explorer.feed import Feed
+from alrviz.explorer.owners import is_id
 from alrviz.explorer.registry import Registry, process_registry
 from alrviz.pictures.replay import live_html
 
@@ -54,7 +55,7 @@ class RacePage(_Quiet):
     @authenticated
     def get(self, secret: str) -> None:
         """Answer with the page, with status 404 where the link leads nowhere."""
-        if self.registry.by_token(secret) is None:
+        if not is_id(secret) or self.registry.by_token(secret) is None:
             self.set_status(404)
         packed = "gzip" in self.request.headers.get("Accept-Encoding", "")
         if packed:
@@ -164,4 +165,7 @@ def _page(packed: bool) -> bytes:
 def routes(registry: Registry | None = None) -> list[tuple[str, type[_Quiet], dict[str, Any]]]:
     """Return the two handlers as Tornado takes them, below whichever path the explorer has."""
     given = {"registry": registry}
-    return [(rf".*/race/{SECRET}/?", RacePage, given), (rf".*/race/{SECRET}/steps", RaceSteps, given)]
+    return [
+        (rf".*/race/{SECRET}/steps", RaceSteps, given),
+        (r".*/race/(.*?)/?", RacePage, given),  # also of what is no secret, such as one that a mail has cut
+    ]

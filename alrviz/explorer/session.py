@@ -34,7 +34,7 @@ LEFT = 15.0  # seconds without a browser after which nobody waits for a file tha
 # What a state and a session call by the same names.
 OF_MAPS = ("axes", "model", "peer", "others", "row")
 # What each page has for itself: a link holds those of the page it shows.
-OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "alpha", "path", "sets", "files")
+OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "view", "alpha", "path", "sets", "files")
 
 
 class Session(Opening):
@@ -61,6 +61,7 @@ class Session(Opening):
     sizes = param.String(default="", doc="Slug of its training sizes.")
     theta = param.String(default="", doc="Slug of where learners row by row take log theta from.")
     measure = param.String(default="", doc="What held-out rows are judged by.")
+    view: tuple = param.Parameter(default=(), doc="What is shown of a picture, by parameters of its view.")
     alpha = param.Number(default=None, allow_None=True, doc="The strength of the penalty that is looked at, or none.")
     path = param.Integer(default=0, doc="The path that is looked at.")
     sets: tuple = param.Parameter(default=(), doc="Names of the demo sets that recipes are compared on.")
@@ -71,12 +72,15 @@ class Session(Opening):
         owner: str | None = None,
         registry: Registry | None = None,
         served: "Dataset | Upload | None" = None,
+        served_from: str = "",
         **params: Any,
     ):
         super().__init__(owner, registry, **params)
         # What the server was started with, if it was: a table, or a file whose class is to be chosen.
         self.served = None if isinstance(served, Upload) else served
         self._opened_with = served if isinstance(served, Upload) else None
+        self.served_from = served_from  # the path of its file, if that is known
+        self.lost = ""  # the race that a link asks for and that is none of this process; the store may have it
         self.race_wanted = False  # whether another page asked for a race to begin
         self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
         self.studies: dict[str, Entry] = {}  # by kind, those that pages show
@@ -87,8 +91,8 @@ class Session(Opening):
 
     # ---- links -------------------------------------------------------------------------------------------------
 
-    def apply(self, state: State) -> None:
-        """Show what a link asks for."""
+    def apply(self, state: State, told: str = "") -> None:
+        """Show what a link asks for; `told` is what is to be said of it."""
         self.param.update(
             page=state.page,
             question=state.question,
@@ -104,6 +108,7 @@ class Session(Opening):
             self.entry = self.registry.find(state.run, self.owner)
             if self.entry is None:
                 self.kept = state.kept or self.registry.kept_id(state.run, self.owner)
+                self.lost = state.run
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self.open_served(served, self.source.kinds, state.split)
@@ -114,6 +119,14 @@ class Session(Opening):
         else:
             self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds), state.split)
             self.own_choice = bool(state.data or state.rows or state.kinds or state.split)
+        self.told = told
+
+    def _read(self, upload: Upload, *found: Any) -> None:
+        """Take over a file; one that a link asks for leaves its page shown, unless there is something to be settled."""
+        awaited = self.wanted
+        super()._read(upload, *found)
+        if awaited is not None and (self.pending is not None or self.file is None or self.file.hash != awaited.hash):
+            self.go("data")
 
     def _open_file(self, link: FileLink) -> None:
         upload = self.tables.find(self.owner, link)
@@ -172,13 +185,13 @@ class Session(Opening):
         if self.entry is not None:
             race = self.entry.race
             link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run=""))
-            self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link)
+            self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link, id=self.entry.id)
 
     def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
         link = write_link(self.state.replace(fit="", run="", kept=""))
-        self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT)
+        self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT, id=self.fit.id)
         return Governed(self.registry, self.fit)
 
     def find_study(self, study: Any) -> GovernedStudy | None:
@@ -253,6 +266,12 @@ class Session(Opening):
         self.race_wanted, self.offered = race, recipes
         self.own_choice |= race
         self.page = page
+
+    def visit(self, place: State) -> None:
+        """Show the page and the tab of a place where the reader has been, as they are by now."""
+        if place.page != self.page:
+            self.go(place.page)
+        self.tab = place.tab
 
     @property
     def _entries(self) -> list[Entry]:

@@ -14,10 +14,12 @@ from typing import Any, Protocol
 import panel as pn
 from tornado.ioloop import IOLoop
 
+from alrviz.data.demos import demo_names
 from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
+from alrviz.explorer.misread import Choices, checked
 from alrviz.explorer.session import OF_MAPS, OF_PAGES, Session
-from alrviz.explorer.state import read_link
+from alrviz.explorer.state import State, read_link
 from alrviz.views.ready import connected, page_ready, server_session
 
 _OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", "kept")
@@ -75,6 +77,8 @@ class Shell:
             lambda *_: self.write_link(),
             list(_LINKED),
         )
+        if pn.state.location is not None:
+            pn.state.location.param.watch(lambda event: self._visited(event.new), "search")
         self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
         self.show_page()
 
@@ -105,8 +109,10 @@ class Shell:
         self.frame.open_drawer(self._drawers[slug] if open else None)
 
     def _dropped(self, name: str, data: bytes) -> None:
+        awaited = self.session.wanted is not None  # by a link: the page it is about is shown
         self.session.load_bytes(name, data)
-        self.session.go("data")
+        if not awaited:
+            self.session.go("data")
 
     # ---- pump and link -----------------------------------------------------------------------------------------
 
@@ -166,6 +172,12 @@ class Shell:
         (session.block_expiration if keep else session.unblock_expiration)()
         self._kept = keep
 
+    def _visited(self, search: str) -> None:
+        """The browser's address has changed: by us, or by the reader's Back or Forward."""
+        if search != self.session.link:
+            self.session.visit(read_link(search))
+            self.write_link()
+
     def write_link(self) -> None:
         """Put what is shown into the address bar."""
         location = pn.state.location
@@ -173,13 +185,13 @@ class Shell:
             location.search = link
 
 
-def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
+def build(page_classes: Sequence[Any], dataset: Any = None, path: str = "") -> Shell:
     """Return the shell of the visitor whose request is being answered."""
     request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
     owner, new = owners.owner_of(pn.state.cookies if request is not None else {})
     if new and request is not None:
         owners.remember(request, owner)
-    session = Session(owner=owner, served=dataset)
+    session = Session(owner=owner, served=dataset, served_from=path)
     if address := getattr(getattr(request, "_request", None), "remote_ip", ""):
         session.registry.seen_at(owner, address)
     if request is not None:
@@ -190,12 +202,19 @@ def build(page_classes: Sequence[Any], dataset: Any = None) -> Shell:
     pn.config.theme = "dark" if dark else "default"
     session.dark = dark
     search = pn.state.location.search if pn.state.location is not None else ""
-    state = read_link(search or "")
-    session.apply(state)
+    session.apply(*opened(search or "", page_classes))
     shell = Shell(session, page_classes)
     if request is not None:
         pn.state.on_session_destroyed(partial(_gone, shell))
     return shell
+
+
+def opened(search: str, page_classes: Sequence[Any]) -> tuple[State, str]:
+    """Return what a link asks for, and what is to be said of what could not be used of it."""
+    state = read_link(search)
+    pages = {cls.slug: cls for cls in page_classes}
+    choices: Choices = getattr(pages.get(state.page), "choices", dict)()
+    return checked(search, state, {"page": pages, "data": demo_names(), "sets": demo_names(), **choices})
 
 
 def _gone(shell: Shell, context: Any) -> None:

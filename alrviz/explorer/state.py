@@ -73,6 +73,7 @@ class State:
         sizes: slug of its training sizes in % ("25-50-100"), "" for its page's own.
         theta: slug of where learners row by row take log theta from, "" for its page's own.
         measure: what held-out rows are judged by ("rmse"), "" for the page's own.
+        view: what is shown of a picture, by parameters of its view: (("axis", "size"),).
         sets, files: the demo sets, by name, and the visitor's tables that recipes are compared on; none for the page's.
         alpha, path: the strength of the penalty looked at along a path, None for the page's own; and which path.
         fit: id of the run of a map, to be found again by its owner.
@@ -102,6 +103,7 @@ class State:
     sizes: str = ""
     theta: str = ""
     measure: str = ""
+    view: tuple[tuple[str, str], ...] = ()
     alpha: float | None = None
     path: int = 0
     sets: tuple[str, ...] = ()
@@ -191,6 +193,11 @@ def _read_axes(text: str) -> tuple[int, ...]:
     return (int(match[1]), int(match[2])) if match else ()
 
 
+def _read_view(text: str) -> tuple[tuple[str, str], ...]:
+    found = (re.fullmatch(r"([a-z_]{1,20})\.([A-Za-z0-9_-]{1,40})", part, re.ASCII) for part in text.split("~")[:8])
+    return tuple((match[1], match[2]) for match in found if match)
+
+
 def _number(number: int | None) -> str:
     return "" if number is None else str(number)
 
@@ -228,6 +235,7 @@ PROPERTIES = (
     Property("sizes", "sizes", _slug),
     Property("theta", "theta", _slug),
     Property("measure", "measure", _measure),
+    Property("view", "view", _read_view, lambda view: "~".join(map(".".join, view))),
     Property("alpha", "alpha", _strength, lambda alpha: "" if alpha is None else repr(alpha)),
     Property("path", "path", lambda text: _clamped(text, 0, MOST_RACERS - 1, 0)),
     Property("sets", "sets", _read_sets, "_".join),

@@ -41,6 +41,7 @@ class RaceKeeper:
         race: of `alrviz.race`.
         open_store: returns the store that it goes to, or False where there is none; called on the thread.
         owner, link, kind: as the store has them.
+        id: which the store is to know it by; "" for one that the store makes.
 
     Attributes:
         id: of the race in the store; "" until it has a step.
@@ -55,8 +56,10 @@ class RaceKeeper:
         link: str = "",
         tick: float = TICK,
         kind: str = KIND,
+        id: str = "",
     ):
         self.id = self.problem = ""
+        self._named = id
         self._kind = kind
         self._race, self._open, self._owner, self._link, self._tick = race, open_store, owner, link, tick
         self._cursors = [0] * len(race.runs)
@@ -103,7 +106,7 @@ class RaceKeeper:
         race = self._race
         self.id = self._store.begin(
             self._owner, self._kind, race_spec(race), race.dataset.hash, name=", ".join(short_names(race.recipes)),
-            data_name=race.dataset.name, version=__version__, link=self._link,
+            data_name=race.dataset.name, version=__version__, link=self._link, id=self._named,
         )  # fmt: skip
 
     def _save(self) -> None:

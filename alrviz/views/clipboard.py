@@ -23,11 +23,12 @@ const byCommand = () => {
   document.removeEventListener("copy", handOver, {capture: true})
   area.remove()
 }
-if (navigator.clipboard) navigator.clipboard.writeText(text).catch(byCommand)
-else byCommand()
+const done = () => { %s }
+if (navigator.clipboard) navigator.clipboard.writeText(text).catch(byCommand).then(done)
+else { byCommand(); done() }
 """
 
 
-def copy_code(text: str) -> str:
-    """Return the script, for `js_on_click`, that copies what the JavaScript expression `text` gives."""
-    return _COPY % text
+def copy_code(text: str, done: str = "") -> str:
+    """Return the script, for `js_on_click`, that copies what the expression `text` gives, and then does `done`."""
+    return _COPY % (text, done)

@@ -15,6 +15,13 @@ import panel as pn
 from panel.models.browser import BrowserInfo
 
 
+def await_views(document: Any) -> None:
+    """A browser will build the views of a document again: until it tells of itself anew no change reaches it."""
+    for root in document.roots:
+        if isinstance(root, BrowserInfo):
+            root.timezone_offset = None
+
+
 def server_session() -> Any:
     """The Bokeh server's session that is being served, None in a notebook or a script."""
     context = getattr(pn.state.curdoc, "session_context", None)
@@ -37,9 +44,10 @@ def built(document: Any) -> bool:
 
 def page_ready() -> bool:
     """Whether changes reach the browser; a page whose views are built is taken for loaded from then on."""
+    watched, there = connected(), built(pn.state.curdoc)
     if pn.state.loaded:
-        return True
-    if not connected() or not built(pn.state.curdoc):
+        return there or not watched
+    if not (watched and there):
         return False
     pn.state._on_load(pn.state.curdoc)
     return True

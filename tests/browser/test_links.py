@@ -56,3 +56,41 @@ def test_the_first_screen_has_the_shortest_address(explorer: Explorer):
     explorer.open()
     explorer.race()
     assert set(explorer.asked()) <= {"run"}
+
+
+# What each page says and no other does.
+SEEN = {
+    "Convergence": "^Question$|^gap |suboptimality",
+    "Which order?": "folds: a sentence|Press Run: [0-9] orders",
+    "Bias and variance": "^Learning curve$",
+    "Compare": "^History$",
+    "Data": "^Columns as CSV$",
+}
+
+
+def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: Explorer):
+    explorer.open("?page=order")
+    rail = ["Data", "Compare", "Bias and variance", "Convergence"]
+    length = explorer.js("history.length")
+
+    def at(name: str) -> None:
+        wanted = {"Which order?": "order", "Bias and variance": "bias"}.get(name, name.lower())
+        explorer.wait(lambda: explorer.asked().get("page", ["convergence"]) == [wanted], f"the address of {name}")
+        explorer.wait(lambda: explorer.says(SEEN[name]), f"the page {name}; it says {explorer.text()}")
+
+    at("Which order?")
+    for name in rail:
+        explorer.go(name)
+        at(name)
+    explorer.choose("Question", "Which solver?")
+    explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], "the setting in the address")
+    explorer.wait(lambda: "run" in explorer.asked(), "the race in the address")
+    assert explorer.js("history.length") == length + len(rail)
+    for name in [*rail[-2::-1], "Which order?"]:
+        explorer.page.go_back()
+        at(name)
+    for name in rail:
+        explorer.page.go_forward()
+        at(name)
+    assert explorer.asked()["q"] == ["solvers"], "settings are as they were left"
+    assert explorer.js("history.length") == length + len(rail)

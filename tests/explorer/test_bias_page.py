@@ -12,6 +12,7 @@ from alrviz.explorer.bias_page import BiasPage
 from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.questions import OWN
+from alrviz.explorer.state import read_link
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies import workers
 from alrviz.studies.learning_curve import learning_curve
@@ -245,3 +246,18 @@ def test_the_cards_explain_themselves():
     for text in (ABOUT_GRID, ABOUT_CURVE):
         assert "<abbr" in rich(text)
     assert "<math" in rich(ABOUT_GRID)
+
+
+def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():
+    page = open_page(SMALL + "&view=definition.Domingos~axis.nothing")
+    view = page.tab.study_view
+    assert (view.definition, view.axis) == ("Domingos", "order"), "what is no axis is left out"
+    view.axis = "alpha"
+    assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
+    page.choice.value = "learning-curve"
+    assert read_link(page.session.link).view == ()
+    page.tab.study_view.span = "first"
+    assert "view=span.first" in page.session.link
+    page.choice.value = "grid"
+    assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
+    page.close()

@@ -1,6 +1,7 @@
 """The Convergence page without a browser: questions, prices, outdated marks, links, the script."""
 
 import io
+import time
 from functools import partial
 
 import pandas as pd
@@ -11,13 +12,14 @@ from alrviz.data.demos import load_demo
 from alrviz.explorer.choice import Choice
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.convergence import ConvergencePage, recorded_text
-from alrviz.explorer.convergence_words import ABOUT, WHY, price_html, recipe_code, rich, script
+from alrviz.explorer.convergence_words import ABOUT, WHY, dataset_code, price_html, recipe_code, rich, script
 from alrviz.explorer.formulas import math
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.registry import Registry
-from alrviz.explorer.state import read_link
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import State, read_link
 from alrviz.fitting.price import Price
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
@@ -212,6 +214,45 @@ def test_the_script_gives_the_screens_numbers():
         assert len(mine.trace) == len(theirs.trace)
         assert mine.trace[-1].nll == theirs.trace[-1].nll
         assert mine.trace[-1].extra["heldout_log_loss"] == theirs.trace[-1].extra["heldout_log_loss"]
+
+
+def test_the_script_reads_the_file_where_the_server_found_it_and_says_which_one_was_dropped(tmp_path):
+    file = tmp_path / "my table.csv"
+    rows = (f"{'xyz'[k % 3]},{'uv'[k % 2]},{'no' if k % 5 else 'yes'}\n" for k in range(90))
+    file.write_text("a,b,class\n" + "".join(rows))
+    session = Session(owner="a" * 32, served=alrviz.read_table(file), served_from=str(file))
+    session.apply(State())
+    scope = {"alrviz": alrviz}
+    exec(dataset_code(session), scope)
+    assert scope["dataset"].hash == session.dataset.hash
+    session.set_kinds({"b": "target"})
+    until_loaded(session)
+    exec(dataset_code(session), scope)
+    assert (scope["dataset"].target, scope["dataset"].hash) == ("b", session.dataset.hash)
+    dropped = Session(owner="a" * 32)
+    dropped.load_bytes(file.name, file.read_bytes())
+    until_loaded(dropped)
+    code = dataset_code(dropped)
+    assert "'my table.csv'" in code
+    assert "dropped: give its folder" in code
+    assert "90 rows" in code
+
+
+def until_loaded(session):
+    end = time.monotonic() + 60
+    while session.loading is not None or session.dataset is None:
+        assert time.monotonic() < end
+        session.pump()
+        time.sleep(0.005)
+
+
+def test_measure_and_axis_are_in_the_link():
+    page = open_page("?data=monks-1&measure=rmse&axis=passes")
+    assert (page.race_view.measure, page.race_view.axis) == ("rmse", "passes")
+    page.race_view.measure = "heldout"
+    assert "measure=heldout" in page.session.link
+    page.race_view.measure = "gap"
+    assert "measure" not in page.session.link, "what the page opens with is left out"
 
 
 def test_recipe_code_makes_the_recipe():

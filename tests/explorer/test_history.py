@@ -2,11 +2,12 @@
 
 import io
 import json
+import threading
 
 import pandas as pd
 import pytest
 
-from alrviz.explorer import history, loading
+from alrviz.explorer import history, history_part, loading
 from alrviz.explorer.compare_page import HISTORY, ComparePage
 from alrviz.explorer.convergence import ConvergencePage
 from alrviz.explorer.history_part import MOST, SURE
@@ -94,8 +95,27 @@ def test_another_owners_race_is_not_opened_and_the_page_says_so():
     page = ConvergencePage(session_of(item.link, STRANGER))
     page.view()
     until(page, lambda: page.session.problem is not None)
-    assert "kept no more" in str(page.session.problem)
+    assert "no longer stored" in str(page.session.problem)
     assert page.session.kept == ""
+
+
+def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process_has_ended():
+    first = raced()
+    link, frame = first.session.link, first.race_view.race.frame()
+    assert "run=" in link
+    first.close()
+    page = ConvergencePage(session_of(link))  # of another registry: as after a restart
+    page.view()
+    until(page, lambda: page.race_view.race is not None)
+    pd.testing.assert_frame_equal(page.race_view.race.frame(), frame, check_exact=True)
+    until(page, lambda: page.session.loading is None and page.pricing.known)
+    assert page.session.entry is None, "nothing runs"
+    assert "kept=" in page.session.link
+    stranger = ConvergencePage(session_of(link, STRANGER))
+    stranger.view()
+    until(stranger, lambda: stranger.session.entry is not None)
+    assert stranger.session.problem is None, "for others it is a link to the same settings"
+    stranger.close()
 
 
 def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
@@ -113,6 +133,17 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     assert (back.page, back.data, back.rows, back.kept) == ("boundaries", "four-gaussians", 200, "")
     assert read_link(item.compare).judged == item.recipes
     assert listed().history.open.visible
+
+
+def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
+    free = threading.Event()
+    monkeypatch.setattr(history_part, "items", lambda owner: free.wait(30) and [])
+    page = ComparePage(session_of("?page=compare&tab=history", OWNER))
+    page.view()
+    page.pump()
+    assert "Reading what is kept" in page.history.told.object
+    free.set()
+    until(page, lambda: "Nothing is kept yet" in page.history.told.object)
 
 
 def test_links_lead_back_and_to_a_comparison():

@@ -90,6 +90,8 @@ def test_a_wrong_secret_gets_nothing(which):
         served = Served()
         for path in (which, f"{which}/steps"):
             assert (await served.ask(path)).code == 404
+        page = await served.ask(which)
+        assert page.body == (await served.ask(served.secret)).body, "the page says what is wrong"
         assert (await served.ask(served.entry.id)).code == 404, "the run's own name is no secret of a link"
 
     in_loop(look())

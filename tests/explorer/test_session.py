@@ -3,6 +3,7 @@
 import time
 
 import pandas as pd
+import panel as pn
 import pytest
 
 from alrviz.data.read import ReadOptions, read_columns
@@ -10,6 +11,7 @@ from alrviz.errors import TableError
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
+from alrviz.explorer.shell import Shell
 from alrviz.explorer.state import FileLink, State
 from alrviz.explorer.tables import Upload
 from alrviz.fitting.recipe import Recipe
@@ -22,6 +24,26 @@ CSV = "size,colour,class\n" + "".join(f"{i / 7:.3f},{'rgb'[i % 3]},{'yes' if i %
 @pytest.fixture
 def registry():
     return Registry(ServerLimits(), timer=False)
+
+
+class FakePage:
+    title = icon = slug = ""
+    group = "See"
+
+    def __init__(self, session):
+        self.session = session
+
+    def view(self):
+        return pn.Column()
+
+    def on_shown(self):
+        pass
+
+    def on_hidden(self):
+        pass
+
+
+FakePages = [type(slug, (FakePage,), {"slug": slug, "title": slug}) for slug in ("order", "data")]
 
 
 def settle(session, seconds=90.0):
@@ -74,6 +96,24 @@ def test_each_page_has_its_own_tab_and_study_in_the_link(registry):
     assert session.link == "?page=order&data=monks-1&of=lr&folds=5"
     session.go("bias")
     assert (session.judged, session.tab, session.folds) == ((forest, lr), "learning-curve", "")
+
+
+def test_a_file_that_a_link_asks_for_leads_back_to_the_page_the_link_is_about(registry):
+    maker = opened(registry)
+    maker.load_bytes("mine.csv", CSV)
+    settle(maker)
+    link = maker.file
+    for number, (dropped, page) in enumerate(
+        ((CSV, "order"), (CSV.replace("yes", "ja"), "data"), (CSV.replace(",class", ",k"), "data"))
+    ):
+        shell = Shell(opened(registry, owner=f"{number:032}", page="order", file=link, folds="5"), FakePages)
+        session = shell.session
+        assert session.wanted == link
+        shell._dropped("mine.csv", dropped.encode())
+        settle(session)
+        assert session.page == page
+        if page == "order":
+            assert (session.folds, session.dataset.n_rows) == ("5", 60)
 
 
 @pytest.mark.parametrize("choice", ["file", "link", "race"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
 from alrviz.explorer.compact import LETTERS, read_recipes, write_recipes
+from alrviz.explorer.misread import checked
 from alrviz.explorer.state import MOST_SETS, FileLink, State, read_link, safe_name, write_link
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
@@ -191,3 +192,37 @@ def test_a_name_has_no_folders_and_no_marks():
 def test_a_very_long_link_is_read_in_part():
     assert read_link("?seed=3&racers=" + "alr~" * 100_000).seed == 3
     assert read_link("&".join(f"k{i}=1" for i in range(1000))) == State()
+
+
+def test_what_of_a_link_is_none_of_the_choices_is_said_with_the_nearest_and_left_out():
+    choices = {"page": ("convergence", "boundaries"), "data": ("iris", "led"), "sets": ("iris", "xor")}
+    choices |= {"peer": ("tan", "random-forest"), "measure": ("gap", "nll")}
+
+    def said(query):
+        return checked(query, read_link(query), choices)
+
+    assert said("?page=boundaries&data=iris&peer=tan&seed=3&axes=0-1&racers=lr_o2~alr") == (
+        read_link("?page=boundaries&data=iris&peer=tan&seed=3&axes=0-1&racers=lr_o2~alr"),
+        "",
+    )
+    for query, wrong, nearest, attribute in (
+        ("?data=irs", "'irs'", "iris", "data"),
+        ("?data=../etc", "'../etc'", "iris", "data"),
+        ("?page=boundarys", "'boundarys'", "boundaries", "page"),
+        ("?peer=randomforest", "'randomforest'", "random-forest", "peer"),
+        ("?peer=zzz", "'zzz'", "random-forest, tan", "peer"),
+        ("?measure=gapp", "'gapp'", "gap", "measure"),
+        ("?sets=iris_xxor", "'xxor'", "xor", "page"),
+        ("?racers=lrr_o2~alr", "'lrr'", "lr", "page"),
+        ("?peeer=tan", "'peeer'", "peer", "peer"),
+        ("?rows=many", "rows=many", "", "rows"),
+        ("?axes=a-b", "axes=a-b", "", "axes"),
+        ("?seed=-4", "seed=-4", "0 is taken", "page"),
+        ("?run=xyz", "run=xyz", "", "run"),
+    ):
+        state, words = said(query)
+        assert wrong in words, query
+        assert nearest in words, query
+        assert getattr(state, attribute) == getattr(State(), attribute), query
+    assert said("?utm_source=mail") == (State(), "")
+    assert len(said("?" + "&".join(f"data{k}={k}" for k in range(500)))[1]) < 200

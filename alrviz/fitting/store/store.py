@@ -105,9 +105,10 @@ class Store:
         data_name: str = "",
         version: str = "",
         link: str = "",
+        id: str = "",
     ) -> str:
-        """Note that a run has begun; return its id."""
-        run, now = token_hex(16), time.time()
+        """Note that a run has begun; return its id: the one given (32 hex digits), or a new one."""
+        run, now = id or token_hex(16), time.time()
         values = (run, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link)
         with self.database.transaction() as execute:
             places = ", ".join("?" * len(values))

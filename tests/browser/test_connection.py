@@ -1,0 +1,126 @@
+"""A lost connection: said at once, no press taken, back by itself with what ran, in whatever way it was lost."""
+
+import json
+import re
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+
+from alrviz.explorer.connection import HEADER
+from tests.browser.lines import Line
+from tests.browser.steps import LONG, Explorer
+from tests.conftest import ROOT, Served
+
+pytestmark = pytest.mark.browser
+
+ANYWHERE = (ROOT / "apps" / "explorer.py", "--allow-websocket-origin", "*")
+OF_THE_LOSS = re.compile(r"ERR_|WebSocket|Failed to connect to Bokeh|404.*/session|Failed to load resource")
+
+
+class Lost(Explorer):
+    """A visitor whose line to the server can be cut."""
+
+    def __init__(self, page: Any, line: Line):
+        super().__init__(page, f"http://127.0.0.1:{line.port}/explorer")
+        self.line = line
+
+    def session_is_there(self) -> bool:
+        """Whether the server, asked over a line of its own, still has the page's session."""
+        token = re.search(r'"token":"([^"]+)"', self.page.content())
+        request = Request(f"http://127.0.0.1:{self.line.server}/explorer/session", headers={HEADER: token[1]})
+        with urlopen(request, timeout=60) as answer:
+            return json.load(answer)["here"]
+
+    def said(self) -> str:
+        """What the page says of its connection."""
+        return self.js("(() => { const b = document.getElementById('alrviz-connection');"
+                       " return b && !b.hidden ? b.textContent : ''; })()")  # fmt: skip
+
+    def lose(self, how: Callable[[], None]) -> None:
+        """Lose the connection, see it said, and press what must not be taken."""
+        self.js("window.before = true")
+        how()
+        self.wait(lambda: "Nothing can be pressed" in self.said(), "the message")
+        self.page.mouse.click(*self._middle(self.page.get_by_role("button", name="Data", exact=True)))
+        self.wait(lambda: "that was not taken" in self.said(), "the press refused")
+
+    @staticmethod
+    def _middle(button: Any) -> tuple[float, float]:
+        box = button.bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def found(self, same: bool) -> None:
+        """Wait until the page is back, by a new loading of it unless `same`."""
+        self.page.wait_for_function(
+            "(same) => window.before === (same || undefined) && document.documentElement.dataset.lost === undefined"
+            " && /^(Connected again|The server was restarted\\. What)/.test("
+            "document.getElementById('alrviz-connection')?.textContent ?? '')",
+            arg=same,
+        )
+        self.ready()
+
+
+@pytest.fixture
+def lost(new_page: Callable[..., Any]) -> Iterator[Callable[[Served], Lost]]:
+    """A function that gives a visitor of a server, over a line of their own."""
+    visitors: list[Lost] = []
+
+    def make(server: Served) -> Lost:
+        visitors.append(Lost(new_page(), Line(urlsplit(server.url).port)))
+        return visitors[-1]
+
+    yield make
+    for visitor in visitors:
+        visitor.line.close()
+        problems = visitor.page.problems
+        problems[:] = [problem for problem in problems if not OF_THE_LOSS.search(problem)]
+
+
+def test_a_page_comes_back_to_its_own_session_with_what_is_in_no_link(lost, serve, warmed):
+    explorer = lost(serve(*ANYWHERE)).open("?" + LONG)
+    explorer.race()
+    explorer.unfold("What am I looking at?")
+    explorer.wait_says("^expand_less$")
+    asked = explorer.asked()["run"]
+    for how, same in ((explorer.line.cut, False), (explorer.line.silence, True)):  # what was only silent goes on
+        explorer.lose(how)
+        explorer.line.mend()
+        explorer.found(same)
+        explorer.wait_says("^expand_less$")
+        explorer.wait(lambda: explorer.says("^(running|paused|ended)$") and explorer.fewest() >= 1, "the race")
+        assert explorer.asked()["run"] == asked
+        assert "page" not in explorer.asked(), "a press while it was lost was taken later"
+
+
+def test_a_page_whose_session_has_expired_is_loaded_again_and_finds_its_race(lost, serve, warmed):
+    explorer = lost(serve(*ANYWHERE, "--unused-session-lifetime", "3000", "--check-unused-sessions", "200"))
+    explorer.open("?" + LONG)
+    explorer.race()
+    if explorer.says("^running$"):
+        explorer.run.click()  # a session with something under way is not given up
+    explorer.wait_says("^(paused.*|ended)$")
+    drawn, asked = explorer.fewest(), explorer.asked()["run"]
+    explorer.lose(explorer.line.cut)
+    explorer.wait(lambda: not explorer.session_is_there(), "the session's end")
+    explorer.line.mend()
+    explorer.found(False)
+    explorer.wait(lambda: explorer.fewest() >= drawn, "the race as far as it was")
+    assert explorer.asked()["run"] == asked
+
+
+def test_a_restarted_server_is_found_by_itself_and_the_race_in_the_run_store(lost, serve, warmed, tmp_path):
+    first = serve(*ANYWHERE, ALRVIZ_HOME=str(tmp_path))
+    explorer = lost(first).open("?" + LONG)
+    explorer.race()
+    (asked,) = explorer.asked()["run"]
+    explorer.lose(lambda: first.process.send_signal(signal.SIGKILL))
+    explorer.line.server = urlsplit(serve(*ANYWHERE, ALRVIZ_HOME=str(tmp_path)).url).port
+    explorer.found(False)
+    assert "was restarted" in explorer.said()
+    explorer.wait(lambda: explorer.fewest() >= 1, "the race as it was kept")
+    assert explorer.asked()["kept"] == [asked]
+    assert not explorer.says("^running$")
