@@ -133,6 +133,7 @@ class _Reader:
             [sys.executable, "-c", _COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in a terminal is for the server, which ends this
             env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", _PARENT: str(os.getpid())},
         )
 
