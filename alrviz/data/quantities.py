@@ -9,7 +9,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.text import MARKS, TextColumn
+from alrviz.data.text import MARKS, NUMBERLIKE, TextColumn
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 _CURRENCY = r"US\$|A\$|C\$|R\$|[$€£¥₹₽₩₺฿]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
@@ -36,7 +36,9 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     A column of numbers alone is None as well: there is nothing to take away.
     """
     levels = column.levels
-    if len(levels) < 2 or not _all_match(levels[:LOOKED_AT]) or not _all_match(levels):
+    if len(levels) < 2 or not _all_match(levels[:LOOKED_AT], QUANTITY) or _all_match(levels, NUMBERLIKE):
+        return None
+    if not _all_match(levels, QUANTITY):
         return None
     found = pc.extract_regex(levels, QUANTITY)
     rows = zip(*(found.field(i).to_pylist() for i in range(len(found.type))), strict=True)
@@ -65,8 +67,8 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     return TextColumn.of(column.name, column.codes, pa.array(numbers, type=pa.string())), said
 
 
-def _all_match(levels: pa.Array) -> bool:
-    return bool(pc.all(pc.match_substring_regex(levels, QUANTITY)).as_py())
+def _all_match(levels: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(levels, pattern)).as_py())
 
 
 def _singular(unit: str) -> str:
