@@ -33,7 +33,7 @@ def test_two_visitors_see_nothing_of_each_other(new_explorer: Callable[..., Expl
     assert "run=" in link
     assert "file=" in link
     other.open(link)  # a stranger who got the address
-    other.wait_says("table of its maker")
+    other.wait_says("author's own data")
     assert other.racers() == {}
     assert not other.says("team|^400 rows")
     other.page.get_by_role("combobox", name=re.compile("^Data")).click()
