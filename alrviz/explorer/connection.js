@@ -1,9 +1,9 @@
 /* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS and HEADER are
    put in there. Times are milliseconds. */
 (() => {
-  const TICK = 500, ASK = 2000, SILENT = 5000, EVERY = 1000, PATIENCE = 3000, STEADY = 10000;
+  const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 1000, PATIENCE = 3000, STEADY = 10000;
   let socket = null, token = "", fragments = 0, silent = 0, asked = false;
-  let lost = false, leaving = false, band = null, wake = () => {};
+  let lost = false, slow = false, leaving = false, band = null, wake = () => {};
   const remember = (key, value) => { try { sessionStorage.setItem("alrviz_" + key, value); } catch (error) { /* not */ } };
   const recall = (key) => {  // once
     try {
@@ -65,7 +65,10 @@
       if (!ours) return;
       [socket, token, fragments, silent, asked] = [this, protocols[1], 0, 0, false];
       this.addEventListener("message", () => {
-        if (socket === this) [fragments, silent, asked] = [fragments + 1, 0, false];
+        if (socket !== this) return;
+        [fragments, silent, asked] = [fragments + 1, 0, false];
+        if (slow && !lost) band.hidden = true;
+        slow = false;
       });
       this.addEventListener("close", () => { if (socket === this) lose(WORDS.lost); });
     }
@@ -80,12 +83,15 @@
     if (performance.now() > STEADY) recall("reopened");
     silent += TICK;
     if (silent >= ASK && !asked) ask();
-    else if (silent >= SILENT) lose(navigator.onLine ? WORDS.silent : WORDS.offline);
+    else if (silent >= SLOW && !slow) {  // a busy server is not a lost one: presses wait in the socket
+      slow = true;
+      say(WORDS.slow, "", "well");
+    } else if (silent >= SILENT) lose(navigator.onLine ? WORDS.silent : WORDS.offline);
   }, TICK);
-  const doubt = () => {  // something happened to the network, or to the computer
+  const doubt = (event) => {  // something happened to the network, or to the computer
     wake();
     if (lost || !open() || document.hidden) return;
-    silent = SILENT - 5 * TICK;
+    if (/line$/.test(event.type)) silent = Math.max(silent, SILENT - 8 * TICK);
     ask();
   };
   for (const kind of ["online", "offline"]) window.addEventListener(kind, doubt);

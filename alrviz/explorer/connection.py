@@ -2,7 +2,8 @@
 
 What is lost is the websocket, never what runs: runs are the registry's. The browser sees a closed socket at once, and
 one that only fell silent (a tunnel, a laptop that slept) by asking the server for a sign of life when nothing came for
-two seconds. While the connection is lost it asks by plain requests, once a second,
+two seconds: after five the server is said to be slow (it may be busy, and presses wait in the socket), after fifteen it
+is lost, after four where the browser knows of the network. Then it asks by plain requests, once a second,
 
     <page of the explorer>/session          whether the server still has the page's session
     <page of the explorer>/session/again    the same, and: the old socket is given up, nothing more is taken from it
@@ -90,6 +91,7 @@ WORDS = {
     "offline": "This computer is offline.",
     "silent": "The server does not answer.",
     "rest": "Nothing can be pressed until it is back; the page waits for it. What runs goes on there for a minute.",
+    "slow": "The server is slow to answer …",
     "pressed": "Not connected: that was not taken.",
     "refused": "The server asks who you are. Open the page by the address that it printed.",
     "is_again": "Connected again. Loading the page …",
