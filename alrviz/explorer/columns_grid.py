@@ -37,7 +37,7 @@ _CSS += """
 @media (max-width: 599px) {
   .tabulator-row { display: flex !important; flex-wrap: wrap; padding: 4px 0; }
   .tabulator-row .tabulator-cell { height: auto !important; padding: 4px 6px; }
-  .tabulator .tabulator-tableholder { overflow-x: hidden; }
+  .tabulator .tabulator-tableholder { overflow-x: hidden !important; }
   .tabulator .tabulator-tableholder .tabulator-table { width: 100% !important; min-width: 0 !important; }
   .tabulator .tabulator-header-contents, .tabulator .tabulator-headers { display: flex; width: 100%; }
   .tabulator [tabulator-field="column"] { width: 38% !important; }

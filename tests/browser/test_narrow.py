@@ -1,0 +1,102 @@
+"""Phones, tablets, zoomed windows: one scroller, nothing wider than the window, Run in sight, the rail behind a button.
+
+With ALRVIZ_SHOTS=FOLDER every page is kept as a picture, to be looked at.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.steps import Explorer
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="every page at three sizes in a real browser")]
+FOLDER = os.environ.get("ALRVIZ_SHOTS", "")
+# Pages and what each says once it can be used; whether it has a button Run.
+PAGES = {
+    "convergence": ("?data=led&rows=300", "per iteration, all racers", True),
+    "dlr": ("?page=boundaries", "held-out rows right", True),
+    "any": ("?page=boundaries&tab=any&data=balance-scale", "Points: outline", True),
+    "path": ("?page=path", "Press Run", True),
+    "order": ("?page=order&data=monks-1", "Press Run", True),
+    "bias": ("?page=bias&data=monks-1", "Press Run", True),
+    "curve": ("?page=bias&tab=learning-curve&data=monks-1", "Press Run", True),
+    "compare": ("?page=compare", "Press Run", True),
+    "history": ("?page=compare&tab=history", "kept|Runs", False),
+    "data": ("?page=data&data=led&rows=300", "^300 rows", False),
+}
+SIZES = {"phone": (390, 844), "tablet": (768, 1024), "zoomed": (640, 360)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_fits_a_narrow_window(new_explorer: Callable[..., Explorer], size: str):
+    width, height = SIZES[size]
+    explorer, wrong = new_explorer(viewport={"width": width, "height": height}), []
+    for page, (query, says, runs) in PAGES.items():
+        explorer.open(query).wait_says(says)
+        explorer.page.wait_for_timeout(600)  # what fades in has faded in
+        if FOLDER:
+            Path(FOLDER).mkdir(parents=True, exist_ok=True)
+            explorer.page.screenshot(path=Path(FOLDER) / f"{size}-{page}.png")
+        # Wide tables may be pushed sideways in a place of their own.
+        wide = [one for one in explorer.js("probe.sideways()") if not one.startswith("div.scroll")]
+        wrong += [f"{page}: {one}" for one in (*wide, *explorer.js("probe.nested()"))]
+        if not runs:
+            continue
+        box = explorer.run.filter(visible=True).first.bounding_box()
+        if box["x"] < 0 or box["x"] + box["width"] > width or box["y"] < 0 or box["y"] + box["height"] > height:
+            wrong.append(f"{page}: Run is not seen without scrolling: {box}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_phone_turns_pages_by_the_menu_and_moves_the_slider(new_explorer: Callable[..., Explorer]):
+    explorer = new_explorer(viewport={"width": 390, "height": 844}, has_touch=True).open("?data=led&rows=300")
+    explorer.race()
+    explorer.wait_says("^ended$")
+    assert explorer.slider.first.bounding_box() is not None
+    assert explorer.page.locator(".MuiSlider-root").first.bounding_box()["width"] > 150
+    rail = explorer.page.get_by_role("button", name="Data", exact=True)
+    menu = explorer.page.get_by_role("button", name="Pages", exact=True)
+    assert not rail.is_visible()
+    menu.click()
+    rail.wait_for()
+    explorer.page.keyboard.press("Escape")
+    rail.wait_for(state="hidden")
+    assert menu.get_attribute("aria-expanded") == "false"
+    menu.click()
+    rail.click()
+    rail.wait_for(state="hidden")
+    explorer.wait_says("^300 rows")
+
+
+def test_a_wide_window_may_fold_its_rail(explorer: Explorer):
+    explorer.open("?page=data&data=led&rows=300")
+    rail = explorer.page.get_by_role("button", name="Compare", exact=True)
+    menu = explorer.page.get_by_role("button", name="Pages", exact=True)
+    menu.click()
+    rail.wait_for(state="hidden")
+    menu.click()
+    rail.wait_for()
+
+
+def test_the_tab_says_which_page_of_which_table_and_the_rail_which_is_here(explorer: Explorer):
+    explorer.open("?data=led&rows=300")
+    explorer.wait(lambda: explorer.page.title() == "Convergence - led - alrviz", "the title of Convergence")
+    marked = explorer.page.locator("[aria-current=page]")
+
+    def here() -> list[str]:
+        return [text.splitlines()[-1] for text in marked.all_inner_texts()]  # above it the icon's name
+
+    explorer.wait(lambda: here() == ["Convergence"], "the rail to mark Convergence")
+    explorer.go("Data")
+    explorer.wait(lambda: explorer.page.title() == "Data - led - alrviz", "the title of Data")
+    explorer.wait(lambda: here() == ["Data"], "the rail to mark Data")
+
+
+def test_motion_is_reduced_for_those_who_ask(new_explorer: Callable[..., Explorer]):
+    explorer = new_explorer(reduced_motion="reduce").open("?page=data&data=led&rows=300")
+    moved = """() => Array.from(probe.all(), (e) => getComputedStyle(e))
+        .filter((s) => s.transitionDuration !== "0s" || s.animationName !== "none").length"""
+    explorer.wait_says("^300 rows")
+    assert explorer.js(moved) == 0
