@@ -92,7 +92,7 @@ def serve() -> None:
             )
             _send(out, ("table", replace(table, values=()), len(table.values)))
             for column in table.values:
-                _send(out, column)
+                _send(out, ("column", column))
             del table
         except AlrvizError as error:
             _send(out, ("error", error))
@@ -126,6 +126,7 @@ class _Reader:
     """One process; after `kill` whoever waits for it gets None."""
 
     begun: float | None = None  # when it began with the file that it has
+    sound = True  # whether nothing of an answer is left in its pipe: whoever has it next would take it for an own one
 
     def __init__(self) -> None:
         path = os.pathsep.join(place for place in sys.path if place)
@@ -151,23 +152,40 @@ class _Reader:
             return 0
 
     def exchange(self, request: Request, data: bytes, stop: StopToken) -> Any:
-        """Return the answer to a request: a table, an error, or None where the process ended over it."""
-        self.begun = None
+        """Return the answer to a request: a table, what went wrong, or None where the process ended over it."""
+        self.begun, self.sound = None, False
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         try:
             _send(self._process.stdin, request)
             self._process.stdin.write(data)
             self._process.stdin.flush()
-            while (message := _receive(self._process.stdout)) is not None and message[0] == "share":
-                self.begun = self.begun or time.monotonic()
-                stop.report(message[1])
-            if message is None or message[0] != "table":
-                return message
-            columns = [_receive(self._process.stdout) for _ in range(message[2])]
-            return None if any(column is None for column in columns) else replace(message[1], values=tuple(columns))
+            answer = self._answer(stop)
         except (OSError, ValueError, EOFError, pickle.UnpicklingError):  # killed, in the middle of a message
             return None
+        except MemoryError:
+            return ("memory",)
+        except Exception as error:  # an answer that cannot be taken here: a bug too
+            return ("bug", f"{type(error).__name__}: {error}")
+        self.sound = answer is not None
+        return answer
+
+    def _answer(self, stop: StopToken) -> Any:
+        """Return what the process says in the end; something may go wrong in the middle of a table too."""
+        assert self._process.stdout is not None
+        table, columns, count = None, list[Any](), 0
+        while (message := _receive(self._process.stdout)) is not None:
+            if message[0] == "share":
+                self.begun = self.begun or time.monotonic()
+                stop.report(message[1])
+            elif message[0] == "table":
+                _, table, count = message
+            elif message[0] == "column":
+                columns.append(message[1])
+            else:
+                return message
+            if table is not None and len(columns) == count:
+                return replace(table, values=tuple(columns))
+        return None
 
     def kill(self) -> None:
         self._process.kill()
@@ -293,7 +311,7 @@ class Readers:
             yield reader
         finally:
             with self._lock:
-                keep = not self._warm and reader.alive and reader.memory < 2 * SPARE
+                keep = not self._warm and reader.sound and reader.alive and reader.memory < 2 * SPARE
                 if keep:
                     self._warm.append(reader)
             if not keep:
@@ -335,9 +353,7 @@ class Readers:
         except BaseException:
             reader.kill()
             raise
-        if answers[0] is None:  # it ended, or is about to
-            reader.kill()
-        return answers[0]
+        return answers[0] if answers else None
 
 
 _GAVE_WAY = object()

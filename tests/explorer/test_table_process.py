@@ -23,6 +23,7 @@ TABLE = b"a,b,class\n" + b"".join(b"%d.5,v%d,%s\n" % (i, i % 3, b"yes" if i % 2 
 # What the process does instead of reading, by the table's name.
 STRANGE = """
 import os, time
+from dataclasses import replace
 import alrviz.data.read as reader
 sound = reader.read_columns
 def read_columns(data, *, name, **others):
@@ -34,7 +35,16 @@ def read_columns(data, *, name, **others):
         os.abort()
     if name == "bug":
         1 / 0
-    return sound(data, name=name, **others)
+    table = sound(data, name=name, **others)
+    odd = {"odd": (int, ("x", "y", "z")), "unsent": None}  # raises where it is received; or where it is sent
+    return replace(table, values=(table.values[0], Odd(odd[name]), *table.values[1:])) if name in odd else table
+class Odd:
+    def __init__(self, made):
+        self.made = made
+    def __reduce__(self):
+        if self.made is None:
+            raise MemoryError
+        return self.made
 reader.read_columns = read_columns
 """
 
@@ -116,6 +126,18 @@ def test_what_a_table_is_estimated_to_take_is_limited(readers, monkeypatch):
 def test_a_file_that_ends_its_process_is_told(readers):
     with pytest.raises(TableError, match="the file ended the process that read it"):
         read(readers, "crash")
+    assert read(readers).n_rows == 40
+
+
+def test_an_answer_that_cannot_be_taken_is_told_and_leaves_nothing_for_the_next_file(readers):
+    with pytest.raises(TableError, match=r"something unexpected .*TypeError"):
+        read(readers, "odd")
+    assert readers.read(b"other,class\n1,x\n2,y\n", "u", None, NO_LIMITS, StopToken()).names == ("other", "class")
+
+
+def test_what_goes_wrong_in_the_middle_of_a_table_is_told_at_once(readers):
+    with pytest.raises(TableError, match="not enough memory to read it"):
+        read(readers, "unsent", seconds=40)
     assert read(readers).n_rows == 40
 
 
