@@ -20,6 +20,7 @@ from alrviz.explorer.convergence_why import Why
 from alrviz.explorer.convergence_words import ABOUT, rich
 from alrviz.explorer.history import reopened
 from alrviz.explorer.jobs import Jobs
+from alrviz.explorer.linked import link_view
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.pricing import Pricing
@@ -78,6 +79,7 @@ class ConvergencePage:
             self.race_view.axis = session.axis
         if session.own(self.slug).measure in self.race_view.param.measure.objects:
             self.race_view.measure = session.own(self.slug).measure
+        link_view(session, self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
         self.dialogs = Dialogs(session)

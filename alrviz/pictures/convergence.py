@@ -8,17 +8,29 @@ stand at the ends of lines; raw points are shown while they are few. `contents` 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool, Scatter
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter, Scatter
 from bokeh.models.annotations import Label, Legend, LegendItem
+from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
 
 from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place, with_room
-from alrviz.pictures.measures import AXES, MEASURES, Columns, axis_label, gap_floor, is_log, points, values
+from alrviz.pictures.measures import (
+    MEASURES,
+    Columns,
+    along_label,
+    axis_label,
+    first_steps,
+    gap_floor,
+    is_log,
+    points,
+    values,
+    zero_place,
+)
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.thin import min_max
 
@@ -30,6 +42,8 @@ KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out ro
 BEST = "best known F: gap 0"  # at the line where a gap of 0 stands
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FEW = 60  # points; with more the line shows them well enough
+# Ticks of a logarithmic horizontal axis; those that would cover each other are left out by the axis.
+_TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +74,7 @@ class Contents:
     words: Data
     grey: Data
     box: Box
+    zero: float | None = None  # where an x of 0 stands on a logarithmic axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +99,31 @@ def contents(
     *,
     measure: str = "nll",
     axis: str = "iterations",
+    span: str = "all",
     baseline: Mapping[str, float] | None = None,
     to_zero: bool = False,
     dark: bool = False,
 ) -> Contents:
     """What the picture of these racers draws; pure data.
 
-    measure: a key of `MEASURES`. axis: a key of `AXES`. baseline: `Trace.baseline`. to_zero: whether NLL falls to 0.
-    dark: whether the ground is dark.
+    measure: a key of `MEASURES`. axis: a key of `AXES`. span: a key of `SPANS`. baseline: `Trace.baseline`. to_zero:
+    whether NLL falls to 0. dark: whether the ground is dark.
     """
+    if span == "first":
+        curves = [replace(curve, columns=first_steps(curve.columns)) for curve in curves]
+    log_x = span == "log"
+    zero = zero_place((curve.columns for curve in curves), axis) if log_x else None
     log = is_log(measure, to_zero)
     gaps = measure == "gap"
     floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
 
     def of(curve: Curve, part: str) -> Data:
-        found = points(curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor)
+        found = points(
+            curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
+        )
         kept = min_max(found["y"])
+        if log_x:  # of the first points each has a place of its own
+            kept = np.union1d(kept, np.arange(min(FEW, len(found["y"]))))
         return {key: column[kept] for key, column in found.items()}
 
     whole = [(of(curve, "train"), of(curve, "heldout")) for curve in curves]
@@ -112,9 +136,9 @@ def contents(
     levels = _levels(measure, baseline) | ({} if floor is None else {BEST: floor})
     names = [curve.name for curve in curves]
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
-    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height)
+    view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     heads, words, grey = _marks(curves, train, heldout, levels, view, measure, dark)
-    return Contents(tuple(train), tuple(heldout), tuple(beyond), heads, words, grey, view)
+    return Contents(tuple(train), tuple(heldout), tuple(beyond), heads, words, grey, view, zero)
 
 
 def _cut(line: Data, upto: int | None) -> Data:
@@ -162,7 +186,7 @@ def marks(
             "dx": [-4 if end else 7 for end in ends_there],
             "dy": [shift - 2 for shift in place(view, at_x, at_y, words, ends_there)],
         },
-        {"x0": [0.0] * len(lines), "x1": [view.right] * len(lines), "y": [v for _, v in lines]},
+        {"x0": [view.begin] * len(lines), "x1": [view.right] * len(lines), "y": [v for _, v in lines]},
     )
 
 
@@ -191,6 +215,7 @@ def convergence(
     *,
     measure: str = "nll",
     axis: str = "iterations",
+    span: str = "all",
     baseline: Mapping[str, float] | None = None,
     to_zero: bool = False,
     dark: bool = False,
@@ -201,11 +226,14 @@ def convergence(
 
     note: words in the corner, which belong to the picture wherever it goes.
     """
-    what = contents(curves, measure=measure, axis=axis, baseline=baseline, to_zero=to_zero, dark=dark)
+    what = contents(curves, measure=measure, axis=axis, span=span, baseline=baseline, to_zero=to_zero, dark=dark)
     view = what.box
-    labels = AXES[axis][1], axis_label(measure, to_zero)
-    scale = "log" if view.log else "linear"
-    fig = frame((view.left, view.right), (view.bottom, view.top), labels, name, y_axis_type=scale)
+    labels = along_label(axis, span), axis_label(measure, to_zero)
+    along, up = ("log" if log else "linear" for log in (view.log_x, view.log))
+    sides = (view.left, view.right), (view.bottom, view.top)
+    fig = frame(*sides, labels, name, x_axis_type=along, y_axis_type=up)
+    if view.log_x:
+        fig.xaxis[0].formatter = NumeralTickFormatter(format="0,0.[000000]")
     grey = ColumnDataSource(what.grey)
     fig.segment("x0", "y", "x1", "y", source=grey, color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
     colours = racer_colours([curve.label for curve in curves], dark)
@@ -229,15 +257,28 @@ def convergence(
     fig.add_tools(hover)
     legend, corner = _legend(fig, items), _note(fig, readable(GREY, dark))
     picture = Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots), legend, hover, corner)
-    entitle(picture, measure=measure, axis=axis, to_zero=to_zero, note=note)
+    entitle(picture, measure=measure, axis=axis, span=span, to_zero=to_zero, note=note)
+    place_zero(picture, what.zero)
     return picture
 
 
-def entitle(picture: Picture, *, measure: str, axis: str, to_zero: bool, note: str) -> None:
-    """Name axes, legend and corner after what is drawn; measure and `to_zero` only within one kind of axis."""
+def place_zero(picture: Picture, zero: float | None) -> None:
+    """Mark where an x of 0 stands on a logarithmic axis; on a linear one nothing is needed."""
+    axis = picture.figure.xaxis[0]
+    if not isinstance(axis, LogAxis):
+        return
+    marks = {} if zero is None else {zero: "0"}
+    ticks = [*marks, *(tick for tick in _TICKS if zero is None or tick > zero)]
+    if not isinstance(axis.ticker, FixedTicker) or list(axis.ticker.ticks) != ticks:
+        axis.update(ticker=FixedTicker(ticks=ticks), major_label_overrides=marks)
+        picture.figure.xgrid[0].ticker = axis.ticker
+
+
+def entitle(picture: Picture, *, measure: str, axis: str, span: str, to_zero: bool, note: str) -> None:
+    """Name axes, legend and corner after what is drawn; measure, span and `to_zero` only within one kind of axis."""
     fig, legend = picture.figure, picture.legend
     words: tuple[tuple[Any, dict[str, Any]], ...] = (
-        (fig.xaxis[0], {"axis_label": AXES[axis][1]}),
+        (fig.xaxis[0], {"axis_label": along_label(axis, span)}),
         (fig.yaxis[0], {"axis_label": axis_label(measure, to_zero)}),
         (picture.hover, {"tooltips": _tooltips(measure, axis)}),
         (picture.note, {"text": note, "visible": bool(note)}),

@@ -27,7 +27,7 @@ _NOTHING: Mapping[str, Any] = {
 class Box:
     """What a picture shows: x from `left` to `right`, y from `bottom` to `top`, y logarithmic or not.
 
-    height, width: assumed pixels of the drawing frame.
+    height, width: assumed pixels of the drawing frame. log_x: whether x is logarithmic.
     """
 
     left: float
@@ -37,6 +37,7 @@ class Box:
     log: bool = False
     height: int = HEIGHT
     width: int = WIDTH
+    log_x: bool = False
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
         """Position in the assumed frame, from its lower left corner."""
@@ -44,7 +45,15 @@ class Box:
             low, high, y = math.log(self.bottom), math.log(self.top), math.log(max(y, self.bottom))
         else:
             low, high = self.bottom, self.top
-        return self.width * (x - self.left) / (self.right - self.left), self.height * (y - low) / (high - low)
+        left, right = self.left, self.right
+        if self.log_x:
+            left, right, x = math.log(left), math.log(right), math.log(max(x, left))
+        return self.width * (x - left) / (right - left), self.height * (y - low) / (high - low)
+
+    @property
+    def begin(self) -> float:
+        """Where lines across the picture begin: at 0, or where a logarithmic axis does."""
+        return self.left if self.log_x else 0.0
 
 
 def round_up(x: float) -> float:
@@ -62,22 +71,31 @@ def box(
     log: bool = False,
     words: Sequence[str] = (),
     height: int = HEIGHT,
+    log_x: bool = False,
 ) -> Box:
     """The box that shows all points, with room on the right for `words`, and the grey lines that lie near them."""
-    x = max((float(part.max()) for part in xs if len(part)), default=0.0)
+    xs = [part for part in xs if len(part)]
+    x = max((float(part.max()) for part in xs), default=0.0)
     y = np.concatenate([np.asarray(part, float) for part in (*ys, [])])
     y = y[np.isfinite(y) & (y > 0 if log else True)]
     room = max([0.1 * WIDTH, *(LETTER * len(text) + 12 for text in words)])
-    right = round_up(x * WIDTH / (WIDTH - min(room, 0.3 * WIDTH))) if x else 10.0
+    share = 1 - min(room / WIDTH, 0.3)  # of the width, for the lines
+    if log_x:
+        least = min((float(part.min()) for part in xs), default=0.5)
+        left = least / 1.15
+        right = round_up(left * (max(x, 10 * least) / left) ** (1 / share))
+    else:
+        right = round_up(x / share) if x else 10.0
+        left = -0.015 * right
     if not len(y):
-        return Box(-0.015 * right, right, 1e-3 if log else 0.0, 1.0, log, height)
+        return Box(left, right, 1e-3 if log else 0.0, 1.0, log, height, log_x=log_x)
     low, high = float(y.min()), float(y.max())
     for value in nearby(grey, low, high, log):
         low, high = min(low, value), max(high, value)
     if log:
-        return Box(-0.015 * right, right, low / 1.6, 1.6 * high, log, height)
+        return Box(left, right, low / 1.6, 1.6 * high, log, height, log_x=log_x)
     air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
-    return Box(-0.015 * right, right, low - air, high + 1.3 * air, log, height)
+    return Box(left, right, low - air, high + 1.3 * air, log, height, log_x=log_x)
 
 
 def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) -> list[float]:

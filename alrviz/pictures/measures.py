@@ -18,6 +18,13 @@ AXES: Mapping[str, tuple[str, str]] = {
     "passes": ("passes", "passes over the rows"),
     "seconds": ("seconds", "seconds of solver time"),
 }
+FIRST = 30  # iterations: what the span "first" shows
+# How much of the horizontal axis is shown, and on which scale: a menu's words, what the axis adds to its label.
+SPANS: Mapping[str, tuple[str, str]] = {
+    "all": ("all", ""),
+    "first": (f"first {FIRST}", f", first {FIRST} iterations"),
+    "log": ("log", ", log scale"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,31 @@ def axis_label(measure: str, to_zero: bool = False) -> str:
     return MEASURES[measure].axis + (", log scale" if is_log(measure, to_zero) else "")
 
 
+def along_label(axis: str, span: str = "all") -> str:
+    """The horizontal axis's label; it says what is left out, and a logarithmic scale."""
+    label, more = AXES[axis][1], SPANS[span][1]
+    return f"first {FIRST} {label}" if (axis, span) == ("iterations", "first") else label + more
+
+
+def first_steps(columns: Columns) -> Columns:
+    """The columns of a frame up to iteration `FIRST`."""
+    kept = int(np.searchsorted(np.asarray(columns["index"]), FIRST, side="right"))
+    return {name: columns[name][:kept] for name in columns}
+
+
+def zero_place(every: Iterable[Columns], axis: str) -> float | None:
+    """Where what is 0 (iteration 0) stands on a logarithmic horizontal axis: at half of the least above 0.
+
+    None where nothing is 0.
+    """
+    if axis == "iterations":
+        return 0.5
+    x = np.concatenate([*(np.asarray(columns[AXES[axis][0]], float) for columns in every), np.empty(0)])
+    if not (x == 0).any():
+        return None
+    return float(x[x > 0].min() / 2) if (x > 0).any() else 0.5
+
+
 def values(columns: Columns, measure: str, part: str, rows: float, best: float = 0.0) -> np.ndarray:
     """The vertical coordinates of one line, NaN where there is nothing to draw.
 
@@ -109,12 +141,16 @@ def points(
     best: float = 0.0,
     log: bool = False,
     floor: float | None = None,
+    zero: float | None = None,
 ) -> dict[str, np.ndarray]:
     """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0.
 
-    floor: where what is 0 stands on a logarithmic axis (`gap_floor`); without it that is left out.
+    floor: where what is 0 stands on a logarithmic axis (`gap_floor`); without it that is left out. zero: where an x of
+    0 stands on such an axis (`zero_place`).
     """
     x = np.asarray(columns[AXES[axis][0]], float)
+    if zero is not None:
+        x = np.where(x <= 0, zero, x)
     y = values(columns, measure, part, rows, best)
     if floor is not None:
         y = np.where(y <= 0, floor, y)

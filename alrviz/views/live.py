@@ -14,7 +14,7 @@ from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.models import ColumnDataSource
 from bokeh.models import Model as BokehModel
 
-from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle, named
+from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle, named, place_zero
 from alrviz.pictures.frame import describe
 from alrviz.pictures.labels import Box
 from alrviz.pictures.measures import is_log
@@ -38,27 +38,30 @@ class LivePicture:
         # Left, right, bottom, top that this race's picture was given so far.
         self._given: tuple[set[float], ...] = (set(), set(), set(), set())
 
-    def show(self, watched: Watched, measure: str, axis: str, dark: bool = False) -> None:
+    def show(self, watched: Watched, measure: str, axis: str, span: str = "all", dark: bool = False) -> None:
         """Draw what `watched` says is to be seen now."""
         curves = watched.curves()
         options: dict[str, Any] = {
             "measure": measure,
             "axis": axis,
+            "span": span,
             "baseline": watched.levels(),
             "to_zero": watched.to_zero,
             "dark": dark,
         }
         note = "recorded earlier" if getattr(watched.race, "recorded", False) else ""
         names = tuple((racer.name, racer.label) for racer in watched.racers)
-        made_of = (names, is_log(measure, watched.to_zero), dark)
-        drawn_of = (watched, measure)
+        made_of = (names, is_log(measure, watched.to_zero), span == "log", dark)
+        drawn_of = (watched, measure, span)
         if self._picture is None or made_of != self._made_of:
             self._picture = convergence(curves, name=self.name, note=note, **options)
             self._box = contents(curves, **options).box
             self.pane.object = self._picture.figure
         else:
-            entitle(self._picture, measure=measure, axis=axis, to_zero=watched.to_zero, note=note)
-            self._feed(self._picture, contents(curves, **options), anew=drawn_of != self._drawn_of)
+            what = contents(curves, **options)
+            entitle(self._picture, measure=measure, axis=axis, span=span, to_zero=watched.to_zero, note=note)
+            place_zero(self._picture, what.zero)
+            self._feed(self._picture, what, anew=drawn_of != self._drawn_of)
         self._made_of, self._drawn_of = made_of, drawn_of
         self.drawn = watched.number, min(watched.seen, watched.last)
 

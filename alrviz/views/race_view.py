@@ -18,7 +18,7 @@ import param
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.trace import Trace
-from alrviz.pictures.measures import AXES, MEASURES
+from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.export import made_from, race_about, to_csv
 from alrviz.studies.verdict import verdict
 from alrviz.views import words
@@ -72,6 +72,7 @@ class RaceView(NotebookViewer):
 
     measure = param.Selector(default="nll", objects=list(MEASURES), doc="What the picture shows: a key of `MEASURES`.")
     axis = param.Selector(default="iterations", objects=list(AXES), doc="What it counts along: a key of `AXES`.")
+    span = param.Selector(default="all", objects=list(SPANS), doc="How much of that is shown: a key of `SPANS`.")
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
     tells = param.Boolean(default=False, doc="Whether the browser says what of a race is on its screen (`seen`).")
@@ -96,7 +97,7 @@ class RaceView(NotebookViewer):
         self._told = ""  # what the sentence says
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
-        self.param.watch(lambda _: self._after(), ["axis", "dark"])
+        self.param.watch(lambda _: self._after(), ["axis", "span", "dark"])
         self.param.watch(lambda _: self._mark(), "outdated")
         self.param.watch(lambda event: setattr(self.transport.stop, "tells", event.new), "tells")
         if race is not None:
@@ -125,9 +126,15 @@ class RaceView(NotebookViewer):
             sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._axes.link(self, value="axis", bidirectional=True)
+        self._spans = pmui.Select(
+            label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
+            width=92, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(
             self._measures.select,
             self._axes,
+            self._spans,
             pn.HSpacer(),
             self.status,
             sizing_mode="stretch_width",
@@ -165,7 +172,7 @@ class RaceView(NotebookViewer):
             runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
             coming = Watched(SimpleNamespace(runs=runs))
             self._measures.offer(coming)
-            self.picture.show(coming, self.measure, self.axis, self.dark)
+            self.picture.show(coming, self.measure, self.axis, self.span, self.dark)
 
     def _take(self, watched: Watched) -> None:
         self._drawn, self._judging = watched, None
@@ -268,7 +275,7 @@ class RaceView(NotebookViewer):
         if turned:
             self._measures.offer(watched)
         if turned or (changed and (watched.head < LONG or not player.playing or self._turn(3))):
-            self.picture.show(watched, self.measure, self.axis, self.dark)
+            self.picture.show(watched, self.measure, self.axis, self.span, self.dark)
         judged = self._judging is not None and self._judging.done()
         if (changed and not player.playing) or turned or judged or (playing and self._turn(SLOW)):
             self._show_slow()
@@ -280,7 +287,7 @@ class RaceView(NotebookViewer):
 
     def _redraw(self) -> None:
         if self.player.shown is not None:
-            self.picture.show(self.player.shown, self.measure, self.axis, self.dark)
+            self.picture.show(self.player.shown, self.measure, self.axis, self.span, self.dark)
         self._show_status()
 
     # -- words --------------------------------------------------------------------------------------------------------

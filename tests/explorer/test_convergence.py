@@ -255,6 +255,16 @@ def test_measure_and_axis_are_in_the_link():
     assert "measure" not in page.session.link, "what the page opens with is left out"
 
 
+def test_how_much_of_the_axis_is_shown_is_in_the_link():
+    page = open_page("?data=monks-1&view=span.log")
+    assert page.race_view.span == "log"
+    page.race_view.span = "first"
+    assert "view=span.first" in page.session.link
+    page.race_view.span = "all"
+    assert "view=" not in page.session.link
+    assert open_page("?data=monks-1&view=span.half").race_view.span == "all"
+
+
 def test_recipe_code_makes_the_recipe():
     for recipe in (Recipe("lr"), *recipes_of("pull", seed=4), Recipe("alr", discretize=None, class_weight={"a": 2.0})):
         assert eval(recipe_code(recipe), {"alrviz": alrviz}) == recipe

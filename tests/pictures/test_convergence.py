@@ -6,7 +6,7 @@ import pytest
 
 from alrviz.pictures.convergence import FEW, Curve, contents, convergence, legend_rows
 from alrviz.pictures.labels import LETTER, WIDTH
-from alrviz.pictures.measures import MEASURES, axis_label
+from alrviz.pictures.measures import FIRST, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, contrast, racer_colours
 
 ROWS = 10.0
@@ -102,6 +102,45 @@ def test_nothing_yet_and_nothing_watched():
     assert not len(contents([bare]).heldout[0]["y"])
     for measure in MEASURES:
         convergence([curve("lr", [])], measure=measure)
+
+
+def test_the_first_iterations_alone_have_the_whole_picture():
+    long = curve("lr", [2.0, *np.linspace(1.5, 1.2, 199), 1.0])
+    what = contents([long, ALR], span="first")
+    assert what.train[0]["step"].tolist() == [*range(FIRST + 1)]
+    assert what.train[1]["step"].tolist() == [0, 1, 2]
+    assert FIRST * 1.1 < what.box.right < FIRST * 1.5
+    last = what.heldout[1]["y"].min()
+    assert last - 0.2 < what.box.bottom, "nothing below what is shown stretches it"
+    assert convergence([long], span="first").figure.xaxis[0].axis_label == "first 30 iterations"
+    assert convergence([long], span="first", axis="passes").figure.xaxis[0].axis_label.endswith(", first 30 iterations")
+    ten = contents([curve("lr", np.linspace(2, 1, 200), upto=10)], span="first")
+    assert ten.heads["x"] == [10.0]
+    assert len(ten.beyond[0]["x"]) == FIRST + 1
+
+
+def test_iteration_0_has_a_place_left_of_1_on_a_logarithmic_axis_and_is_called_0():
+    long = curve("lr", np.linspace(2, 1, 6_000))
+    what = contents([long, ALR], baseline=BASELINE, span="log")
+    assert what.train[1]["x"].tolist() == [0.5, 1.0, 2.0]
+    assert what.train[1]["step"].tolist() == [0, 1, 2]
+    assert what.train[0]["step"][:60].tolist() == [*range(60)], "thinning spares what has room"
+    assert 0 < what.box.left < 0.5
+    assert 6_000 < what.box.right < 60_000
+    assert what.grey["x0"] == [what.box.left] * 2
+    assert what.box.pixel(10, 1)[0] - what.box.pixel(1, 1)[0] == pytest.approx(
+        what.box.pixel(100, 1)[0] - what.box.pixel(10, 1)[0]
+    )
+    axis = convergence([long], span="log").figure.xaxis[0]
+    assert axis.axis_label == "iterations, log scale"
+    assert axis.ticker.ticks[:3] == [0.5, 1, 2]
+    assert axis.major_label_overrides == {0.5: "0"}
+    seconds = contents([ALR], span="log", axis="seconds")
+    assert seconds.train[0]["x"] == pytest.approx([0.05, 0.1, 0.2])
+    passes = convergence([ALR], span="log", axis="passes").figure.xaxis[0]
+    assert passes.major_label_overrides == {}, "no pass count is 0"
+    for measure in MEASURES:
+        convergence([curve("lr", [])], measure=measure, span="log")
 
 
 def test_not_a_number_is_not_drawn():

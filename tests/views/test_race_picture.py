@@ -52,6 +52,30 @@ def test_measure_and_axis_are_one_click_apart():
     np.testing.assert_allclose(drawn(view)[0], 1.5 / 4)
 
 
+def test_the_first_iterations_and_a_logarithmic_axis_are_a_choice_away():
+    race, view = pressed()
+    race.take(50)
+    race.end()
+    pump(view, 60)
+    linear, end = view.picture.pane.object, view.picture.pane.object.x_range.end
+    view.span = "first"
+    assert view.picture.pane.object is linear
+    assert linear.x_range.end < end
+    assert len(view.picture._picture.train[0].data["x"]) == 31
+    view.span = "log"
+    figure = view.picture.pane.object
+    assert type(figure.x_scale).__name__ == "LogScale"
+    assert view.picture._picture.train[0].data["x"][:3].tolist() == [0.5, 1, 2]
+    view.axis = "passes"
+    assert view.picture.pane.object is figure
+    assert figure.xaxis[0].major_label_overrides == {}
+    view.axis = "iterations"
+    assert figure.xaxis[0].major_label_overrides == {0.5: "0"}
+    view.span = "all"
+    assert view.picture.pane.object.x_range.end == end
+    assert RaceView(race, wake=lambda: None, span="log").picture.pane.object.xaxis[0].axis_label.endswith("log scale")
+
+
 def test_gap_is_hidden_when_objectives_differ():
     same, other = view_of(ByHand()), view_of(ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", order=2, alpha=0)))
     assert "gap" in same._measures.select.options.values()
