@@ -19,8 +19,8 @@ _COPY = copy_code("source.data.value")
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 _SHARE = (
     "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
-    "on to the race you run next in place of this one. It ends when you take it back, or when this server keeps the "
-    "race no more.</p>"
+    "on to the race you run next in place of this one. It ends when you revoke it, or when the race is no "
+    "longer stored.</p>"
 )
 _TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
 _NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"

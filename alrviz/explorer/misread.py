@@ -73,7 +73,7 @@ def _unread(key: str, text: str, value: Any) -> Iterable[str]:
 def _none_of(key: str, text: str, choices: Iterable[str]) -> str:
     every = [choice for choice in choices if choice]
     if near := get_close_matches(text, every, n=3, cutoff=0.5):
-        return f"there is no {key} {_short(text)!r}; did you mean {' or '.join(near)}?"
+        return f"there is no {key} {_short(text)!r} (nearest: {', '.join(near)})"
     more = ", ..." if len(every) > LISTED else ""
     return f"there is no {key} {_short(text)!r}; it is one of {', '.join(sorted(every)[:LISTED])}{more}"
 

@@ -33,8 +33,8 @@ _SIDES |= {"diamond": (4, 0.0), "hex": (6, 0.0)}
 def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes:
     """Return `figures` as one PNG, with `words` above them.
 
-    width: px as on a page; the PNG has half as many again. Figures stand one below the other, more than two of them in
-    pairs.
+    width: px as on a page; the PNG has half as many again. Several figures stand in pairs, the last one of an odd
+    number by itself.
     """
     beside = 1 if len(figures) < 2 else BESIDE
     high = HEIGHT if beside == 1 else int(HEIGHT * 0.8)

@@ -145,22 +145,29 @@ class _Output:
     """A place of the notebook where a view is shown.
 
     key: by which the page asks for the view, and by which the output is renewed.
+    cell, run: of the notebook's cell it stands below, and of the run of that cell; "" where the notebook says neither.
     """
 
     all: ClassVar[dict[str, "_Output"]] = {}
+    listening: ClassVar[bool] = False
 
-    def __init__(self, view: NotebookViewer):
-        self.key, self.view = uuid.uuid4().hex, view
+    def __init__(self, view: NotebookViewer, cell: str, run: str):
+        self.key, self.view, self.cell, self.run = uuid.uuid4().hex, view, cell, run
         self._kept: Any = None  # of what the picture in the file is
 
     @classmethod
     def of(cls, view: NotebookViewer, shell: Any) -> "_Output":
         """Return a new output of a view; pages may ask for it from now on."""
-        if not cls.all:
+        if not cls.listening:
+            cls.listening = True
             listen(shell.kernel, lambda key: cls.all[key].view if key in cls.all else None)
             when_turns_end(flush)
             shell.events.register("post_run_cell", _after_cell)
-        output = cls(view)
+        output = cls(view, *_place(shell))
+        # A cell that is run again replaces its outputs: nobody can ask for their views any more.
+        replaced = [key for key, old in cls.all.items() if old.cell == output.cell != "" and old.run != output.run]
+        for key in replaced:
+            del cls.all[key]
         cls.all[output.key] = output
         return output
 
@@ -181,6 +188,12 @@ class _Output:
             from IPython.display import publish_display_data
 
             publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
+
+
+def _place(shell: Any) -> tuple[str, str]:
+    """Return the cell that is run, and which run of it; "" for what the notebook does not say."""
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    return parent.get("metadata", {}).get("cellId", ""), parent.get("header", {}).get("msg_id", "")
 
 
 def _seen(view: NotebookViewer) -> bytes:

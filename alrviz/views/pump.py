@@ -77,20 +77,25 @@ class _Ticking:
     """A thread that calls again and again, until it is stopped."""
 
     def __init__(self, call: Callable[[], None], period: float):
-        self._call, self._period, self.running = call, period, False
+        self._call, self._period = call, period
+        self._ended = threading.Event()  # of the thread that calls now
+        self._ended.set()
+
+    @property
+    def running(self) -> bool:
+        return not self._ended.is_set()
 
     def start(self) -> None:
-        self.running = True
-        threading.Thread(target=self._run, name="alrviz-pump", daemon=True).start()
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, args=(self._ended,), name="alrviz-pump", daemon=True).start()
 
     def stop(self) -> None:
-        self.running = False
+        self._ended.set()
 
-    def _run(self) -> None:
+    def _run(self, ended: threading.Event) -> None:
         try:
-            while self.running:
-                time.sleep(self._period)
+            while not ended.wait(self._period):
                 self._call()
         except Exception:
-            self.running = False  # whoever wakes it next begins anew
+            ended.set()  # whoever wakes it next begins anew
             raise

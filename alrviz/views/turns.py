@@ -5,11 +5,13 @@ runs on the main thread and pumps look on theirs. Figures half written by the on
 read by a page. On a served page everything has one thread: there a turn is nothing.
 """
 
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+_log = logging.getLogger(__name__)
 TURN = threading.RLock()
 _depth = 0  # of turns within turns; whoever holds TURN may change it
 _ends: list[Callable[[], None]] = []
@@ -40,7 +42,16 @@ def turn() -> Iterator[None]:
         try:
             yield
         finally:
-            if _depth == 1:
-                for done in _ends:
-                    done()
-            _depth -= 1
+            try:
+                for done in _ends if _depth == 1 else ():
+                    _ended(done)
+            finally:
+                _depth -= 1
+
+
+def _ended(done: Callable[[], None]) -> None:
+    """Call what is to happen when a turn ends; a page that cannot be reached must not hold up the others."""
+    try:
+        done()
+    except Exception:
+        _log.exception("what a turn has changed could not be sent")

@@ -54,11 +54,12 @@ class PageComm:
 @pytest.fixture
 def kernel(monkeypatch):
     """A process that takes itself for a kernel; what it publishes, and its comm targets. No pump looks by itself."""
-    monkeypatch.setattr("alrviz.views.pump._Ticking._run", lambda _: None)
+    monkeypatch.setattr("alrviz.views.pump._Ticking._run", lambda *_: None)
     made = SimpleNamespace(targets={}, published=[], cells=[])
     manager = SimpleNamespace(register_target=made.targets.__setitem__)
     events = SimpleNamespace(register=lambda name, call: made.cells.append(call))
-    shell = SimpleNamespace(kernel=SimpleNamespace(comm_manager=manager), events=events)
+    made.parent = {}
+    shell = SimpleNamespace(kernel=SimpleNamespace(comm_manager=manager), events=events, get_parent=lambda: made.parent)
 
     def publish(data, metadata=None, *, transient=None, update=False):
         made.published.append(SimpleNamespace(data=data, metadata=metadata, transient=transient, update=update))
@@ -66,6 +67,7 @@ def kernel(monkeypatch):
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     monkeypatch.setattr("IPython.display.publish_display_data", publish)
     monkeypatch.setattr(notebook._Output, "all", {})
+    monkeypatch.setattr(notebook._Output, "listening", False)
     monkeypatch.setattr(notebook_link, "links", set())
     monkeypatch.setattr(turns, "_ends", [])
     monkeypatch.setattr(notebook_link.Comm, "_handle_msg", notebook_link.Comm._handle_msg)
@@ -115,6 +117,30 @@ def test_after_a_cell_the_picture_and_words_are_those_of_the_end(kernel):
     for after_cell in kernel.cells:
         after_cell(None)
     assert len(kernel.published) == published, "nothing has changed"
+
+
+def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
+    def shown(cell, run):
+        kernel.parent = {"metadata": {"cellId": cell}, "header": {"msg_id": run}}
+        views.GramMatrixView()._ipython_display_()
+
+    shown("first", "1")
+    shown("first", "1")  # two views of one cell
+    shown("second", "2")
+    assert len(notebook._Output.all) == 3
+    shown("first", "3")
+    assert [output.cell for output in notebook._Output.all.values()] == ["second", "first"]
+
+
+def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
+    done = []
+    turns.when_turns_end(lambda: 1 / 0)
+    turns.when_turns_end(lambda: done.append(1))
+    for _ in range(2):
+        with turns.turn(), turns.turn():
+            pass
+    assert done == [1, 1]
+    assert "ZeroDivisionError" in caplog.text
 
 
 def opened(kernel, view):

@@ -1,10 +1,13 @@
 """The pump without a browser: it looks while there is something to come, rests at the end, and is woken again."""
 
+import threading
+import time
+
 import panel as pn
 import pytest
 
 from alrviz.views import pump
-from alrviz.views.pump import Pump
+from alrviz.views.pump import Pump, _Ticking
 
 
 class Callback:
@@ -72,3 +75,18 @@ def test_a_visitor_who_leaves_a_served_page_is_told_once(made, monkeypatch):
     assert len(told) == 1
     told[0](None)
     assert left == [1]
+
+
+def test_a_thread_that_was_stopped_does_not_wake_with_the_next():
+    calls = []
+    ticking = _Ticking(lambda: calls.append(threading.current_thread()), 0.02)
+    for _ in range(3):
+        ticking.start()
+        ticking.stop()
+    ticking.start()
+    end = time.monotonic() + 60
+    while len(calls) < 5 and time.monotonic() < end:
+        time.sleep(0.005)
+    ticking.stop()
+    assert len(calls) >= 5
+    assert len(set(calls)) == 1
