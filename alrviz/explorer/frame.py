@@ -45,6 +45,9 @@ class Frame:
         self._rail_buttons: dict[str, Any] = {}
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
         self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
+        self._opening = pn.pane.HTML(
+            "", stylesheets=[look.PANE_CSS, _OPENING_CSS], sizing_mode="stretch_width", margin=0
+        )
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = Later(_help_dialog)
         self._code = pn.pane.HTML("", stylesheets=[look.PANE_CSS], sizing_mode="stretch_width", margin=0)
@@ -82,6 +85,16 @@ class Frame:
             )
         self._slug = slug
         self._show_title()
+
+    def show_opening(self, slug: str, failed: bool = False) -> None:
+        """Mark a page whose view is still to be built, and say so in its place; or that it could not be built."""
+        title = safe(self._pages[slug].title)
+        self._opening.object = (
+            f"<p role='alert'><b>{title} could not be opened.</b> To try again, choose another page and come back.</p>"
+            if failed
+            else f"<p role='status'>Opening {title} …</p><div role='progressbar' aria-label='Opening {title}'></div>"
+        )
+        self.show(slug, self._opening)
 
     def _show_title(self) -> None:
         """Say in the browser's tab which page this is, and of which table."""
@@ -244,6 +257,13 @@ def _icon_button(icon: str, label: str, **params: Any) -> Any:
     )
 
 
+_OPENING_CSS = """
+[role=progressbar] { height: 6px; margin-top: 8px; border-radius: 3px; background: linear-gradient(90deg,
+  var(--alrviz-line) 30%, var(--alrviz-accent) 50%, var(--alrviz-line) 70%) 0 0 / 300% 100%;
+  animation: opening 1.6s linear infinite; }
+@keyframes opening { from { background-position: 100% 0; } to { background-position: 0 0; } }
+@media (prefers-reduced-motion: reduce) { [role=progressbar] { animation: none; } }
+"""
 _TINT = "color-mix(in srgb, var(--mui-palette-primary-main) {}%, transparent)"
 _RAIL_REST = {
     "justifyContent": "flex-start",

@@ -64,7 +64,7 @@ class Shell:
         self._first = next(iter(self.pages))
         self._views: dict[str, Any] = {}
         self._drawers: dict[str, Any] = {}
-        self._shown = ""
+        self._asked = self._shown = ""  # the page that was asked for, and the one in front: "" while it is being opened
         self._callback: Any = None
         self._quiet = 0
         self._there: float | None = None  # when the browser was first seen
@@ -85,15 +85,40 @@ class Shell:
     # ---- pages -------------------------------------------------------------------------------------------------
 
     def show_page(self) -> None:
-        """Bring the session's page to the front, building it on its first visit."""
+        """Bring the session's page to the front.
+
+        On its first visit it is built, which takes seconds on a busy server: the browser is first told that it opens.
+        """
         slug = self.session.page
         if slug not in self.pages:
             self.session.page = self._first  # comes back here by its watcher
             return
-        if slug == self._shown:
+        if slug == self._asked:
             return
+        seen = bool(self._asked) and server_session() is not None and page_ready()
+        self._asked = slug
         if self._shown:
             self.pages[self._shown].on_hidden()
+            self._shown = ""
+        if slug in self._views or not seen:
+            self._bring(slug)
+        else:
+            with pn.io.hold():  # one message, which is sent before the next tick begins
+                self.frame.show_opening(slug)
+            pn.state.curdoc.add_next_tick_callback(partial(self._open, slug))
+
+    def _open(self, slug: str) -> None:
+        """Build the page that was asked for, unless the reader has gone on meanwhile."""
+        if slug != self._asked or self._shown:
+            return
+        try:
+            with pn.io.hold():
+                self._bring(slug)
+        except Exception:
+            self.frame.show_opening(slug, failed=True)
+            raise
+
+    def _bring(self, slug: str) -> None:
         if slug not in self._views:
             self._views[slug] = self.pages[slug].view()
         self.frame.show(slug, self._views[slug])
@@ -104,6 +129,8 @@ class Shell:
     def open_drawer(self, open: bool = True) -> None:
         """Open or close the drawer of the page shown, building it for the first time."""
         slug = self._shown
+        if not slug:  # none before the page is there
+            return
         if open and slug not in self._drawers:
             self._drawers[slug] = self.pages[slug].drawer()
         self.frame.open_drawer(self._drawers[slug] if open else None)

@@ -27,7 +27,7 @@ SCRIPT = """
     const location = roots.find((root) => root.type === "panel.models.location.Location");
     if (!location) return;
     const here = gone = place(window.location.href);
-    setTimeout(() => { if (gone === here) gone = ""; }, 10000);
+    setTimeout(() => { if (gone === here) gone = ""; }, 60000);
     location.search = window.location.search;
   });
 })();

@@ -94,3 +94,16 @@ def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: 
         at(name)
     assert explorer.asked()["q"] == ["solvers"], "settings are as they were left"
     assert explorer.js("history.length") == length + len(rail)
+
+
+def test_a_press_is_answered_before_the_page_is_built(explorer: Explorer):
+    explorer.open("?page=data&data=iris")
+    explorer.wait_says("^Columns as CSV$")
+    explorer.js(
+        "() => { window.seen = []; setInterval(() => {"
+        " if (probe.says('^Opening Boundaries')) window.seen.push('so'); }, 10); }"
+    )
+    explorer.go("Boundaries")
+    explorer.wait_says("^What am I looking at.$")
+    assert explorer.js("window.seen"), "it opens without a word"
+    explorer.wait(lambda: not explorer.says("^Opening"), "the page alone")

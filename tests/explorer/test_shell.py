@@ -7,11 +7,14 @@ import weakref
 import panel as pn
 import panel_material_ui as pmui
 import pytest
+from bokeh.document import Document
+from panel.io.state import set_curdoc
 from panel.util import edit_readonly
 
 import alrviz
 from alrviz.errors import TableError
 from alrviz.explorer import look
+from alrviz.explorer import shell as shells
 from alrviz.explorer.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.notice import problem_html, time_text
@@ -254,6 +257,81 @@ def test_what_unfolds_pushes_what_comes_next(shell):
     """Panel's columns are at most as high as what holds them unless they are told otherwise."""
     shell.show_page()
     assert shell.frame._area.styles["max-height"] == shell.frame._outer.styles["max-height"] == "none"
+
+
+class Third(_Page):
+    title, icon, group, slug = "Third", "looks_3", "See", "third"
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """A shell in a document that a browser shows, and what runs the document's next tick."""
+    shell = Shell(Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False)), [First, Second, Third])
+    monkeypatch.setattr(shells, "server_session", object)
+    monkeypatch.setattr(shells, "page_ready", lambda: True)
+    document = Document()
+
+    def tick():
+        for callback in document.session_callbacks:
+            document.remove_next_tick_callback(callback)
+            callback.callback()
+
+    with set_curdoc(document):
+        yield shell, tick
+
+
+def _front(shell):
+    return [part for part in shell.frame._area if part.visible]
+
+
+def test_a_page_that_is_to_be_built_is_said_to_open_before_it_is_built(watched):
+    shell, tick = watched
+    second = shell.pages["second"]
+    shell.session.go("second")
+    assert (second.calls, shell.pages["first"].calls[-1]) == ([], "hidden")
+    assert "alrviz-here" in shell.frame._rail_buttons["second"].css_classes
+    (seen,) = _front(shell)
+    assert "Opening Second" in seen.object
+    assert "progressbar" in seen.object
+    shell.open_drawer()  # nothing to open yet
+    shell.pump()
+    assert second.calls == []
+    tick()
+    assert second.calls == ["view", "shown"]
+    assert _front(shell) == [shell._views["second"]]
+    shell.session.go("first")  # which is there
+    assert _front(shell) == [shell._views["first"]]
+
+
+def test_who_goes_on_while_a_page_opens_gets_the_page_asked_for_last(watched):
+    shell, tick = watched
+    for slug in ("second", "third", "first", "third"):
+        shell.session.go(slug)
+    tick()
+    assert shell.pages["second"].calls == []
+    assert shell.pages["third"].calls == ["view", "shown"]
+    assert shell.pages["first"].calls == ["view", "shown", "hidden", "shown", "hidden"]
+    assert _front(shell) == [shell._views["third"]]
+    shell.session.go("second")
+    shell.session.go("first")
+    tick()
+    assert _front(shell) == [shell._views["first"]]
+    assert shell.pages["second"].calls == []
+
+
+def test_a_page_that_cannot_be_built_says_so_and_is_tried_again(watched):
+    shell, tick = watched
+    second, built = shell.pages["second"], shell.pages["second"].view
+    second.view = lambda: 1 / 0
+    shell.session.go("second")
+    with pytest.raises(ZeroDivisionError):
+        tick()
+    assert "could not be opened" in _front(shell)[0].object
+    second.view = built
+    shell.session.go("first")
+    shell.session.go("second")
+    tick()
+    assert _front(shell) == [shell._views["second"]]
 
 
 class Maps(_Page):
