@@ -75,6 +75,7 @@ def lost(new_page: Callable[..., Any]) -> Iterator[Callable[[Served], Lost]]:
 
     yield make
     for visitor in visitors:
+        visitor.page.context.close()  # before the line: a page that loses its server goes on asking for it
         visitor.line.close()
         problems = visitor.page.problems
         problems[:] = [problem for problem in problems if not OF_THE_LOSS.search(problem)]
