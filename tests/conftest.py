@@ -84,15 +84,20 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_until(condition: Callable[[], Any], seconds: float, what: str, every: float = 0.05) -> Any:
-    """Ask `condition` until what it returns is true, and return that; fail after `seconds`."""
+def wait_until(condition: Callable[[], Any], seconds: float, what: str | Callable[[], str], every: float = 0.05) -> Any:
+    """Ask `condition` until what it returns is true, and return that; fail after `seconds`.
+
+    Asking takes half of the time at most: a page that is busy is not kept from its work. What is dear to say is a
+    function, called only for a failure.
+    """
     end = time.monotonic() + seconds
     while True:
+        begun = time.monotonic()
         if answer := condition():
             return answer
         if time.monotonic() > end:
-            pytest.fail(f"not within {seconds:g} s: {what}")
-        time.sleep(every)
+            pytest.fail(f"not within {seconds:g} s: {what if isinstance(what, str) else what()}")
+        time.sleep(max(every, min(time.monotonic() - begun, 1.0)))
 
 
 def start_server(app: Path, log_path: Path, *arguments: str, **environment: str) -> Served:

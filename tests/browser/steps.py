@@ -79,7 +79,7 @@ class Explorer:
             seen.append(self.js(expression))
             return len(seen) > 3 and seen[-1] is not None and seen[-4:] == [seen[-1]] * 4
 
-        wait_until(same, PATIENCE, f"{expression} to rest; it gave {seen[-1:]}", every=0.1)
+        wait_until(same, PATIENCE, lambda: f"{expression} to rest; it gave {seen[-1:]}", every=0.1)
         return seen[-1]
 
     # ---- controls ----------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Explorer:
         return self.js("(pattern) => probe.says(pattern)", pattern)
 
     def wait_says(self, pattern: str, seconds: float = PATIENCE) -> None:
-        self.wait(lambda: self.says(pattern), f"the page says {pattern!r}; it says:\n{self.text()}", seconds)
+        self.wait(lambda: self.says(pattern), lambda: f"the page says {pattern!r}; it says:\n{self.text()}", seconds)
 
     def text(self) -> str:
         return self.page.locator("body").aria_snapshot()

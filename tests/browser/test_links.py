@@ -76,7 +76,7 @@ def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: 
     def at(name: str) -> None:
         wanted = {"Which order?": "order", "Bias and variance": "bias"}.get(name, name.lower())
         explorer.wait(lambda: explorer.asked().get("page", ["convergence"]) == [wanted], f"the address of {name}")
-        explorer.wait(lambda: explorer.says(SEEN[name]), f"the page {name}; it says {explorer.text()}")
+        explorer.wait(lambda: explorer.says(SEEN[name]), lambda: f"the page {name}; it says {explorer.text()}")
 
     at("Which order?")
     for name in rail:
