@@ -17,6 +17,8 @@ from alrviz.views.watched import Watched
 # Seconds after a race has begun by itself in which a press of its button still means Run, as the button said when the
 # reader reached for it. Before its first point, which may take a compilation, it means so however late it comes.
 MEANT = 1.0
+# Ticks at the end of a race that plays in a loop: time to read how it ended.
+REST = 20
 
 
 class Player:
@@ -33,6 +35,9 @@ class Player:
         self.shown: Watched | None = None
         self.coming: Watched | None = None
         self.playing = False
+        self.speed = 1.0  # how many times faster than usual what is shown follows the race
+        self.loop = False  # whether what has been shown to its end is shown again from the start
+        self._at_end = 0  # ticks that a loop has rested at the end
         self.outdated = False  # whether settings have changed since the race shown was made
         self.expected = False  # whether a race of the new settings will begin by itself: nobody need press Run
         self._stepping = -1  # the iteration to show once it was computed
@@ -225,6 +230,13 @@ class Player:
             self.coming is None and self.shown is not None and self.shown.shown and self.shown.head >= self.shown.last
         )
 
+    def repeat(self, loop: bool) -> None:
+        """Play what is shown in a loop, or hold it at its end; a race that rests at its end begins again at once."""
+        self.loop, shown = loop, self.shown
+        if loop and not self.playing and not self.outdated and shown is not None and self._finished and shown.last > 0:
+            self.halted = self.resting = False
+            self.playing, self._at_end = True, REST
+
     # -- time ---------------------------------------------------------------------------------------------------------
 
     def arrived(self) -> bool:
@@ -251,14 +263,19 @@ class Player:
         self._follow_others(watched, bool(new) and at_end, unseen)
         moved = False
         if self.playing:
-            moved = watched.follow()
+            moved = watched.follow(self.speed, again=self.loop and watched.shown)
         elif 0 <= self._stepping <= watched.last:
             watched.move(self._stepping)
             moved, self._stepping = True, -1
         if self.playing and watched.shown and watched.head >= watched.last:
             watched.pull()  # its outcome may have come after the look above, and nothing looks again
-            self.playing = False
+            self.playing = self.loop and watched.last > 0
             moved = True
+            self._at_end += 1
+            if self.playing and self._at_end > REST:
+                watched.move(0)
+        if watched.head < watched.last:
+            self._at_end = 0
         return moved or bool(new)
 
     def _follow_others(self, watched: Watched, goes_on: bool, unseen: bool) -> None:

@@ -30,6 +30,8 @@ def word_of(player: "Player") -> str:
         return _activity(race)
     if player.playing and (turn := getattr(race, "turn", 0)):
         return f"running, in turns: number {turn} in the queue"
+    if player.playing and player.loop and race.ended and player.shown is not None and player.shown.shown:
+        return "in a loop"
     return "running" if player.playing else "paused"
 
 

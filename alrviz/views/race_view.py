@@ -32,7 +32,7 @@ from alrviz.views.player import Player
 from alrviz.views.replay import replay
 from alrviz.views.saving import Origin, file_button, save_buttons
 from alrviz.views.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
-from alrviz.views.transport import Transport
+from alrviz.views.transport import SPEEDS, Playback, Transport
 from alrviz.views.watched import Watched
 
 HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720
@@ -73,6 +73,8 @@ class RaceView(NotebookViewer):
     measure = param.Selector(default="nll", objects=list(MEASURES), doc="What the picture shows: a key of `MEASURES`.")
     axis = param.Selector(default="iterations", objects=list(AXES), doc="What it counts along: a key of `AXES`.")
     span = param.Selector(default="all", objects=list(SPANS), doc="How much of that is shown: a key of `SPANS`.")
+    speed = param.Selector(default=1.0, objects=list(SPEEDS), doc="How many times faster than usual it is shown.")
+    loop = param.Boolean(default=False, doc="Whether it plays again from the start after its end.")
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
     tells = param.Boolean(default=False, doc="Whether the browser says what of a race is on its screen (`seen`).")
@@ -98,8 +100,10 @@ class RaceView(NotebookViewer):
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
         self.param.watch(lambda _: self._after(), ["axis", "span", "dark"])
+        self.param.watch(lambda _: self._play_so(), ["speed", "loop"])
         self.param.watch(lambda _: self._mark(), "outdated")
         self.param.watch(lambda event: setattr(self.transport.stop, "tells", event.new), "tells")
+        self._play_so()
         if race is not None:
             self.watch(race)
 
@@ -110,7 +114,7 @@ class RaceView(NotebookViewer):
         self.picture = LivePicture(name)
         self.transport = Transport(
             self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
-            self._stopped_at, self._seen,
+            self._stopped_at, self._seen, Playback(self),
         )  # fmt: skip
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
@@ -242,6 +246,12 @@ class RaceView(NotebookViewer):
         self.player.scrub(iteration)
         self._after()
 
+    def _play_so(self) -> None:
+        self.player.speed = self.speed
+        if self.loop != self.player.loop:
+            self.player.repeat(self.loop)
+            self._after()
+
     def _after(self) -> None:
         self.outdated = self.player.outdated
         shown = self.player.shown
@@ -302,7 +312,8 @@ class RaceView(NotebookViewer):
         player, watched = self.player, self.player.shown
         if watched is None:
             return
-        ended = watched.shown and (not player.playing or player.coming is not None)
+        at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
+        ended = watched.shown and at_end
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
         told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"))
         self._told = told.sentence

@@ -18,6 +18,7 @@ import param
 from alrviz.views.echo import Echo
 from alrviz.views.style import ICONS
 
+SPEEDS = (0.5, 1.0, 2.0, 4.0)  # times as fast as usual
 SLIDER_FOCUS = {
     "& .MuiSlider-thumb.Mui-focusVisible": {
         "outline": "3px solid",
@@ -26,6 +27,8 @@ SLIDER_FOCUS = {
     }
 }
 
+
+_SNUG = {"minWidth": 0, "padding": "6px 4px", "textTransform": "none", "& .MuiButton-icon": {"margin": "0 2px 0 0"}}
 
 # The click is heard before the button's own handler. The button is found by a class of its own: it may be redrawn.
 _LOOK = """
@@ -59,7 +62,8 @@ class Transport:
     Args:
         run, back, step, stop: called when pressed. scrub: called with an iteration when the reader moves the slider.
         rest: called when what was computed beyond Stop is to be shown. pressed_at: called after `stop` with what the
-            screen had shown, a race's number and an iteration. seen: the same while `tell` is on.
+            screen had shown, a race's number and an iteration. seen: the same while `tell` is on. playback: the menu of
+            speed and loop, where there is one.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Transport:
         rest: Callable[[], None] = lambda: None,
         pressed_at: Callable[[int, int], None] = lambda number, seen: None,
         seen: Callable[[int, int], None] = lambda number, seen: None,
+        playback: "Playback | None" = None,
     ):
         self._scrub = scrub
         self._moving = False
@@ -102,9 +107,10 @@ class Transport:
         )
         self.slider.param.watch(self._moved, "value")
         self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own
+        menu = [] if playback is None else [playback.menu]
         self.panel = pn.Row(
-            self.run, self.back, self.step, self.stop, self.slider, self.rest, sizing_mode="stretch_width", margin=0,
-            css_classes=["alrviz-run"],
+            self.run, self.back, self.step, self.stop, *menu, self.slider, self.rest,
+            sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"],
         )  # fmt: skip
 
     def _moved(self, event: Any) -> None:
@@ -155,6 +161,41 @@ class Transport:
             change(self.slider, end=end)
         finally:
             self._moving = False
+
+
+class Playback:
+    """The menu of a view that has parameters `speed` and `loop`: how fast it plays, and what comes after the end."""
+
+    def __init__(self, view: Any):
+        self._view = view
+        self.menu = pmui.MenuButton(
+            items=[], label="", icon_size="20px", description="Playback: speed, loop or hold at the end",
+            variant="text", color="default", margin=0, align="center", stylesheets=[ICONS], sx=_SNUG,
+        )  # fmt: skip
+        self.menu.on_click(self._choose)
+        view.param.watch(lambda _: self._show(), ["speed", "loop"])
+        self._show()
+
+    def _choose(self, item: Any) -> None:
+        if item is not None:
+            self._view.param.update(**item["sets"])
+
+    def _show(self) -> None:
+        speed, loop = self._view.speed, self._view.loop
+        choices: list[tuple[str, dict[str, Any]]] = [(f"Speed {of:g}x", {"speed": of}) for of in SPEEDS]
+        choices += [("Hold at the end", {"loop": False}), ("Loop: play again from the start", {"loop": True})]
+        chosen = {"speed": speed, "loop": loop}.items()
+        items: list[dict[str, Any]] = [
+            {
+                "label": words,
+                "icon": f"radio_button_{'checked' if sets.items() <= chosen else 'unchecked'}",
+                "sets": sets,
+                "selectable": False,
+            }
+            for words, sets in choices
+        ]
+        items.insert(len(SPEEDS), {"label": "---"})
+        self.menu.param.update(items=items, label=f"{speed:g}x", icon="repeat" if loop else "speed")
 
 
 def change(widget: Any, **params: Any) -> None:

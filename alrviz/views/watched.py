@@ -153,7 +153,7 @@ class Watched:
     def __init__(self, race: Any, film: bool = False, limit: int | None = None):
         self.race, self.film = race, film
         self.number = next(_numbers)  # of all that were made: whoever reports from a browser says which it saw
-        self._owed = 0.0  # of a film: iterations, in part
+        self._owed = 0.0  # iterations, in part: what a tick moved less than its pace
         self.racers = [
             Racer(run, name) for run, name in zip(race.runs, short_names([r.recipe for r in race.runs]), strict=True)
         ]
@@ -213,21 +213,22 @@ class Watched:
             self.to_zero = falls_to_zero([_lead_only(racer) for racer in self.racers])
         return new
 
-    def follow(self) -> bool:
-        """Move the head toward the end of what was read; returns whether it moved."""
+    def follow(self, speed: float = 1.0, again: bool = False) -> bool:
+        """Move the head toward the end of what was read; returns whether it moved.
+
+        speed: how many times faster than usual. again: whether what has been seen is played once more, as a film is.
+        """
         behind = self.last - self.head
         if behind <= 0:
             return False
-        if self.film:
-            return self._play(behind)
-        at_once = self.race.ended and self.last <= SHORT
-        self.move(self.last if at_once else self.head + max(LEAST, int(behind * SHARE)))
-        return True
-
-    def _play(self, behind: int) -> bool:
-        """One tick of a film: an iteration or less, of a long one more while much is left."""
-        share = behind * SHARE
-        self._owed += share if share > LEAST else min(1.0, self.last / FILM) if self.race.ended else 1.0
+        if self.film or again:
+            share = behind * SHARE  # an iteration or less, of a long one more while much is left
+            pace = share if share > LEAST else min(1.0, self.last / FILM) if self.race.ended else 1.0
+        elif self.race.ended and self.last <= SHORT and speed >= 1:
+            pace = float(behind)
+        else:
+            pace = max(LEAST, int(behind * SHARE))
+        self._owed += speed * pace
         due = int(self._owed)
         self._owed -= due
         self.move(self.head + due)

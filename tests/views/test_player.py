@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.views import player as of_player
-from alrviz.views.player import MEANT, Player
+from alrviz.views.player import MEANT, REST, Player
 from alrviz.views.watched import FILM
 from tests.races import ByHand
 
@@ -302,3 +302,81 @@ def test_a_step_that_comes_after_stop_is_not_played():
     race.end()
     player.advance()
     assert not player.playing
+
+
+def ended(steps):
+    """A reader who stands at the end of a race."""
+    race = ByHand()
+    race.take(steps)
+    race.end()
+    player = Player()
+    player.take_up(race)
+    return player
+
+
+def ticks_to_the_end(speed, steps=400):
+    race = ByHand()
+    player = Player()
+    player.take_up(race)
+    player.speed = speed
+    player.run()
+    race.take(steps)
+    race.end()
+    for ticks in range(10_000):
+        if not player.playing:
+            return ticks
+        player.advance()
+    raise AssertionError("it never came to its end")
+
+
+def test_a_race_is_shown_as_fast_as_is_asked_for():
+    usual = ticks_to_the_end(1)
+    assert ticks_to_the_end(0.5) == pytest.approx(2 * usual, rel=0.1)
+    assert ticks_to_the_end(4) == pytest.approx(usual / 4, rel=0.3)
+    assert ticks_to_the_end(1, steps=20) <= 2, "a short one is there at once"
+    assert ticks_to_the_end(0.5, steps=20) > 15, "who asks for slow motion gets it"
+
+
+@pytest.mark.parametrize("steps", [8, 400])
+def test_a_loop_plays_again_from_the_start_after_a_rest_at_the_end_until_it_is_to_hold(steps):
+    player = ended(steps)
+    player.advance()
+    assert not player.playing
+    player.repeat(True)
+    heads = []
+    for _ in range(600):
+        player.advance()
+        heads.append(player.shown.head)
+    last = player.shown.last
+    starts = [k for k in range(1, len(heads)) if heads[k] < heads[k - 1]]
+    assert len(starts) >= 2
+    assert all(heads[k] == 0 for k in starts)
+    assert all(heads[k - REST : k] == [last] * REST for k in starts)
+    assert player.playing
+    assert player.word == "in a loop"
+    player.repeat(False)
+    for _ in range(400):
+        player.advance()
+    assert (player.playing, player.shown.head) == (False, last)
+
+
+def test_without_a_choice_a_race_holds_at_its_end():
+    player = ended(40)
+    for _ in range(100):
+        player.advance()
+    assert (player.playing, player.shown.head) == (False, player.shown.last)
+
+
+def test_pause_and_stop_end_a_loop_where_it_is():
+    player = ended(200)
+    player.repeat(True)
+    for _ in range(REST):
+        player.advance()
+    player.run()
+    head = player.shown.head
+    player.advance()
+    assert (player.playing, player.shown.head) == (False, head)
+    player.run()
+    player.stop()
+    assert not player.playing
+    assert player.rest == 0, "all of it has been seen"

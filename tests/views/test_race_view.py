@@ -279,3 +279,31 @@ def test_recorded_race_is_shown_whole_at_once_and_round_trips():
     assert "times faster" in view.sentence.object
     pd.testing.assert_frame_equal(back.frame(), race.frame(), check_dtype=False, check_like=True, rtol=1e-8)
     assert back.recipes == race.recipes
+
+
+def test_the_playback_menu_sets_speed_and_loop_and_says_what_is_chosen():
+    view = view_of(finished(40))
+    pump(view, 3)
+    menu = next(part for part in view.transport.panel if hasattr(part, "items"))
+    words = [item["label"] for item in menu.items]
+    assert [item["label"] for item in menu.items if item.get("icon") == "radio_button_checked"] == [
+        "Speed 1x",
+        "Hold at the end",
+    ]
+    verdict = view.sentence.object
+    for label in ("Speed 2x", "Loop: play again from the start"):
+        menu._handle_msg({"type": "click", "item": words.index(label)})
+    assert (view.speed, view.loop, menu.label) == (2.0, True, "2x")
+    assert (view.player.speed, view.player.playing) == (2.0, True)
+    pump(view, 2)
+    assert view.player.shown.head < view.player.shown.last
+    assert "Racing" in view.sentence.object or view.sentence.object == verdict
+    for _ in range(200):
+        view.pump()
+        if view.player.shown.head >= view.player.shown.last:
+            break
+    pump(view, 5)
+    assert view.sentence.object == verdict, "at its end it says how the race ended"
+    menu._handle_msg({"type": "click", "item": words.index("Hold at the end")})
+    pump(view, 50)
+    assert (view.loop, view.player.playing) == (False, False)
