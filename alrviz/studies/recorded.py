@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.step import Outcome, Step
 from alrviz.fitting.trace import Trace
@@ -72,6 +72,29 @@ class RecordedRace:
     def join(self, timeout: float | None = None) -> bool:
         """True at once."""
         return True
+
+
+def as_race(given: Any) -> Any:
+    """Return what can be watched: a race as it is, a fitted model as a recorded race of one, its own fit.
+
+    Raises:
+        TableError: of a data set. AlrvizError: of anything else, or of a model that was not fitted here.
+    """
+    if hasattr(given, "runs") and hasattr(given, "ended"):
+        return given
+    kind = type(given).__name__
+    expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
+    if hasattr(given, "to_recipe") and not isinstance(given, type):
+        if getattr(given, "trace_", None) is None:
+            raise AlrvizError(f"this {kind} keeps no fit to show: call its fit first (a model's file does not hold it)")
+        run = RecordedRun(given.to_recipe(), given.trace_, given.outcome_, {})
+        about = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(given.trace_.rows))
+        return RecordedRace(runs=(run,), dataset=about, version="")
+    from alrviz.data.dataset import Dataset
+
+    if isinstance(given, Dataset):
+        raise TableError(f"a data set alone is no race; {expected}")
+    raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
 
 
 def record(race: Any, version: str) -> str:

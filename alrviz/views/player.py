@@ -206,6 +206,8 @@ class Player:
     def _fresh(self, press: Callable[[], None]) -> Any:
         self._unmet = press
         fresh = self._again()
+        if fresh is None and self._again == self._same_again:
+            self._unmet = None  # nobody will make one later
         if fresh is not None:
             self._unmet = None
             self.take_up(fresh, fresh=True)

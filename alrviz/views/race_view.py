@@ -20,6 +20,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.trace import Trace
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.export import made_from, race_about, to_csv
+from alrviz.studies.recorded import as_race
 from alrviz.studies.verdict import verdict
 from alrviz.views import words
 from alrviz.views.folded import Numbers
@@ -57,13 +58,16 @@ class RaceView(NotebookViewer):
     """The live view of a race.
 
     Args:
-        race: what `alrviz.race` returned (or a race that was recorded).
+        race: what `alrviz.race` returned (or a race that was recorded); or a fitted estimator, whose fit is shown.
         again: called when Run or Step is pressed after the race has ended or its settings are outdated; returns the
             race to run next, or None. Without it the same recipes race once more.
         wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
             has a periodic callback of its own.
         seen: called with a race and the last iteration of it that is on the reader's screen, while `tells`.
         height: of picture and buttons, as CSS has it.
+
+    Raises:
+        AlrvizError: of what is no race and no fitted estimator (`TableError` of a data set).
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("lr", alpha=0), alrviz.Recipe("alr", alpha=0)]
@@ -165,7 +169,7 @@ class RaceView(NotebookViewer):
 
     def watch(self, race: Any) -> None:
         """Take up a race: what it has computed is shown at once, and followed from there."""
-        self.player.take_up(race)
+        self.player.take_up(as_race(race))
         self._after()
 
     def expect(self, recipes: Sequence[Recipe]) -> None:

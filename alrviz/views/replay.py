@@ -25,6 +25,7 @@ from alrviz.studies.export import race_about
 from alrviz.studies.film_maps import film_axes, film_map
 from alrviz.studies.mapped import model_at
 from alrviz.studies.racing import UNDECIDED, racing_words
+from alrviz.studies.recorded import as_race
 from alrviz.studies.scenes import BandwidthPath, Scene
 from alrviz.studies.verdict import verdict
 from alrviz.views.map_words import others_words
@@ -49,11 +50,12 @@ def save_replay(race: Any, path: Any) -> None:
     """Write a race, or a path, as one HTML file that plays it.
 
     Args:
-        race: what `alrviz.race` returned, run at least one step; a recorded race; or what `alrviz.path` returned, run.
+        race: what `alrviz.race` returned, run at least one step; a recorded race; a fitted estimator; or what
+            `alrviz.path` returned, run.
         path: path of the file.
 
     Raises:
-        AlrvizError: there is no step yet, or no path.
+        AlrvizError: there is no step yet, or no path; of what can not be replayed (`TableError` of a data set).
 
     >>> import alrviz, tempfile, pathlib
     >>> race = alrviz.race(alrviz.load_demo("led", rows=300), [alrviz.Recipe("lr", order=1, max_iter=5)])
@@ -72,6 +74,7 @@ def replay(race: Any) -> str:
     """Return the page that `save_replay` writes."""
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
+    race = as_race(race)
     watched = Watched(race, limit=getattr(race, "stopped_at", None))
     watched.pull()
     if watched.last < 0:

@@ -4,10 +4,14 @@ import io
 
 import numpy as np
 import pandas as pd
+import pytest
 from bokeh.models import Label
 
+import alrviz
+from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.recorded import read_recorded, record
+from alrviz.views.race_view import RaceView
 from alrviz.views.watched import LEAST
 from tests.races import ByHand
 from tests.views.raced import drawn, finished, pressed, pump, view_of
@@ -307,3 +311,30 @@ def test_the_playback_menu_sets_speed_and_loop_and_says_what_is_chosen():
     menu._handle_msg({"type": "click", "item": words.index("Hold at the end")})
     pump(view, 50)
     assert (view.loop, view.player.playing) == (False, False)
+
+
+def test_what_is_no_race_is_refused_with_what_is_expected():
+    dataset = alrviz.load_demo("led", rows=60)
+    with pytest.raises(TableError, match=r"alrviz\.race\(dataset, recipes\)"):
+        RaceView(dataset, wake=lambda: None)
+    with pytest.raises(AlrvizError, match=r"DataFrame cannot be shown as a race; expected what alrviz\.race"):
+        RaceView(pd.DataFrame(), wake=lambda: None)
+    with pytest.raises(AlrvizError, match="call its fit first"):
+        RaceView(alrviz.LRClassifier(), wake=lambda: None)
+
+
+def test_a_fitted_model_shows_its_own_fit():
+    dataset = alrviz.load_demo("led", rows=200)
+    model = alrviz.LRClassifier(alpha=0.1).fit(dataset.X, dataset.y)
+    view = view_of(model)
+    pump(view, 3)
+    assert view.player.shown.last == model.trace_[-1].index
+    assert drawn(view)[-1] == pytest.approx(model.trace_[-1].nll / model.trace_.rows)
+    assert "converged" in view.sentence.object
+    view.press_back()
+    assert view.player.shown.head == view.player.shown.last - 1
+    view.scrub(10**6)
+    view.press_run()
+    assert not view.player.waits, "there is no race to begin"
+    assert "LRClassifier" in view.origin().made_from
+    assert view._csv().count("\n") > model.trace_[-1].index

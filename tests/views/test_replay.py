@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.decision_map import certainty
 from alrviz.studies.decision_map import decision_map
@@ -189,3 +189,12 @@ def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     assert page.locator("#classes span").all_inner_texts() == list(map(str, fitted.runs[0].encoder.classes_))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not page.problems
+
+
+def test_a_fitted_model_is_replayed_and_what_is_no_race_refused(tmp_path):
+    dataset = alrviz.load_demo("led", rows=200)
+    with pytest.raises(TableError, match=r"alrviz\.race\(dataset, recipes\)"):
+        alrviz.save_replay(dataset, tmp_path / "no.html")
+    assert not (tmp_path / "no.html").exists()
+    alrviz.save_replay(alrviz.LRClassifier(alpha=0.1).fit(dataset.X, dataset.y), tmp_path / "fit.html")
+    assert "converged" in (tmp_path / "fit.html").read_text(encoding="utf-8")
