@@ -12,14 +12,15 @@ CUT = 14  # letters of a level's name
 # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
 _WORDS = "return words[Math.floor(tick)] ?? ''"
 _TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
+_MOST = 40  # ticks; of more levels every so many is named, and the hover tells of the others
 _ROOM = 44  # characters beside each other below the narrowest picture
 
 
 def level_axis(axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM) -> None:
-    """Show these levels on an axis; names that would touch beside each other (beyond `room` characters) are tilted."""
+    """Show these levels on an axis, of many some; names that would touch (beyond `room` characters) are tilted."""
     words = [short(label) for label in labels]
     axis.update(
-        ticker=FixedTicker(ticks=[k + 0.5 for k in range(len(words))]),
+        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(words), -(-len(words) // _MOST) or 1)]),
         formatter=CustomJSTickFormatter(args={"words": words}, code=_WORDS),
     )
     if tilts:

@@ -1,9 +1,11 @@
 """The film of a DLR fit: a scene per step, made from the step's model, and the path of its bandwidths."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.density_fit import feature_columns
@@ -12,6 +14,7 @@ from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Floats, Scene
 
 GRID = 160  # places of a curve
 RUG = 400  # rows of a rug
+MOST_LEVELS = 200  # of a column in a scene: more could not be told apart, and every step sends them to the browser
 AIR = 0.04  # share of a column's range beyond its first and last value
 
 
@@ -47,9 +50,21 @@ def scene_of(
         else:
             count = int(encoded.levels[j])
             phi = features.levels(d - len(features.numeric)).T[:count]
-            texts = tuple(labels[j]) if len(labels) else tuple(str(k) for k in range(count))
-            parts.append(ColumnRatio(name, _narrow(phi), weight, levels=texts[:count]))
+            shown = _shown(encoded, j, count, known.get(name))
+            texts = tuple(str(labels[j][k]) if len(labels) else str(k) for k in shown)
+            kept, left = (None, 0) if len(shown) == count else (shown, count - len(shown))
+            parts.append(ColumnRatio(name, _narrow(phi[shown]), weight, levels=texts, shown=kept, left_out=left))
     return Scene(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
+
+
+def _shown(encoded: Encoded, j: int, count: int, old: ColumnRatio | None) -> NDArray[np.intp]:
+    """Which levels of a column a scene has: all, or the most frequent in their order."""
+    if count <= MOST_LEVELS:
+        return np.arange(count)
+    if old is not None and old.shown is not None:
+        return old.shown
+    rows = np.bincount(encoded.codes[j], minlength=count)[:count]
+    return np.sort(np.argsort(-rows, kind="stable")[:MOST_LEVELS])
 
 
 def _curve(
@@ -58,7 +73,7 @@ def _curve(
     assert encoded.numbers is not None  # a numeric feature comes from nowhere else
     h, silverman = float(np.exp(model.log_h[d])), float(model.features.silverman[d])
     if old is not None and old.bandwidth == h:
-        return ColumnRatio(name, old.phi, weight, old.x, (), h, silverman, old.rug, old.rug_class)
+        return replace(old, weight=weight)
     values = encoded.numbers[model.features.numeric[d]]
     if old is None or old.x is None:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -68,11 +83,13 @@ def _curve(
         x = old.x
     phi = model.features.curve(d, x, float(model.log_h[d])).phi.T
     if old is not None:
-        return ColumnRatio(name, _narrow(phi), weight, x, (), h, silverman, old.rug, old.rug_class)
+        return replace(old, phi=_narrow(phi), weight=weight, x=x, bandwidth=h, silverman=silverman)
     rug = values[drawn]
     there = np.isfinite(rug)
     classes = encoded.y[drawn][there].astype(np.intp)
-    return ColumnRatio(name, _narrow(phi), weight, x, (), h, silverman, rug[there], classes)
+    return ColumnRatio(
+        name, _narrow(phi), weight, x, bandwidth=h, silverman=silverman, rug=rug[there], rug_class=classes
+    )
 
 
 def _narrow(phi: Floats) -> Floats:

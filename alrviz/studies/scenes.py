@@ -24,9 +24,10 @@ class ColumnRatio:
         phi: (G,) for two classes, (G, C) for more; at each x, or at each level.
         weight: w_d: a number for two classes, (C,) for more.
         x: (G,) ascending places of a numeric column, None for levels.
-        levels: (G,) the levels of a categorical column.
+        levels: (G,) the levels of a categorical column; of more than `density_film.MOST_LEVELS` the most frequent.
         bandwidth, silverman: h and Silverman's h, in units of the column; NaN for levels.
         rug, rug_class: (R,) values of some rows and their class codes.
+        shown: (G,) the places of `levels` among the column's, None where they are all; left_out: how many are missing.
     """
 
     column: str
@@ -38,6 +39,8 @@ class ColumnRatio:
     silverman: float = float("nan")
     rug: Floats = field(default_factory=lambda: np.empty(0))
     rug_class: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    shown: NDArray[np.intp] | None = None
+    left_out: int = 0
 
     @property
     def weighted(self) -> Floats:

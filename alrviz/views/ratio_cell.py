@@ -155,4 +155,6 @@ def words_html(ratio: ColumnRatio) -> str:
         if np.isfinite(ratio.silverman) and len(weights) == 1:  # of more there is no room, and the slider says it
             times = plain(ratio.bandwidth / ratio.silverman)
             h += f" = {times} <abbr title='Silverman&#39;s bandwidth, {plain(ratio.silverman)}'>h<sub>S</sub></abbr>"
+    if ratio.left_out:
+        h += f" · the {len(ratio.levels):,} most frequent of {len(ratio.levels) + ratio.left_out:,} levels"
     return f"<b>{safe(ratio.column, 60)}</b> <span class='quiet'>w = {w}{h}</span>"

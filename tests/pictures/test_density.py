@@ -96,6 +96,13 @@ def test_levels_are_bars_or_marks():
     assert picture.figure.xaxis[0].formatter.args["words"][0] == HOSTILE[:13] + "…"
 
 
+def test_of_many_levels_some_are_named_on_the_axis():
+    many = ColumnRatio("c", np.arange(200.0), 1.0, levels=tuple(map(str, range(200))))
+    axis = density.density_picture(many, ["no", "yes"], name="x").figure.xaxis[0]
+    assert axis.ticker.ticks[:2] == [0.5, 5.5]
+    assert len(axis.ticker.ticks) == 40
+
+
 def test_names_of_columns_are_text():
     picture = density.density_picture(ratio(), ["no", "yes"], name="x")
     label = next(part for part in picture.figure.center if isinstance(part, Label))

@@ -1,10 +1,14 @@
 """Scenes and paths of a DLR fit: the values that pictures show are the model's."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.studies.density_film import GRID, RUG, bandwidth_path, scene_of
+from alrviz.data.encode import Encoder
+from alrviz.models.density import DensityFeatures
+from alrviz.models.density_model import DensityModel
+from alrviz.studies.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, scene_of
 from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene, path_frame, scene_frame
 
 
@@ -110,3 +114,22 @@ def test_what_moves_scores_most_is_most_important():
     steep = ColumnRatio("v", np.where(np.abs(x) < 0.15, 40 * x, 0), 1.0, x=x, rug=rug)
     assert steep.importance > wide.importance  # no row lies where the first is far from 0
     assert ColumnRatio("w", steep.phi, 0.1, x=x, rug=rug).importance == pytest.approx(0.1 * steep.importance)
+
+
+def test_of_ninety_thousand_levels_a_scene_has_the_most_frequent():
+    rows = 90_000
+    level = np.concatenate([np.arange(rows), np.repeat([7, 88_888], 50)])
+    frame = pd.DataFrame({"id": [f"v{k:05d}" for k in level], "y": np.where(level % 2, "odd", "even")})
+    data = alrviz.read_table(frame, target="y").with_kinds(id="categorical")
+    encoder = Encoder()
+    encoded = encoder.fit(data.X, data.y).encode(data.X, data.y)
+    codes, weights = encoded.codes, encoded.weights
+    features = DensityFeatures(np.empty((0, encoded.n_rows)), codes, encoded.levels, encoded.y, weights, 2)
+    model = DensityModel(features, np.ones((2, 1)), np.empty(0))
+    labels = [column.labels for column in encoder.columns_]
+    (column,) = (scene := scene_of(model, encoded, labels)).columns
+    assert len(column.levels) == len(column.phi) == MOST_LEVELS
+    assert {"v00007", "v88888"} <= set(column.levels)
+    assert column.left_out == rows - MOST_LEVELS
+    (again,) = scene_of(model, encoded, labels, previous=scene).columns
+    assert again.levels == column.levels
