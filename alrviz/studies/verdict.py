@@ -14,6 +14,8 @@
 
 An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1). A racer that never met the milestone counts as
 "at least" its last iteration. Differences of held-out log loss below two paired standard errors are called a tie.
+
+A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -24,6 +26,7 @@ from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_z
 from alrviz.studies.racing import APART, NEAR, level_words, near_words, racing_words
 
 NO_DIFFERENCE = APART
+FEW = 2  # racers whose numbers have room in a sentence; those of more are in the table under the picture
 NOTHING_TO_FIT = ("anje", "nb")
 
 
@@ -87,7 +90,10 @@ def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
         return _broken(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
-        counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
+        if len(lanes) > FEW:
+            counts = f"{max(lane.iterations for lane in lanes)} iterations"
+        else:
+            counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
         return Verdict("stopped", f"Stopped by {by} after {counts}{_so_far(lanes)}.")
     if len(by_objective(lanes)) > 1:
         return Verdict(
@@ -129,7 +135,7 @@ def _so_far(lanes: Sequence[Lane]) -> str:
     low, high = order[0], order[-1]
     if high.last - low.last < NEAR * abs(high.last):
         return f"; {near_words(lanes, low, high)}"
-    others = ", ".join(f"{lane.name} {lane.last:.4f}" for lane in order[1:])
+    others = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > FEW else ''}"
     return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 
 
@@ -156,14 +162,14 @@ def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
         return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
+        if len(lanes) > FEW:
+            return Verdict("none", f"No difference: all {len(lanes)} racers come near the best about as soon.")
         return Verdict("none", f"No difference. {_both(lanes, marks, 0)}")
     decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
     if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
-        return Verdict(
-            "crossed",
-            f"Each leads once: {loose.first.name} is first {marks.words[0]} ({_counts(lanes, marks, 0)}), "
-            f"{tight.first.name} {_short(marks, 1)} ({_counts(lanes, marks, 1)}).",
-        )
+        at = ["" if len(lanes) > FEW else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
+        who = f"{loose.first.name} is first {marks.words[0]}{at[0]}, {tight.first.name} {_short(marks, 1)}{at[1]}"
+        return Verdict("crossed", f"{'Each leads' if len(lanes) <= FEW else 'Two lead'} once: {who}.")
     rank = decided[0]
     return _faster(lanes, marks, rank)
 
@@ -228,7 +234,7 @@ def _with_unit(counts: Iterable[str]) -> str:
 
 def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
     bound = "at least " if rank.at_least else ""
-    rivals = "" if len(lanes) == 2 else f" than {rank.last.name}, the slowest"
+    rivals = "" if len(lanes) <= FEW else f" than {rank.last.name}, the slowest"
     equals = [
         lane.name
         for lane in lanes
@@ -237,10 +243,10 @@ def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict
         and _count(lane, marks, rank.goal) < NO_DIFFERENCE * _count(rank.first, marks, rank.goal)
     ]
     level = f" ({_list(equals)} about as fast)" if equals else ""
+    counts = "" if len(lanes) > FEW else f" {_both(lanes, marks, rank.goal)}"
     return Verdict(
         "faster",
-        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster (iterations){rivals}{level}. "
-        f"{_both(lanes, marks, rank.goal)}",
+        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster (iterations){rivals}{level}.{counts}",
         rank.first.name,
         rank.factor,
         rank.at_least,
@@ -261,7 +267,8 @@ def _list(words: Iterable[str]) -> str:
 
 
 def heldout_words(lanes: Sequence[Lane]) -> str:
-    """Held-out log loss of every racer at its last step, and whether the best and the worst are a tie.
+    """Held-out log loss of every racer at its last step (of many the lowest and the highest), and whether the best and
+    the worst are a tie.
 
     0-1 loss where a racer's loss gives no probabilities.
     """
@@ -270,7 +277,9 @@ def heldout_words(lanes: Sequence[Lane]) -> str:
     if any(loss != loss for loss, _ in losses):
         return "No rows are held out to compare them on."
     losses.sort(key=lambda pair: pair[0])
-    words = ", ".join(f"{lane.name} {loss:.4f}" for loss, lane in losses)
+    ends = losses if len(lanes) <= FEW else [losses[0], losses[-1]]
+    marks = ("", "") if len(lanes) <= FEW else (" (lowest)", " (highest)")
+    words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
     if hinged:
         return f"Held-out 0-1 loss (the hinge has no log loss): {words}."
     return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."

@@ -329,7 +329,8 @@ class RaceView(NotebookViewer):
         self._numbers.refresh()
 
     def _numbers_html(self) -> str:
-        return "" if self.player.shown is None else words.numbers_html(self.player.shown, self.dark)
+        shown, dark = self.player.shown, self.dark
+        return "" if shown is None else words.ends_html(shown, dark) + words.numbers_html(shown, dark)
 
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there."""

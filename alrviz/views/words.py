@@ -14,6 +14,7 @@ from alrviz.views.watched import Racer, Watched
 
 # Rows of the table under the picture: evenly spread over the iterations, so that its end can be seen.
 ROWS_SHOWN = 40
+_ENDS = ("objective", "heldout_log_loss")
 _HINTS = {
     "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
     "held-out": "Log loss per held-out row, in nats, at the iteration shown",
@@ -144,8 +145,30 @@ def _grows_in_empty(racer: Racer) -> bool:
     return own and of.get("objective") == "nll" and not racer.alpha
 
 
+def ends_html(watched: Watched, dark: bool = False) -> str:
+    """How every racer stands at its last iteration seen, and when it came near the best: what a verdict is about."""
+    marks = _marks(watched)
+    held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
+    heads = ["racer", "iterations", "F per row", *(["held-out"] if held else [])]
+    heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
+    rows = []
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+        mine, outcome = marks.get(racer.name), racer.outcome if watched.shown else None
+        seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
+        last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
+        objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
+        cells = [f"{max(min(len(racer) - 1, watched.seen), 0):,}", number(objective, 6)]
+        cells += [number(last.get("heldout_log_loss", math.nan), 6)] if held else []
+        if marks:
+            cells += [_count(mine.at(racer.name, goal) if mine else None, "iterations") for goal in (0, 1)]
+        cells.append("" if outcome is None else safe(outcome.code))
+        rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    head = "".join(f"<th>{words}</th>" for words in (*heads, "ended"))
+    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+
+
 def numbers_html(watched: Watched, dark: bool = False) -> str:
-    """The table under the picture: one row an iteration, two columns a racer; the CSV has all columns."""
+    """The table of all iterations: one row an iteration, two columns a racer; the CSV has all columns."""
     heads, columns = [], []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         rows = racer.run.trace.rows or 1.0

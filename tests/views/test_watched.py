@@ -7,7 +7,7 @@ import pytest
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.player import Player
 from alrviz.views.watched import Watched
-from alrviz.views.words import ROWS_SHOWN, numbers_html, separation_html, values_html
+from alrviz.views.words import ROWS_SHOWN, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step
 
 TRIALS = 12
@@ -74,6 +74,18 @@ def test_the_table_has_a_row_an_iteration(race):
     lines = numbers_html(watched_at(race, 6)).split("<tr><td>")[1:]
     assert [line.split("</td>")[0] for line in lines] == [str(k) for k in range(7)]
     assert "<td>1.750000</td>" in lines[1]
+
+
+def test_the_table_begins_with_how_every_racer_ended_and_when_it_came_near_the_best():
+    race = ByHand()
+    race.take(12)
+    race.end()
+    watched = watched_at(race, 11)
+    table = ends_html(watched)
+    assert table.count("<tr>") == 1 + len(watched.racers)
+    assert "<th>0.1 %</th>" in table or "10⁻⁴" in table
+    assert table.count("<td>11</td>") >= len(watched.racers)
+    assert all(f"<td>{racer.outcome.code}</td>" in table for racer in watched.racers)
 
 
 def test_a_search_under_way_is_told_beside_its_racer(race):
