@@ -55,6 +55,22 @@ _COMPONENTS = {
     },
     # A page of panel-material-ui keeps room for its header by headings that hold a space, and calls its title an h3.
     "MuiTypography": {"defaultProps": {"variantMapping": {"h3": "div", "h5": "div"}}},
+    "MuiMenuItem": {
+        "styleOverrides": {
+            "root": {
+                "&[data-line] .MuiListItemText-root": {"flex": "0 0 112px", "margin": "12px 16px"},
+                "&[data-line]::after": {
+                    "content": "attr(data-line)",
+                    "color": "var(--mui-palette-text-secondary)",
+                    "fontSize": "0.9375rem",
+                    "lineHeight": 1.3,
+                    "padding": "6px 16px 6px 0",
+                    "whiteSpace": "normal",
+                    "flex": "0 1 520px",
+                },
+            }
+        }
+    },
     "MuiFormHelperText": {"styleOverrides": {"root": {"fontSize": "0.9375rem"}}},
 }
 
@@ -69,6 +85,7 @@ def _palette(mode: str) -> dict[str, Any]:
             "secondary": "#55555f" if light else "#b3b1bf",
         },
         "divider": "#e0e0e8" if light else "#34353f",
+        "action": {"active": "#55555f" if light else "#b3b1bf"},  # the words of a toggle that is not pressed
     }
 
 
@@ -219,6 +236,14 @@ CARD = {
     "border-radius": "8px",
     "padding": "14px 16px",
 }
+
+
+def room(least: int, rest: int) -> str:
+    """Return the height, as CSS has it, of pictures beside which a page has `rest` px of other things.
+
+    It grows with the window, and is never below `least` px. At 1280x720 the row of Run under them is seen.
+    """
+    return f"max({least}px, 100vh - {rest}px)"
 
 
 def html(margin: Any = 0) -> Any:

@@ -8,14 +8,15 @@ its turn while others wait is paused and queues again: long runs take turns, sho
 what time brings: it ends turns, hands free places to the queue and stops runs that nobody has looked at for a while.
 Ended runs are kept while there is memory for them: owners leave without
 saying so, and what they left makes room for who comes. When nobody has looked at anything for a while, what is in the
-run store too is let go: who returns gets it from there (`kept_id`).
+run store too and on nobody's page is let go: who returns finds it there, by the same id.
 """
 
 import gc
 import secrets
 import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,7 +30,7 @@ from alrviz.memory import give_back
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
 TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
 TIDY = 10  # sweeps after which what was let go is looked for once more
-_STORED = 10_000  # owners, and runs let go, of which is known that they were there
+_KNOWN = 10_000  # owners of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
 # How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
@@ -132,7 +133,7 @@ class Registry:
         self._looked = clock()  # when anybody was last there
         self._visitors: dict[str, None] = {}  # owners whose browsers were there, the latest last
         self._untidy = 0  # sweeps until memory is looked through once more
-        self._stored: dict[tuple[str, str], str] = {}  # by owner and id, what was let go: its id in the run store
+        self._open: weakref.WeakSet[Showing] = weakref.WeakSet()  # sessions whose pages are open
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
 
@@ -147,9 +148,14 @@ class Registry:
         threads = min(threads, self.limits.threads or threads)
         entry = Entry(race, owner, bytes, threads, seen=self._clock())
         with self._lock:
-            self._entries[entry.id] = entry
-            self._drop_old(owner)
+            self._hold(entry)
         return entry
+
+    def _hold(self, entry: Entry) -> None:
+        """Have a run among those of the process; one that was dropped may be shown still, and be wanted again."""
+        if entry.id not in self._entries:
+            self._entries[entry.id] = entry
+            self._drop_old(entry.owner)
 
     def _drop_old(self, owner: str) -> None:
         resting = [e for e in self._entries.values() if e.owner == owner and not e.under_way and not e.wanted]
@@ -173,8 +179,10 @@ class Registry:
 
     def share(self, entry: Entry) -> str:
         """Return the secret of its link, to be given away."""
-        entry.shared = True
-        return entry.token
+        with self._lock:
+            self._hold(entry)
+            entry.shared = True
+            return entry.token
 
     def take_back(self, entry: Entry) -> None:
         """End its link: whoever has it sees nothing from now on, and the next one has another secret."""
@@ -200,22 +208,29 @@ class Registry:
         self._looked = self._clock()
         self._visitors.pop(owner, None)
         self._visitors[owner] = None
-        if len(self._visitors) > _STORED:
+        if len(self._visitors) > _KNOWN:
             del self._visitors[next(iter(self._visitors))]
 
     def knows(self, owner: str) -> bool:
         """Whether that owner's browser was ever there."""
         return owner in self._visitors
 
-    def kept_id(self, id: str, owner: str) -> str:
-        """Return the id in the run store of an owner's race that was let go; "" where there is none."""
-        return self._stored.get((owner, id), "")
+    def opened(self, session: "Showing") -> None:
+        """A session's page is open: what it shows is not let go, however long nothing moves there."""
+        with self._lock:
+            self._open.add(session)
+
+    def closed(self, session: "Showing") -> None:
+        """Its visitor has gone."""
+        with self._lock:
+            self._open.discard(session)
 
     def start(self, entry: Entry) -> None:
         """Start or resume the run, at once or as soon as there is a place for it."""
         with self._lock:
             if (entry.under_way and not entry.turned) or entry.race.ended:
                 return
+            self._hold(entry)
             self._enqueue(entry, steps=0)
         self._wake_sweeper()
 
@@ -224,6 +239,7 @@ class Registry:
         with self._lock:
             if entry.race.ended:
                 return
+            self._hold(entry)
             if entry.begun and not entry.wanted:
                 entry.seen = self._clock()
                 entry.race.step(count)
@@ -273,17 +289,15 @@ class Registry:
         idle = self.limits.idle
         if idle is None or now - self._looked <= idle:
             return 0
-        gone = [entry for entry in self._entries.values() if self._may_go(entry, now - idle)]
+        shown = {entry.id for session in self._open for entry in session.entries}
+        gone = [e for e in self._entries.values() if e.id not in shown and self._may_go(e, now - idle)]
         for entry in gone:
-            self._stored[entry.owner, entry.id] = getattr(entry.keeper, "id", "") or ""
             del self._entries[entry.id]
-        while len(self._stored) > _STORED:
-            del self._stored[next(iter(self._stored))]
         return len(gone)
 
     def _may_go(self, entry: Entry, since: float) -> bool:
         """Whether a run rests, nobody has looked at it since, and what it leaves is on disk."""
-        if entry.seen > since or entry.under_way or entry.wanted or not _leaves(entry):
+        if entry.seen > since or entry.screens or entry.under_way or entry.wanted or not _leaves(entry):
             return False
         return isinstance(entry.race, Studied) or (entry.race.ended and entry.keeper.stored)
 
@@ -389,6 +403,14 @@ class Registry:
                 if not self._queue and not lasting and not self._untidy:
                     self._sweeper = None
                     return
+
+
+class Showing(Protocol):
+    """A session as the registry sees it."""
+
+    @property
+    def entries(self) -> Iterable[Entry]:
+        """The runs that it shows."""
 
 
 @runtime_checkable

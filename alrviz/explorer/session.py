@@ -107,7 +107,6 @@ class Session(Opening):
         if state.run:
             self.entry = self.registry.find(state.run, self.owner)
             if self.entry is None:
-                self.kept = state.kept or self.registry.kept_id(state.run, self.owner)
                 self.lost = state.run
         served = self.served
         if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
@@ -274,13 +273,14 @@ class Session(Opening):
         self.tab = place.tab
 
     @property
-    def _entries(self) -> list[Entry]:
+    def entries(self) -> list[Entry]:
+        """The runs that are shown."""
         return [entry for entry in (self.entry, self.fit, *self.studies.values()) if entry is not None]
 
     @property
     def busy(self) -> bool:
         """Whether something is under way that the pump has to watch."""
-        return self.loading is not None or any(entry.under_way or entry.wanted for entry in self._entries)
+        return self.loading is not None or any(entry.under_way or entry.wanted for entry in self.entries)
 
     def pump(self, watched: bool = True) -> bool:
         """Take over finished work, say that the run is looked at; returns whether to go on.
@@ -295,6 +295,6 @@ class Session(Opening):
         if watched:
             self.registry.visit(self.owner)
             self.tables.look(self.owner)
-            for entry in self._entries:
+            for entry in self.entries:
                 self.registry.look(entry)
         return self.busy

@@ -60,6 +60,7 @@ class Shell:
 
     def __init__(self, session: Session, page_classes: Sequence[Any]):
         self.session = session
+        session.registry.opened(session)
         self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
         self._first = next(iter(self.pages))
         self._views: dict[str, Any] = {}
@@ -185,6 +186,7 @@ class Shell:
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
+        self.session.registry.closed(self.session)
         self.session.cancel()
         for page in self.pages.values():
             page.close()

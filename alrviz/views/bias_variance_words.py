@@ -61,7 +61,7 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
         body += f"<tr><td>{dot} {safe(first['name'], 60)}</td>{mine}</tr>"
     told = f"<p class='quiet'>{of.bias_words} (full) + {of.variance_words} (pale) = error</p>"
-    return f"{told}<div class='scroll grid'><table><tr><th></th>{head}</tr>{body}</table></div>"
+    return f"{told}<div class='scroll grid'><table><tr><th>racer</th>{head}</tr>{body}</table></div>"
 
 
 def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str:

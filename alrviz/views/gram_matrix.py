@@ -128,4 +128,4 @@ def numbers_html(gram: Gram) -> str:
             cells.append(f"{kept.mean():.3g} ({100 * (kept > 0).mean():.0f} %)" if len(kept) else "&ndash;")
         lines.append(f"<tr><td>{safe(gram.classes[i], 40)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     told = "<p class='quiet'>Mean k between different rows shown, and the share with k &gt; 0.</p>"
-    return f"<div class='scroll'><table><tr><th></th>{heads}</tr>{''.join(lines)}</table></div>{told}"
+    return f"<div class='scroll'><table><tr><th>class</th>{heads}</tr>{''.join(lines)}</table></div>{told}"

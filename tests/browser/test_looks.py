@@ -4,6 +4,7 @@ With ALRVIZ_SHOTS=FOLDER every state is kept as a picture, to be looked at.
 """
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,6 +120,16 @@ def test_the_projector_and_a_wide_screen(new_explorer: Callable[..., Explorer]):
     explorer.wait_says("^300 rows")
     look("data")
     assert not look.wrong, "\n".join(look.wrong)
+
+
+def test_every_menu_of_data_says_what_the_demo_sets_are(explorer: Explorer):
+    for query, menu in {"?data=led&rows=300": "Data", "?page=path": "Data", "?page=compare": "Data sets"}.items():
+        explorer.open(query)
+        explorer.page.get_by_role("combobox", name=re.compile(f"^{menu}")).click()
+        entry = explorer.page.get_by_role("option", name="parity", exact=True)
+        entry.wait_for()
+        explorer.wait(lambda: "odd?" in (entry.get_attribute("aria-description") or ""), f"the line in {query}")  # noqa: B023
+        explorer.page.keyboard.press("Escape")
 
 
 def test_light_or_dark_is_the_readers_and_remembered(new_explorer: Callable[..., Explorer]):
