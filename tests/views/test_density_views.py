@@ -92,6 +92,8 @@ def test_a_dragged_slider_calls_with_a_bandwidth_in_units_of_the_column(clock):
     assert not view.cells["c"].slider.visible
     assert slider.value == pytest.approx(0.5, rel=0.07)
     assert len(slider.options) == len(ratio_cell.RATIOS)
+    for words, value in slider.options.items():  # at each of its places the slider says what the title says
+        assert f" = {words} <abbr" in ratio_cell.words_html(ColumnRatio("v", X, 1.5, X, (), value * 0.5, 0.5))
     slider.value = 2.0 if 2.0 in slider.options.values() else float(ratio_cell.RATIOS[36])
     assert calls == [("v", slider.value * 0.5)]
 
