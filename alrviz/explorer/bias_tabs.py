@@ -15,6 +15,7 @@ from alrviz.explorer import bias_choice, bias_curve_choice
 from alrviz.explorer.bias_controls import CurveMenus, GridMenus, Menus
 from alrviz.explorer.bias_words import curve_script, grid_script
 from alrviz.explorer.linked import link_view
+from alrviz.explorer.look import room
 from alrviz.explorer.racer_fields import JUDGED, Choosable
 from alrviz.explorer.recipe_chooser import RecipeChooser
 from alrviz.explorer.session import Session
@@ -169,7 +170,9 @@ class GridTab(Tab):
     def make_view(self) -> BiasVarianceView:
         """Return the view."""
         session = self.session
-        return BiasVarianceView(again=self.begin, wake=session.wake, dark=session.dark, ready=False, height="286px")
+        return BiasVarianceView(
+            again=self.begin, wake=session.wake, dark=session.dark, ready=False, height=room(286, 424)
+        )
 
     def make_controls(self) -> GridMenus:
         """Return the menus."""
@@ -200,7 +203,9 @@ class CurveTab(Tab):
     def make_view(self) -> LearningCurveView:
         """Return the view."""
         session = self.session
-        return LearningCurveView(again=self.begin, wake=session.wake, dark=session.dark, ready=False, height="340px")
+        return LearningCurveView(
+            again=self.begin, wake=session.wake, dark=session.dark, ready=False, height=room(270, 430)
+        )
 
     def make_controls(self) -> CurveMenus:
         """Return the menus."""

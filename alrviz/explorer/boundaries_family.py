@@ -18,7 +18,7 @@ from alrviz.explorer.convergence_model import READY, ModelPart, Ready
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.jobs import Jobs
-from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import ALPHAS
 from alrviz.explorer.session import Session
@@ -34,7 +34,7 @@ from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-HEIGHT = "max(380px, calc(100vh - 340px))"
+HEIGHT = room(380, 340)
 _PEER = "peer "  # before a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 _LABELS = {"alr": "alr", "lr": "lr", "anje": "AnJE, naive Bayes", "dlr": "dlr", "elr": "elr"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 
 from alrviz.explorer.boundaries_moment import Moment
-from alrviz.explorer.look import CARD
+from alrviz.explorer.look import CARD, room
 from alrviz.views.bandwidths import BandwidthView
 from alrviz.views.decision_map import DecisionMapView
 from alrviz.views.density_ratio import DensityRatioView
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What a window has for pictures: below are header, menus, buttons and sentence, and the words and sliders between the
 # pictures. At 1280x720 both maps, both ratios and both pictures of the path are seen at once.
-_ROOM = "max(388px, 100vh - 334px)"
+_ROOM = room(388, 334)
 HEIGHT, _RATIO = f"calc(.66 * {_ROOM})", f"calc(.34 * {_ROOM})"
 _BETWEEN = 78  # px: a map's heading, a ratio's words and slider
 _PATHS = (f"calc(.5 * ({_ROOM} + {_BETWEEN}px))",) * 2

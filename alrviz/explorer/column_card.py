@@ -11,7 +11,7 @@ from alrviz.explorer.column_picture import picture_of
 from alrviz.explorer.columns_grid import KINDS
 from alrviz.explorer.data_cards import numbers_html
 from alrviz.explorer.jobs import Jobs
-from alrviz.explorer.look import card, html
+from alrviz.explorer.look import card, html, room
 from alrviz.explorer.session import Session
 from alrviz.explorer.table_choice import cut_params, cuts_menu, show_cuts
 from alrviz.pictures.columns import ColumnPicture, numbers
@@ -50,7 +50,7 @@ class ColumnCard:
         self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
         self.title = html((4, 0))
-        self.view = ColumnView(height=256)
+        self.view = ColumnView(height=room(256, 540))
         save = save_buttons(
             self.view.figure.name,
             "alrviz-column",

@@ -19,7 +19,7 @@ from alrviz.explorer.compare_words import ABOUT, prices_html, script, told_html
 from alrviz.explorer.convergence_words import rich
 from alrviz.explorer.history_part import HistoryPart
 from alrviz.explorer.linked import link_view
-from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.order_choice import FOLDS
 from alrviz.explorer.racer_fields import JUDGED
@@ -70,7 +70,12 @@ class ComparePage(StudyPart):
         """Build the page."""
         session = self.session
         self.study_view = CompareView(
-            measure=self._measure, again=self.begin, wake=session.wake, dark=session.dark, ready=False
+            measure=self._measure,
+            again=self.begin,
+            wake=session.wake,
+            dark=session.dark,
+            ready=False,
+            height=f"min(560px, {room(372, 372)})",
         )
         self.study_view.param.watch(self._measured, "measure")
         link_view(session, self.slug, self.study_view, ("across", "up"))

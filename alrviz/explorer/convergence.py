@@ -21,7 +21,7 @@ from alrviz.explorer.convergence_words import ABOUT, rich
 from alrviz.explorer.history import reopened
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.linked import link_view
-from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.pricing import Pricing
 from alrviz.explorer.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
@@ -37,7 +37,7 @@ from alrviz.views.race_view import RaceView
 
 FIRST_MEASURE = "gap"
 # What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
-HEIGHT = "max(424px, calc(100vh - 326px))"
+HEIGHT = room(424, 326)
 
 
 class ConvergencePage:

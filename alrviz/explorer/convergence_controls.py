@@ -18,7 +18,7 @@ from alrviz.explorer.state import FIRST_DEMO
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
 
 FILE = "@file"  # the data menu's entry for a table that was dropped
-_PILL = {"borderRadius": "16px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
+_PILL = {"borderRadius": "16px", "px": "8px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
 
 
 class Controls:
@@ -42,9 +42,11 @@ class Controls:
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
+        examples = pn.Row(try_it, *(pill(example, tried) for example in EXAMPLES), margin=0)
+        # Beside a bar that scrolls, or in a window less wide, the examples have a line of their own.
         self.panel = pn.Row(
-            self.question, self.data, self.order, self.alpha, pn.HSpacer(), try_it,
-            *(pill(example, tried) for example in EXAMPLES), sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+            self.question, self.data, self.order, self.alpha, pn.HSpacer(), examples,
+            sizing_mode="stretch_width", margin=(0, 0, 8, 0), styles={"flex-wrap": "wrap", "row-gap": "6px"},
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:
@@ -85,7 +87,7 @@ def tables_menu(session: Session) -> dict[str, str]:
 
 
 def _select(label: str, options: Any, width: int, **params: Any) -> Any:
-    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 12, 0, 0), **params)
+    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
 
 
 def pill(example: Example, tried: Callable[[Example], None]) -> Any:

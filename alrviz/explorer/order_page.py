@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 
 from alrviz import __version__
 from alrviz.explorer.convergence_words import rich
-from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.order_choice import FAMILIES, FIRST, FIRST_FOLDS, FOLDS, Asked, Known, learn, racers_of
 from alrviz.explorer.order_controls import OrderControls
@@ -25,6 +25,9 @@ from alrviz.views.order_study import OrderStudyView
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+_ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
+_BELOW = 152  # px of the table of prices under the reliability curve
+HEIGHTS = (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")
 USE = "race this order on the page Convergence"
 
 
@@ -49,7 +52,9 @@ class OrderPage(StudyPart):
     def view(self) -> Any:
         """Build the page."""
         session = self.session
-        self.study_view = OrderStudyView(again=self.begin, wake=session.wake, dark=session.dark, ready=False)
+        self.study_view = OrderStudyView(
+            again=self.begin, wake=session.wake, dark=session.dark, ready=False, heights=HEIGHTS
+        )
         self.controls = OrderControls(session, self._changed, self.jobs.failed, self.choose_cuts)
         self.use = pmui.Button(
             label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False

@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 
 from alrviz import __version__
 from alrviz.explorer.convergence_words import rich
-from alrviz.explorer.look import CARD, PANE_CSS
+from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.path_choice import FIRST, given_paths, learn, racers_of
 from alrviz.explorer.path_controls import PathControls
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 USE = "race it on the page Convergence"
 REST = 0.5  # seconds after which a slider that was moved is taken to rest
+_ROOM = room(304, 372)  # two lines of menus, the sentence, the measures, the slider, the row of Run
+HEIGHTS = (_ROOM, f"calc(.645 * {_ROOM})")
 
 
 class PathPage(StudyPart):
@@ -55,7 +57,7 @@ class PathPage(StudyPart):
         """Build the page."""
         session, own = self.session, self._own
         self.study_view = view = PathView(
-            again=self.begin, wake=session.wake, dark=session.dark, ready=False,
+            again=self.begin, wake=session.wake, dark=session.dark, ready=False, heights=HEIGHTS,
             measure=own.measure if own.measure in MEASURES else "log_loss", alpha=own.alpha, path=own.path,
         )  # fmt: skip
         self.controls = PathControls(session, self._changed, self.jobs.failed, self.choose_cuts)

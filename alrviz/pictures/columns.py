@@ -105,14 +105,11 @@ def cut_lines(picture: ColumnPicture) -> pd.DataFrame:
     )
 
 
-def column_figure(
-    bar_source: ColumnDataSource, cut_source: ColumnDataSource, *, height: int = 300, name: str | None = None
-) -> figure:
+def column_figure(bar_source: ColumnDataSource, cut_source: ColumnDataSource, *, name: str | None = None) -> figure:
     """Return the figure over two sources: `bars` and `cut_lines`; `name` is how a page finds it."""
     plot = figure(
         name=name,
-        height=height,
-        sizing_mode="stretch_width",
+        sizing_mode="stretch_both",
         toolbar_location=None,
         tools="",
         x_range=Range1d(0, 1),

@@ -79,7 +79,7 @@ class CompareView(StudyView):
         left = pn.Column(self._measures, self._means, self._pairs, sizing_mode="stretch_width", margin=0)
         self._beside = pn.Column(
             pn.Row(self._across, self._up, margin=0), as_high(self._pane, self._height, 372),
-            width=SIDE, margin=(0, 0, 0, 20),
+            width=SIDE, margin=(0, 0, 0, 20), styles={"width": f"max({SIDE}px, {self._height} + {SIDE - 372}px)"},
         )  # fmt: skip
         self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self._numbers_html)

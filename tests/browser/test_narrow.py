@@ -1,4 +1,4 @@
-"""Phones, tablets, zoomed windows: one scroller, nothing wider than the window, Run in sight, the rail behind a button.
+"""Windows of a phone to a laptop: one scroller, nothing wider than the window, Run in sight; a rail behind a button.
 
 With ALRVIZ_SHOTS=FOLDER every page is kept as a picture, to be looked at.
 """
@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.steps import Explorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="every page at three sizes in a real browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(reason="every page at four sizes in a real browser")]
 FOLDER = os.environ.get("ALRVIZ_SHOTS", "")
 # Pages and what each says once it can be used; whether it has a button Run.
 PAGES = {
@@ -26,11 +26,11 @@ PAGES = {
     "history": ("?page=compare&tab=history", "kept|Runs", False),
     "data": ("?page=data&data=led&rows=300", "^300 rows", False),
 }
-SIZES = {"phone": (390, 844), "tablet": (768, 1024), "zoomed": (640, 360)}
+SIZES = {"phone": (390, 844), "tablet": (768, 1024), "zoomed": (640, 360), "laptop": (1280, 720)}
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_page_fits_a_narrow_window(new_explorer: Callable[..., Explorer], size: str):
+def test_every_page_fits_its_window(new_explorer: Callable[..., Explorer], size: str):
     width, height = SIZES[size]
     explorer, wrong = new_explorer(viewport={"width": width, "height": height}), []
     for page, (query, says, runs) in PAGES.items():
@@ -48,6 +48,21 @@ def test_every_page_fits_a_narrow_window(new_explorer: Callable[..., Explorer], 
         if box["x"] < 0 or box["x"] + box["width"] > width or box["y"] < 0 or box["y"] + box["height"] > height:
             wrong.append(f"{page}: Run is not seen without scrolling: {box}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_pictures_grow_with_the_window(explorer: Explorer):
+    highest = "Math.max(...Array.from(probe.all()).filter((e) => e.matches('.bk-Figure')).map((e) => e.clientHeight))"
+    grown = {}
+    for page, (query, says, _) in PAGES.items():
+        if page == "history":  # a table
+            continue
+        explorer.page.set_viewport_size({"width": 1280, "height": 720})
+        explorer.open(query).wait_says(says)
+        small = explorer.still(highest)
+        explorer.page.set_viewport_size({"width": 1920, "height": 1080})
+        explorer.wait(lambda: explorer.js(highest) != small, f"another height than {small} on {page}", 20)  # noqa: B023
+        grown[page] = explorer.still(highest) / small
+    assert min(grown.values()) > 1.3, grown
 
 
 def test_a_phone_turns_pages_by_the_menu_and_moves_the_slider(new_explorer: Callable[..., Explorer]):
