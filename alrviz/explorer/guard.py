@@ -21,7 +21,7 @@ import weakref
 from hashlib import sha256
 from html import escape
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from bokeh.util.token import generate_secret_key
 from panel.io.server import DocHandler
@@ -67,9 +67,11 @@ def protect(application: Any, token: str = "") -> None:
         application._sign_sessions = True
     door = [(_WithoutCookie(token), _Door, {"token": token})] if token else []
     queue = PageQueue()
-    pages = [_page_rule(application, path, queue) for path in application.app_paths]
-    routes = [*readers.routes(), *connection.routes(), *pages]
-    application.add_handlers(".*", [*door, (_NamesSession(), _Refused), *routes])
+    pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
+    rules = [_page_rule(application, base, path, queue) for base, path in pages.items()]
+    scripts = [(base + r"/autoload\.js", _NotEmbedded) for base in pages]
+    routes = [*readers.routes(), *connection.routes(), *rules, *scripts]
+    application.add_handlers(".*", [*door, (_NamesSession(list(pages)), _Refused), *routes])
     application.add_transform(_Headers)
 
 
@@ -102,7 +104,8 @@ def handler_of(request: Any) -> Any:
 def _without(request: HTTPServerRequest, *names: str) -> str:
     """The request's own address without these arguments; relative, for a proxy may have another path."""
     left = urlencode([(name, one) for name, all in request.arguments.items() if name not in names for one in all])
-    return (request.path.rpartition("/")[2] or ".") + (f"?{left}" if left else "")
+    # "./", for a last part with a colon ("javascript:...", "https:...") would be an address of its own.
+    return "./" + quote(request.path.rpartition("/")[2], safe="%") + (f"?{left}" if left else "")
 
 
 def _cookie_of(request: HTTPServerRequest) -> str:
@@ -112,11 +115,15 @@ def _cookie_of(request: HTTPServerRequest) -> str:
 
 
 class _NamesSession(Matcher):
-    """Requests that say which session they want."""
+    """Requests that say which session they want, of one of these applications (the paths of their pages)."""
+
+    def __init__(self, pages: list[str]):
+        self._pages = pages
 
     def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
         named = HEADER in request.headers or any(name in request.arguments for name in NAMED)
-        return {} if named else None
+        ours = named and any(f"{request.path}/".startswith(f"{page}/") for page in self._pages)
+        return {} if ours else None
 
 
 class _WithoutCookie(Matcher):
@@ -197,9 +204,18 @@ class _Door(_Answer):
         )
 
 
-def _page_rule(application: Any, path: str, queue: PageQueue) -> tuple[str, type[RequestHandler], dict[str, Any]]:
+class _NotEmbedded(_Answer):
+    """The answer to `autoload.js`, the page as a script of another one: it would be built past the queue."""
+
+    def prepare(self) -> None:
+        """Say so."""
+        self.say(403, "The explorer is not embedded", "<p>The explorer is not embedded as a script; link to it.</p>")
+
+
+def _page_rule(
+    application: Any, base: str, path: str, queue: PageQueue
+) -> tuple[str, type[RequestHandler], dict[str, Any]]:
     """The rule of an application's page, with what Bokeh gives its handler."""
-    base = application.prefix + ("" if path == "/" else path)
     context = application.applications[path]
     options = {"queue": queue, "application_context": context, "bokeh_websocket_path": base + "/ws"}
     return base + "/?", _Page, options
@@ -241,19 +257,11 @@ class _Page(DocHandler):
 
 
 class _Headers(OutputTransform):
-    """Adds the headers to every answer, and takes away the permission that Bokeh gives every other site."""
-
-    def __init__(self, request: HTTPServerRequest):
-        super().__init__(request)
-        self._script = request.path.endswith("/autoload.js")
+    """Adds the headers to every answer."""
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
     ) -> tuple[int, HTTPHeaders, bytes]:
         for name, value in HEADERS.items():
             headers.setdefault(name, value)
-        if self._script:
-            for name in [name for name in headers if name.startswith("Access-Control-")]:
-                del headers[name]
-            headers["Cross-Origin-Resource-Policy"] = "same-origin"
         return status_code, headers, chunk

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import re
-from urllib.parse import urlsplit
+from html import unescape
+from urllib.parse import urljoin, urlsplit
 
+import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id, get_session_id
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
@@ -54,7 +56,7 @@ def test_a_session_cannot_be_chosen_even_before_the_first_page(serve):
         page = (await ask(f"{url}?bokeh-session-id={CHOSEN}")).body.decode()
         assert "<title>alrviz</title>" not in page, "the explorer, in a session that somebody else has chosen"
         fresh = await ask(f"{url}?data=led")
-        assert (fresh.code, fresh.headers["Location"]) == (303, "explorer?data=led")
+        assert (fresh.code, fresh.headers["Location"]) == (303, "./explorer?data=led")
 
         mine = await page_of(url)
         assert await first_message(url, mine) == "ACK"
@@ -84,16 +86,57 @@ def test_other_sites_neither_frame_nor_script_the_page(served):
         assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
         assert page.headers["X-Frame-Options"] == "SAMEORIGIN"
         assert page.headers["X-Content-Type-Options"] == "nosniff"
+
+    asyncio.run(look())
+
+
+def test_the_page_cannot_be_had_past_its_queue_as_a_script(served):
+    async def look():
+        await page_of(served.url)
         headers = {"Origin": "https://elsewhere.example", "Cookie": "alrviz_owner=" + "a" * 32}
-        script = await ask(f"{served.url}/autoload.js?bokeh-autoload-element=x", headers=headers)
-        assert "Access-Control-Allow-Origin" not in script.headers
-        assert script.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        for method in ("GET", "OPTIONS"):
+            url = f"{served.url}/autoload.js?bokeh-autoload-element=x"
+            script = await ask(url, headers=headers, method=method)
+            assert script.code == 403
+            assert TOKEN.search(script.body.decode()) is None
+            assert "not embedded" in script.body.decode()
+            assert "Access-Control-Allow-Origin" not in script.headers
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("segment", ["javascript:alert(1)", "https:evil.example", "\\evil.example", "data:text/html,x"])
+def test_no_path_becomes_an_address_elsewhere(served, segment):
+    async def look():
+        await page_of(served.url)
+        root = served.url.rpartition("/")[0]
+        for below in (root, served.url, f"{root}/elsewhere"):
+            answer = await ask(f"{below}/{segment}?bokeh-session-id=x")
+            for href in re.findall("href='([^']*)'", answer.body.decode()):
+                assert urljoin(f"{below}/", unescape(href)).startswith(f"{below}/")
+                assert ":" not in href
+            assert below == served.url or answer.code == 404, "nothing is there"
+
+    asyncio.run(look())
+
+
+def test_the_door_leads_to_this_server_only(serve):
+    served = serve(ALRVIZ_TOKEN="a long word of the class")
+    root = served.url.rpartition("/")[0]
+
+    async def look():
+        await ask(served.url)  # the first request finds the script not run yet
+        for segment in ("javascript:alert(1)", "https:evil.example", "\\evil.example"):
+            right = await ask(f"{root}/{segment}?token=a+long+word+of+the+class")
+            assert right.code == 303
+            assert urljoin(f"{root}/", right.headers["Location"]).startswith(f"{root}/")
+            assert ":" not in right.headers["Location"]
 
     asyncio.run(look())
 
 
 def test_a_class_server_asks_for_its_token_once(serve):
-    served = serve(ALRVIZ_TOKEN="open sesame")
+    served = serve(ALRVIZ_TOKEN="open sesame please")
 
     async def look():
         await ask(served.url)  # the first request finds the script not run yet
@@ -105,8 +148,8 @@ def test_a_class_server_asks_for_its_token_once(serve):
         reader = await ask(f"{served.url}/race/{'f' * 32}")  # who brings a link's secret is asked for no other
         assert (reader.code, "token" in reader.body.decode().partition("<title>")[0]) == (404, False)
 
-        right = await ask(f"{served.url}?data=led&token=open+sesame")
-        assert (right.code, right.headers["Location"]) == (303, "explorer?data=led")
+        right = await ask(f"{served.url}?data=led&token=open+sesame+please")
+        assert (right.code, right.headers["Location"]) == (303, "./explorer?data=led")
         cookie = right.headers["Set-Cookie"]
         assert "HttpOnly" in cookie
         for path in ("/ws", "/autoload.js", "/static/js/bokeh.min.js"):
@@ -123,7 +166,7 @@ def test_the_first_visitor_of_panel_serve_keeps_what_the_link_asks_for(serve):
 
     async def look():
         first = await ask(f"{url}?data=led&rows=500&bokeh-session-id={CHOSEN}")
-        assert (first.code, first.headers["Location"]) == (303, "explorer?data=led&rows=500")
+        assert (first.code, first.headers["Location"]) == (303, "./explorer?data=led&rows=500")
         found = TOKEN.search((await ask(f"{url}?data=led", follow_redirects=True)).body.decode())
         assert get_session_id(found[1]) != CHOSEN
 
