@@ -51,10 +51,10 @@ class PageQueue:
         try:
             return await ticket.turn
         except asyncio.CancelledError:
-            if ticket in self._waiting:
-                self._waiting.remove(ticket)
-            else:  # it was its turn already
+            if not ticket.turn.cancelled():  # it was its turn already
                 self.leave()
+            elif ticket in self._waiting:
+                self._waiting.remove(ticket)
             raise
 
     def leave(self) -> None:
@@ -63,6 +63,7 @@ class PageQueue:
         asyncio.get_running_loop().call_later(rest if self._waiting else 0.0, self._next)
 
     def _next(self) -> None:
+        self._waiting = [one for one in self._waiting if not one.turn.done()]  # some were cancelled at this very moment
         self._building = bool(self._waiting)
         if not self._waiting:
             return
@@ -71,10 +72,7 @@ class PageQueue:
         self._waiting.remove(ticket)
         self._had[ticket.address] = self._had.get(ticket.address, 0.0) + 1.0
         self._begun = self._clock()
-        if ticket.turn.done():  # cancelled at this very moment
-            self._next()
-        else:
-            ticket.turn.set_result(True)
+        ticket.turn.set_result(True)
 
     def _count(self) -> None:
         now = self._clock()

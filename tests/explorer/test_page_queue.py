@@ -61,6 +61,32 @@ def test_whoever_leaves_while_waiting_costs_nothing_and_holds_up_nobody():
     assert [one for one in order if one != "0"] == ["1", "3"]
 
 
+def test_whoever_leaves_at_the_moment_of_ones_turn_begins_no_second_queue():
+    async def run():
+        queue, building, most = PageQueue(), [], []
+
+        async def built(address):
+            await queue.enter(address, False)
+            building.append(address)
+            most.append(len(building))
+            for _ in range(4):
+                await asyncio.sleep(0)
+            building.remove(address)
+            queue.leave()
+
+        await queue.enter("first", False)
+        tasks = [asyncio.ensure_future(built("flood" if k else "gone")) for k in range(6)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()  # and in the same pass of the loop it would have been its turn
+        queue._next()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return most, queue._had
+
+    most, had = asyncio.run(run())
+    assert most == [1] * 5
+    assert "gone" not in had, "a page that was never built"
+
+
 def test_between_two_pages_as_much_time_is_free_as_one_took():
     async def run():
         now = [0.0]
