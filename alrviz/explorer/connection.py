@@ -63,12 +63,13 @@ class SessionHere(AuthRequestHandler):
         """The session of the token, which may have expired but must be this server's."""
         token, application = self.request.headers.get(HEADER, ""), self.application
         try:
-            signed = check_token_signature(token, secret_key=application.secret_key, signed=application.sign_sessions)
+            if not check_token_signature(token, application.secret_key, application.sign_sessions):
+                return None
             id = get_session_id(token)
-        except (ValueError, KeyError):  # no token at all
+        except (ValueError, KeyError, TypeError):  # no token at all
             return None
         every = (session for path in application.app_paths for session in application.get_sessions(path))
-        return next((session for session in every if signed and session.id == id), None)
+        return next((session for session in every if session.id == id), None)
 
 
 def give_up_sockets(application: BokehTornado, session: ServerSession) -> None:
