@@ -163,7 +163,7 @@ def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_path, mo
     assert again.database.read("SELECT id, pinned FROM runs") == [(run, 0)]
     again.close()
     monkeypatch.undo()
-    with pytest.raises(StoreError, match="written by a later version of alrviz: its format is 4, and this version"):
+    with pytest.raises(StoreError, match="written by a later version of alrviz: its format is 5, and this version"):
         Store(tmp_path)
 
 

@@ -13,6 +13,7 @@ from alrviz.errors import AlrvizError, StoreError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.step import Step
 from alrviz.fitting.store import Database, Store
+from alrviz.fitting.store import database as database_module
 from alrviz.fitting.store.schema import MIGRATIONS
 from alrviz.fitting.store.store import DAMAGED
 
@@ -134,6 +135,53 @@ def test_a_key_that_is_none_is_refused_in_words(tmp_path):
     (tmp_path / "runs.key").write_bytes(b"short")
     with pytest.raises(StoreError, match="expected 32; put it back from a copy"):
         Store(tmp_path)
+
+
+@pytest.mark.parametrize("version", [3, len(MIGRATIONS)])
+def test_a_store_whose_key_is_gone_is_not_opened_as_an_empty_one(tmp_path, monkeypatch, version):
+    """Neither now, nor when it is tried again: with another key nobody's runs are found, and prune deletes them."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(database_module, "MIGRATIONS", MIGRATIONS[:version])
+        filled(tmp_path)[0].close()
+    key = (tmp_path / "runs.key").read_bytes()
+    (tmp_path / "runs.key").unlink()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="it is not there; put it back from a copy"):
+            Store(tmp_path)
+    assert not (tmp_path / "runs.key").exists()
+    (tmp_path / "runs.key").write_bytes(key)
+    with closing(Store(tmp_path)) as store:
+        assert len(store.runs(COOKIE)) == 2
+
+
+def test_a_store_is_not_opened_with_the_key_of_another(tmp_path):
+    for name in ("one", "other"):
+        filled(tmp_path / name)[0].close()
+    (tmp_path / "one" / "runs.key").write_bytes((tmp_path / "other" / "runs.key").read_bytes())
+    with pytest.raises(StoreError, match="of another store; put it back from a copy"):
+        Store(tmp_path / "one")
+
+
+def test_a_key_is_made_where_files_cannot_be_linked(tmp_path, monkeypatch):
+    def link(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    filled(tmp_path)[0].close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.key", "runs.sqlite"]
+    with closing(Store(tmp_path)) as store:
+        assert len(store.runs(COOKIE)) == 2
+
+
+def test_room_is_made_also_where_the_disk_has_changed_what_says_how_old_a_run_is(tmp_path):
+    store, study, race = filled(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as raw:
+        raw.create_function("checksum", -1, lambda *_: 0)
+        raw.execute("UPDATE runs SET changed = x'80', state = 'running' WHERE id = ?", (study,))
+    store.limit = 1
+    store.save_traces(race, [(0, {"rows": 100.0}, 80, [])])
+    assert store.runs(COOKIE) == [], "damaged ones go as ended ones do"
+    store.close()
 
 
 def test_no_bit_of_the_file_changes_what_is_shown_unsaid(tmp_path):

@@ -4,8 +4,9 @@ Write-ahead logging: a process that is killed at any moment leaves every transac
 one it was in; readers never wait. What a power cut of the machine takes is at most the last few transactions.
 
 File and folder are the user's alone. Of an owner the file has a keyed hash (`keyed`), whose key lies in a file beside
-it: who reads a copy of the one learns nobody's cookie. At the opening the pages are looked through: SQLite itself says
-nothing of a bit that has changed, and may leave rows out.
+it: who reads a copy of the one learns nobody's cookie. A store whose key is gone, or another's, is not opened: it would
+seem empty. At the opening the pages are looked through: SQLite itself says nothing of a bit that has changed, and may
+leave rows out.
 """
 
 import hmac
@@ -14,6 +15,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,7 +24,7 @@ from typing import Any
 
 from alrviz.errors import StoreError
 from alrviz.fitting.home import HOME
-from alrviz.fitting.store.schema import KEYED, MIGRATIONS
+from alrviz.fitting.store.schema import KEYED, MIGRATIONS, PROOF, PROVED
 
 # Milliseconds that a writer waits for another process's transaction; each lasts a few.
 PATIENCE = 5_000
@@ -31,6 +33,11 @@ _APPLICATION = 0x616C7276
 # Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
 _WHOLE = 64 * 2**20
 _OURS = ("runs.", "sets")  # what a folder may hold to be taken for alrviz's own
+_KEY = 32  # bytes
+_LOST = (
+    "{path!r} is not the key that belongs to the run store beside it: {why}; put it back from a copy, or move both "
+    "away: without it nobody's runs are found"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -51,15 +58,16 @@ class Database:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _shut(path)
-            self._key = _key_of(path.with_suffix(".key"))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(self._words(error)) from error
         try:
             with self._speaking():
                 self._open(patience)
-        except BaseException:
+        except BaseException as error:
             self._connection.close()
+            if isinstance(error, OSError) and not isinstance(error, StoreError):  # of the key's file
+                raise StoreError(self._words(error)) from error
             raise
 
     def keyed(self, owner: str) -> str:
@@ -70,10 +78,12 @@ class Database:
         self._connection.text_factory = lambda text: text.decode(
             "utf-8", "replace"
         )  # a checksum tells what was changed
-        self._connection.create_function("keyed", 1, self.keyed, deterministic=True)
-        self._connection.create_function("checksum", -1, _checksum, deterministic=True)
         run = self._connection.execute
         run(f"PRAGMA busy_timeout = {int(patience)}")
+        # A key is made before the first owner is written, so where owners are it was there.
+        self._key = _key_of(self.path.with_suffix(".key"), make=self._number("user_version") < KEYED)
+        self._connection.create_function("keyed", 1, self.keyed, deterministic=True)
+        self._connection.create_function("checksum", -1, _checksum, deterministic=True)
         self._check()
         if self._number("user_version") == 0:
             run("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or not at all
@@ -81,6 +91,8 @@ class Database:
         run("PRAGMA synchronous = NORMAL")
         run("PRAGMA foreign_keys = ON")
         self._migrate()
+        if len(MIGRATIONS) >= PROVED and self.read(f"SELECT proof FROM key WHERE proof != {PROOF}"):
+            raise StoreError(_LOST.format(path=str(self.path.with_suffix(".key")), why="it is of another store"))
 
     def _check(self) -> None:
         """Raise where pages are damaged; indexes are made anew from their tables."""
@@ -186,24 +198,41 @@ def _shut(path: Path) -> None:
             path.parent.chmod(0o700)
 
 
-def _key_of(path: Path) -> bytes:
-    """Return the key in a file, which is made where there is none; two processes that start at once have the same."""
-    made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+def _key_of(path: Path, make: bool) -> bytes:
+    """Return the key in a file; with `make` it is made where there is none.
+
+    Two processes that start at once have the same.
+    """
     if not path.exists():
-        with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-        try:
-            with suppress(FileExistsError):
-                os.link(made, path)  # whole, or not at all
-        finally:
-            made.unlink()
+        if not make:
+            raise StoreError(_LOST.format(path=str(path), why="it is not there"))
+        _make_key(path)
     key = path.read_bytes()
-    if len(key) != 32:
-        raise StoreError(
-            f"{str(path)!r} is not the key that belongs to the run store beside it: it has {len(key)} bytes, expected "
-            f"32; put it back from a copy, or move both away"
-        )
+    if len(key) != _KEY:
+        raise StoreError(_LOST.format(path=str(path), why=f"it has {len(key)} bytes, expected {_KEY}"))
     return key
+
+
+def _make_key(path: Path) -> None:
+    made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    _write_new(made, secrets.token_bytes(_KEY))
+    try:
+        os.link(made, path)  # whole, or not at all
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without links: others may find the file while it is written
+        with suppress(FileExistsError):
+            _write_new(path, made.read_bytes())
+        end = time.monotonic() + PATIENCE / 1000
+        while path.stat().st_size < _KEY and time.monotonic() < end:
+            time.sleep(0.01)
+    finally:
+        made.unlink()
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(data)
 
 
 def _checksum(*values: Any) -> int:

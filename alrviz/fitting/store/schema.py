@@ -6,6 +6,7 @@
     members   which cells are of which study, and at what place
     racers    of each racer of a race what is no step: rows, levels to compare with, its outcome (JSON); how many steps
     steps     a racer's steps, several in a row, by the place of the first in its trace
+    key       one row that tells whether the key is the one that owners are kept by (proof)
 
 Owners are kept as their keyed hash, and each row with a checksum of what it holds, which triggers keep true: whoever
 writes gives `keyed(owner)` and `checksum(values ...)` to the connection (`database`). A bit that the disk has changed
@@ -96,4 +97,7 @@ _SAFE = (
     ),
 )
 KEYED = 3  # the first format without the owners' own names
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _RACES, _SAFE)
+PROVED = 4  # the first that knows its key
+PROOF = "keyed('')"  # nobody's
+_KEY = ("CREATE TABLE key (proof TEXT NOT NULL)", f"INSERT INTO key VALUES ({PROOF})")
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _RACES, _SAFE, _KEY)

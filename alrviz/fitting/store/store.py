@@ -276,15 +276,15 @@ class Store:
     # -- room ---------------------------------------------------------------------------------------------------------
 
     def prune(self) -> int:
-        """Delete the oldest runs that are not under way until a tenth of the limit is free; return how many."""
+        """Delete the oldest runs that rest or are damaged until a tenth of the limit is free; return how many."""
         if self.database.size <= self.limit:
             return 0
         pruned = 0
-        old = self.database.read("SELECT id, state, changed FROM runs ORDER BY changed, id")
-        for run, state, changed in old:
+        old = self.database.read(f"SELECT {sound('runs')}, id, state, changed FROM runs ORDER BY changed, id")
+        for right, run, state, changed in old:
             if self.database.size <= 0.9 * self.limit:
                 break
-            if _state(state, changed) != RUNNING:
+            if not right or _state(state, changed) != RUNNING:
                 pruned += self._delete("id = ?", run)
         self.database.shrink()
         return pruned
