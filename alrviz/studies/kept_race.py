@@ -101,6 +101,9 @@ class RaceKeeper:
         except StoreError as error:
             self.problem = f"the race is kept no more: {error}"
             _log.warning("%s", self.problem)
+        except Exception as error:  # whatever it is, a race that is not kept says so
+            self.problem = f"the race is kept no more: {type(error).__name__}: {error}"
+            _log.exception("%s", self.problem)
 
     def _begin(self) -> None:
         race = self._race
@@ -115,8 +118,9 @@ class RaceKeeper:
         for racer, run in enumerate(self._race.runs):
             steps = run.trace.since(self._cursors[racer])
             parts.append((racer, _about(run), self._cursors[racer], steps))
-            self._cursors[racer] += len(steps)
         self._store.save_traces(self.id, parts)
+        for racer, _, first, steps in parts:
+            self._cursors[racer] = first + len(steps)
 
     def _end(self) -> None:
         outcomes = [run.outcome for run in self._race.runs]

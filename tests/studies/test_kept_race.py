@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.errors import StoreError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store
 from alrviz.studies.kept_race import KIND, RaceKeeper, kept_race
@@ -72,6 +73,24 @@ def test_steps_are_there_while_it_runs_and_no_sign_of_life_means_interrupted(sto
     made.stop()
     assert keeper.join(30)
     assert store.runs("me")[0].state == "stopped"
+
+
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), TypeError("not what was expected")])
+def test_a_race_that_cannot_be_kept_says_why_and_no_step_counts_as_kept(store, monkeypatch, error):
+    def broken(*_):
+        raise error
+
+    made = race()
+    monkeypatch.setattr(store, "save_traces", broken)
+    keeper = keep(made, store)
+    made.start()
+    assert made.join(60)
+    assert keeper.join(30)
+    assert str(error) in keeper.problem
+    assert not keeper.stored
+    monkeypatch.undo()
+    keeper._save()
+    assert [len(run.trace) for run in kept_race(store, store.runs("me")[0]).runs] == [len(r.trace) for r in made.runs]
 
 
 def test_a_race_that_was_never_begun_is_not_kept(store):
