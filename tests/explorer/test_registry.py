@@ -2,12 +2,15 @@
 
 from types import SimpleNamespace
 
+import panel as pn
 import pytest
 
 from alrviz.explorer.governed import Governed
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.owners import LOCAL
 from alrviz.explorer.registry import CapReached, Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.shell import Shell
 from alrviz.explorer.studies import Underway
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
@@ -336,9 +339,26 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     assert first.under_way
 
 
-def kept(entry, id="of the store"):
-    entry.keeper = SimpleNamespace(id=id, problem="", stored=True)
+def kept(entry):
+    entry.keeper = SimpleNamespace(problem="", stored=True)
     return entry
+
+
+class Quiet:
+    """A page that nothing moves on."""
+
+    title, icon, group, slug = "Quiet", "bedtime", "See", "convergence"
+
+    def __init__(self, session):
+        pass
+
+    def view(self):
+        return pn.Column()
+
+    def on_shown(self):
+        pass
+
+    pump = on_hidden = close = on_shown
 
 
 def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
@@ -360,8 +380,44 @@ def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
     reg.sweep()  # what runs unattended is stopped now
     reg.sweep()
     assert [bool(reg.entries(owner)) for owner in ("a", "b", "c", LOCAL, "d")] == [False, True, True, True, False]
-    assert reg.kept_id(ended.id, "a") == "of the store"
-    assert reg.kept_id(ended.id, "b") == ""
+
+
+def test_what_an_open_page_shows_is_not_let_go_however_long_nothing_moves_there():
+    reg, clock = registry(runs=9, owner_runs=9)
+    session = Session("a", reg)
+    shell = Shell(session, [Quiet])
+    race, fit, study, other = entries(reg, *"aaab")
+    session.entry, session.fit, session.studies["x"] = race, fit, study
+    for entry in (race, fit, study, other):
+        reg.start(kept(entry))
+        entry.race.stop()
+    shell.pump()
+    clock.now += 61  # the page rests: its pump says nothing of it
+    reg.sweep()
+    assert reg.entries("a") == [race, fit, study]
+    assert reg.entries("b") == [], "nobody shows it"
+    assert reg.by_token(reg.share(race)) is race
+    reg.take_back(race)
+    shell.close()
+    reg.sweep()
+    assert reg.entries("a") == []
+
+
+@pytest.mark.parametrize("wanted", ["share", "start", "step"])
+def test_a_run_that_was_dropped_and_is_wanted_again_is_one_of_the_process(wanted):
+    reg, clock = registry(kept=1)
+    shown, later = entries(reg, "a", "a")
+    assert reg.entries("a") == [later], "the older one made room"
+    shown.race = FakeRace()  # of a study: what was stopped may go on
+    getattr(reg, wanted)(shown)
+    assert reg.find(shown.id, "a") is shown
+    assert reg.by_token(shown.token) is shown
+    assert shown.race.calls == {"share": [], "start": ["start"], "step": ["step 1"]}[wanted]
+    if wanted == "start":
+        assert shown.under_way
+        clock.now += 61
+        reg.sweep()
+        assert shown.race.ended, "nobody looks at it"
 
 
 def test_a_race_is_let_go_only_once_all_of_it_is_on_disk():
