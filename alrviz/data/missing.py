@@ -125,6 +125,6 @@ def sentinel_notes(found: dict[str, list[str]]) -> list[str]:
     """Return a note for each number that may stand for a missing value."""
     return [
         f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
-        f"(missing=({token!r},) reads it as missing)"
+        f"(options=ReadOptions(missing=({token!r},)) reads it as missing)"
         for token, names in found.items()
     ]

@@ -32,7 +32,7 @@ from alrviz.fitting.families import ENCODING, family_params
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
-from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Step
+from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, STOPPED, Outcome, Step
 from alrviz.models.linear import log_softmax
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
@@ -339,9 +339,9 @@ class RunClassifier(RecipeClassifier):
         return {name: value for name, value in vars(other).items() if name not in vars(self)}
 
     def _take(self, run: Run) -> None:
-        """Keep what a run that has ended found."""
-        outcome, state = run.outcome, run.state
-        if run.model is None or state is None or outcome is None or outcome.code in (DIVERGED, FAILED):
+        """Keep what a run has found so far, or at its end."""
+        outcome, state = run.outcome or Outcome(STOPPED, "the run had not ended"), run.state
+        if run.model is None or state is None or outcome.code in (DIVERGED, FAILED):
             raise AlrvizError(f"the fit has no result: {outcome}")
         self.n_iter_ = state.index
         self.trace_ = run.trace

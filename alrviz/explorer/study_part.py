@@ -108,9 +108,10 @@ class StudyPart:
 
     def choose_cuts(self, slug: str) -> None:
         """Cut numbers so here, and from now on on every page."""
-        self._cuts = slug
-        self.session.cuts = slug
-        self.recut(slug)
+        if self.session.cuts == slug:  # recipes that were cut each in its own way
+            self.recut(slug)
+        else:
+            self.session.cuts = slug
 
     def learned(self) -> None:
         """What is known, or shown, has changed."""
@@ -135,12 +136,14 @@ class StudyPart:
     def ask(self) -> None:
         """Learn what is known of what is set, unless that is known or on its way; not while it is not seen."""
         session, dataset = self.session, self.session.dataset
-        self.show_settings()
-        if not self.front or session.loading is not None:
-            return
-        if session.cuts != self._cuts:  # set here or on another page
+        seen = self.front and session.loading is None
+        # Before anything is shown: a menu that goes back and forth while its press is handled stays wrong on the page.
+        if seen and session.cuts != self._cuts:  # set here or on another page
             self._cuts = session.cuts
             self.recut(session.cuts)
+            return
+        self.show_settings()
+        if not seen:
             return
         if dataset is None:
             self.without_table()

@@ -112,7 +112,10 @@ def test_the_estimator_of_a_run_is_the_one_that_fit_makes_of_its_rows(tmp_path):
     run = alrviz.Run(dataset, alrviz.Recipe("alr", order=2, holdout=0))
     with pytest.raises(AlrvizError, match="no model yet"):
         run.estimator()
-    for _ in run.steps():
+    steps = run.steps()
+    next(steps), next(steps)
+    assert (run.estimator().n_iter_, run.estimator().outcome_.code) == (1, "stopped")  # of the latest step so far
+    for _ in steps:
         pass
     model = run.estimator()
     fitted = alrviz.make_estimator(run.recipe).fit(dataset.X, dataset.y)

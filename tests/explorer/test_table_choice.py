@@ -161,3 +161,20 @@ def test_groups_and_times_are_offered_and_the_script_gives_the_same_rows(csv, tm
         exec("import alrviz\n" + dataset_code(page.session), made)
     assert made["dataset"].hash == page.session.dataset.hash
     page.close()
+
+
+@pytest.mark.parametrize("page_class", STUDIES)
+def test_a_menu_of_cuts_never_shows_another_choice_than_the_one_made(csv, page_class):
+    """What is set back and forth while a press is handled stays as it was in the browser."""
+    page = page_on(csv, page_class, "?page=" + page_class.slug)
+    part = settled(page)
+    menu, shown = part.controls.cuts, []
+    menu.param.watch(lambda event: shown.append(event.new), "value")
+    for slug in ("quantile-5", "quantile-10", ""):
+        menu.value = slug
+        settled(page)
+    assert shown == ["quantile-5", "quantile-10", ""]
+    assert page.session.cuts == ""
+    part.controls.cuts.value = "uniform-10"
+    assert page.session.cuts == "uniform-10"
+    page.close()

@@ -250,7 +250,7 @@ def test_separated_rows_without_a_penalty_are_said_to_be():
 
 
 def test_names_and_paper_mode():
-    assert Recipe("dlr", bandwidth="loo", alpha=0.5).name == "dlr loo from zero, alpha 0.5 to 0"
+    assert Recipe("dlr", bandwidth="loo", alpha=0.5).name == "dlr loo from zero, L2 penalty 0.5"
     assert Recipe("dlr", alpha=0, bandwidth="paper", start="one").name == "dlr paper from one"
     assert Recipe("dlr").label == "dlr"
     paper = paper_mode(Recipe("dlr", bandwidth="loo", alpha=2, start="one"))
