@@ -136,7 +136,7 @@ class RaceView(NotebookViewer):
         self._axes.link(self, value="axis", bidirectional=True)
         self._spans = pmui.Select(
             label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
-            width=92, margin=(0, 12, 0, 0),
+            width=112, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(
