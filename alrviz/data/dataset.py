@@ -34,13 +34,14 @@ MOST_OFFERED = 3  # other columns named beside a guess
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as read: parsed columns of all rows; no target and no kinds yet."""
+    """A table as read: parsed columns of all rows; no target and no kinds yet. `sheets` are those of its workbook."""
 
     name: str
     values: tuple[Values, ...]
     options: ReadOptions
     limits: Limits = NO_LIMITS
     notes: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -51,6 +52,7 @@ class Table:
         limits: Limits,
         notes: Sequence[str],
         alone: bool = False,
+        sheets: tuple[str, ...] = (),
     ) -> "Table":
         """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
 
@@ -66,7 +68,7 @@ class Table:
             )
         if len(values[0].series) == 0:
             raise TableError("the table has names but no rows; at least one row of values was expected")
-        table = cls(name, tuple(result), options, limits, tuple(notes))
+        table = cls(name, tuple(result), options, limits, tuple(notes), sheets)
         return replace(table, notes=(*notes, *sentinel_notes(table.sentinels)))
 
     @property
@@ -278,10 +280,10 @@ class Dataset:
                 scikit-learn's TimeSeriesSplit; a holdout is the last rows. There is one such order, so repeats of a
                 study are one.
 
-        Its hash is another: other splits are other studies.
+        Its hash is another: other splits are other studies. Called on a result again, both hold.
 
         Raises:
-            TableError: a column that there is not, times that are missing, or two of these at once.
+            TableError: a column that there is not, times that are missing, or two of these, at once or one by one.
 
         >>> from alrviz import load_demo
         >>> load_demo("monks-1").split_by(repeats="together").splitting.words

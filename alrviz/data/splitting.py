@@ -101,6 +101,13 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         raise TableError(f"repeats={repeats!r}: expected one of {', '.join(REPEATS)}{nearest(repeats, REPEATS)}")
     if sum([repeats == "together", groups is not None, time is not None]) > 1:
         raise TableError("rows are kept together by their values, by a group, or ordered by time; expected one of them")
+    before = dataset.splitting
+    sides = before.units is not None or before.when is not None
+    if sides and (repeats == "together" or groups is not None or time is not None):
+        raise TableError(
+            f"of this table it was said already that {before.words}; for other splits, call split_by of the table that "
+            "this one was made of"
+        )
     words, notes = list[str](), list(dataset.notes)
     said: list[tuple[str, str, NDArray[np.signedinteger] | None]] = []
     if time is not None:
@@ -126,7 +133,7 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         words.append("rows that repeat are kept together")
         said.append(("repeats", "together", None))
     else:
-        splitting = AT_RANDOM
+        splitting = before
     frame, labels = dataset.frame, dataset.labels
     if repeats == "once":
         again = dataset.repeated
@@ -141,13 +148,18 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
     asked = {name: value for name, value in given.items() if value is not None}
     plain = all(isinstance(value, str) for value in asked.values())
     call = f"split_by({', '.join(f'{name}={value!r}' for name, value in asked.items())})" if asked and plain else ""
+    if not words:
+        return dataset
+    if before.words:
+        call = f"{before.call}.{call}" if before.call and call else ""
+        words = list(dict.fromkeys([*before.words.split("; "), *words]))
+    splitting = Splitting(splitting.units, splitting.when, "; ".join(words), call)
     if not said:
-        return replace(dataset, splitting=Splitting(words=words[0], call=call)) if words else dataset
+        return replace(dataset, splitting=splitting)
     digest = sha256(dataset.hash.encode())
     for kind, name, codes in said:
         digest.update(f"|{kind}={name}".encode())
         digest.update(b"" if codes is None else codes.tobytes())
-    splitting = Splitting(splitting.units, splitting.when, "; ".join(words), call)
     return replace(
         dataset, frame=frame, labels=labels, notes=tuple(notes), hash=digest.hexdigest(), splitting=splitting
     )

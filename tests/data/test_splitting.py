@@ -86,6 +86,22 @@ def test_rows_that_repeat_are_counted_once_or_kept_together(frame):
     assert once.repeats_note == ""
 
 
+def test_what_is_said_one_after_the_other_holds_together(frame):
+    dataset = table(pd.concat([frame, frame.iloc[:120]], ignore_index=True))
+    at_once = dataset.split_by(repeats="once", groups="person")
+    calls = "split_by(repeats='once').split_by(groups='person')", "split_by(groups='person').split_by(repeats='once')"
+    first, last = (eval(f"dataset.{call}", {"dataset": dataset}) for call in calls)
+    for chained, call in ((first, calls[0]), (last, calls[1])):
+        assert chained.n_rows == at_once.n_rows == 300
+        assert len(set(zip(chained.splitting.units, at_once.splitting.units, strict=True))) == frame.person.nunique()
+        assert chained.splitting.call == call
+        assert set(chained.splitting.words.split("; ")) == set(at_once.splitting.words.split("; "))
+    assert dataset.split_by(groups=np.arange(420) // 2).split_by(repeats="once").splitting.call == ""
+    assert first.split_by() is first
+    with pytest.raises(TableError, match="said already that rows of one 'person' are kept together"):
+        last.split_by(time="day")
+
+
 def test_rows_of_few_columns_repeat_by_nature():
     led = load_demo("led", 2000)
     assert led.repeated.sum() > 1000
