@@ -55,7 +55,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
             raise
         except Exception as error:  # objects have code of their own: a __str__ or __eq__ may raise whatever it likes
             raise TableError(
-                f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(_said(error))}); "
+                f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(said_by(error))}); "
                 "numbers, text, dates or categories were expected"
             ) from error
     return settle(columns, options, notes, stop)
@@ -65,10 +65,11 @@ def _name(label: object) -> str:
     try:
         return " ".join(map(_text, label)) if isinstance(label, tuple) else _text(label)
     except Exception as error:
-        raise TableError(f"a column's name has no text ({type(error).__name__}: {_said(error)})") from error
+        raise TableError(f"a column's name has no text ({type(error).__name__}: {said_by(error)})") from error
 
 
-def _said(error: Exception) -> str:
+def said_by(error: Exception) -> str:
+    """Return an error's text, empty where it has none."""
     try:
         return str(error)
     except Exception:  # an error of a stranger's class

@@ -42,11 +42,12 @@ class Values:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a format's reader returns: the columns in order, the options that were in force, notes."""
+    """What a format's reader returns: the columns in order, the options that were in force, notes, a book's sheets."""
 
     columns: list[Values]
     options: ReadOptions
     notes: list[str] = field(default_factory=list)
+    sheets: tuple[str, ...] = ()
 
 
 def interpret(

@@ -21,6 +21,7 @@ from alrviz.data.packed import Buffer
 from alrviz.errors import TableError
 from alrviz.stop import StopToken
 
+DEEPEST = 50  # objects in an object: each makes the names of columns longer
 BETWEEN = re.compile(r"[\s,]*")
 LISTS = ("data", "rows", "records", "items", "results")  # what an object that holds the rows calls them
 
@@ -31,6 +32,13 @@ def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     Raises:
         TableError: no JSON, or not of objects; the line is named.
     """
+    try:
+        return _read(data, options, limits, stop)
+    except RecursionError as error:  # lists in lists: their text is asked for
+        raise TableError("the JSON is nested too deeply; one object a row was expected") from error
+
+
+def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
     raw, _, notes = to_utf8(data, "utf-8", stop)
     rows = _objects(bytes(raw).decode("utf-8"), limits, stop)
     columns: dict[str, list[Any]] = {}
@@ -90,12 +98,14 @@ def _of_one(value: dict[str, Any], limits: Limits) -> list[dict[str, Any]]:
     return [value]
 
 
-def _flat(row: dict[str, Any], before: str = "") -> dict[str, Any]:
+def _flat(row: dict[str, Any], before: str = "", depth: int = 1) -> dict[str, Any]:
+    if depth > DEEPEST:
+        raise TableError(f"the JSON holds objects in objects, more than {DEEPEST} deep; one object a row was expected")
     found: dict[str, Any] = {}
     for key, value in row.items():
         name = before + str(key)
         if isinstance(value, dict) and value:
-            found |= _flat(value, name + ".")
+            found |= _flat(value, name + ".", depth + 1)
         else:
             found[name] = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
     return found

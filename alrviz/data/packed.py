@@ -23,7 +23,7 @@ from alrviz.stop import StopToken
 Buffer = bytes | bytearray
 Drain = Callable[[Any, Limits, StopToken], Buffer]
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
-BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ".names.txt", ""}
+BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ""}
 DAMAGES = (EOFError, OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
 
@@ -39,8 +39,10 @@ PACKERS: dict[bytes, tuple[str, Callable[[Buffer], Any]]] = {
 }
 
 
-def unpack(data: Buffer, limits: Limits, stop: StopToken, drain: Drain) -> Buffer:
+def unpack(data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str]) -> Buffer:
     """Return what is packed in `data`, or `data` itself; `drain` takes all bytes of an open file within the limits.
+
+    What of an archive was passed over is added to `notes`.
 
     Raises:
         TableError: damaged, too large, or a zip archive of no or of several tables.
@@ -54,10 +56,10 @@ def unpack(data: Buffer, limits: Limits, stop: StopToken, drain: Drain) -> Buffe
                 raise
             except DAMAGES as error:
                 raise TableError(f"the {name} file is damaged or cut short ({error}); fetch it again") from error
-    return _of_zip(data, limits, stop, drain) if data.startswith(ZIPS) else data
+    return _of_zip(data, limits, stop, drain, notes) if data.startswith(ZIPS) else data
 
 
-def _of_zip(data: Buffer, limits: Limits, stop: StopToken, drain: Drain) -> Buffer:
+def _of_zip(data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str]) -> Buffer:
     """The only table of a zip archive; a workbook, which is a zip too, stays as it is."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -74,6 +76,11 @@ def _of_zip(data: Buffer, limits: Limits, stop: StopToken, drain: Drain) -> Buff
                     "it and take the file that you mean"
                     if tables
                     else "this zip archive holds no file; a table was expected in it"
+                )
+            if beside := [name for name in files if name != tables[0]]:
+                passed = f"{listed(beside)} {'was' if len(beside) == 1 else 'were'} passed over"
+                notes.append(
+                    f"of the zip archive {tables[0]!r} was read, and {passed}; unpack it for another file of it"
                 )
             with archive.open(tables[0]) as file:
                 return drain(file, limits, stop)

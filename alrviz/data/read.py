@@ -85,13 +85,15 @@ def read_columns(
     `alone`: one column is enough.
     """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
+    notes: list[str] = []
     if is_taken(path_or_frame):
         parsed = read_taken(path_or_frame, options, limits, stop, read_values)
     else:
         if isinstance(path_or_frame, io.TextIOBase):
             options = replace(options, encoding="utf-8")  # it is text already
-        parsed = read_values(load_bytes(path_or_frame, limits, stop), options, limits, stop)
-    return Table.of(name or default_name(path_or_frame), parsed.columns, parsed.options, limits, parsed.notes, alone)
+        parsed = read_values(load_bytes(path_or_frame, limits, stop, notes), options, limits, stop)
+    name = name or default_name(path_or_frame)
+    return Table.of(name, parsed.columns, parsed.options, limits, [*notes, *parsed.notes], alone, parsed.sheets)
 
 
 def read_values(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:

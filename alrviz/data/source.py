@@ -69,8 +69,10 @@ def default_name(source: object) -> str:
     return ENDINGS.sub("", Path(source).name) or "table"
 
 
-def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
+def load_bytes(source: object, limits: Limits, stop: StopToken, notes: list[str]) -> Buffer:
     """Return the decompressed bytes of a path, of bytes, or of an open file; text comes as UTF-8.
+
+    What of an archive was passed over is added to `notes`.
 
     Raises `TableError` where the bytes are too many, or the compression is damaged, and `TableFileError` for what is no
     file that can be read, `MissingFileError` with the nearest name in that folder.
@@ -88,7 +90,7 @@ def load_bytes(source: object, limits: Limits, stop: StopToken) -> Buffer:
             f"a table cannot be read from {type(source).__name__}; a path or a list of paths, bytes, an open file, a "
             "data frame, an array of rows and columns, or a dict of columns was expected"
         )
-    return unpack(data, limits, stop, lambda file, *checks: _drain(file, *checks, unpacked=True))
+    return unpack(data, limits, stop, lambda file, *checks: _drain(file, *checks, unpacked=True), notes)
 
 
 def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken) -> Buffer:

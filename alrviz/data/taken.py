@@ -5,8 +5,9 @@ PyCapsule interface, or the older interchange of data frames. None of them has t
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
-from alrviz.data.frames import read_batches, read_frame
+from alrviz.data.frames import read_batches, read_frame, said_by
 from alrviz.data.interpret import Parsed, Values, interpret
 from alrviz.data.limits import Limits
 from alrviz.data.numbers import listed, short
@@ -26,6 +27,7 @@ from alrviz.errors import AlrvizError, TableError
 from alrviz.stop import StopToken
 
 PARQUET = (".parquet", ".pq")
+MOST_TOLD = 5  # files of which a note says how each was read
 
 
 def is_taken(source: Any) -> bool:
@@ -52,29 +54,40 @@ def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToke
     if isinstance(source, list | tuple) and source and all(isinstance(part, str | os.PathLike) for part in source):
         return _files(source, options, limits, stop, read_values)
     if hasattr(source, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(source)
-        return read_batches(reader.schema, reader, options, limits, stop)
-    return read_frame(_frame(source), options, limits, stop)
+        with _failure_told(source):
+            reader = pa.RecordBatchReader.from_stream(source)
+            return read_batches(reader.schema, reader, options, limits, stop)
+    with _failure_told(source):
+        frame = _frame(source)
+    return read_frame(frame, options, limits, stop)
+
+
+@contextmanager
+def _failure_told(source: Any) -> Iterator[None]:
+    """Say of whatever a stranger's object raises that no table can be made of it."""
+    try:
+        yield
+    except (AlrvizError, MemoryError):
+        raise
+    except Exception as error:
+        raise TableError(
+            f"no table can be made of this {type(source).__name__}: {said_by(error) or type(error).__name__}"
+        ) from error
 
 
 def _frame(source: Any) -> pd.DataFrame:
-    try:
-        if isinstance(source, np.ndarray) and source.dtype.names is None:
-            if source.ndim != 2:
-                raise TableError(f"an array of rows and columns was expected, got {source.ndim} dimensions")
-            return pd.DataFrame(source, columns=[f"column {k + 1}" for k in range(source.shape[1])])
-        if isinstance(source, np.ndarray | Mapping):
-            return pd.DataFrame(source)
-        if hasattr(source, "__dataframe__"):
-            return pd.api.interchange.from_dataframe(source)
-        frame = pd.DataFrame(source)
-        if all(isinstance(name, int) for name in frame.columns):
-            frame.columns = [f"column {name + 1}" for name in frame.columns]
-        return frame
-    except AlrvizError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise TableError(f"no table can be made of this {type(source).__name__}: {error}") from error
+    if isinstance(source, np.ndarray) and source.dtype.names is None:
+        if source.ndim != 2:
+            raise TableError(f"an array of rows and columns was expected, got {source.ndim} dimensions")
+        return pd.DataFrame(source, columns=[f"column {k + 1}" for k in range(source.shape[1])])
+    if isinstance(source, np.ndarray | Mapping):
+        return pd.DataFrame(source)
+    if hasattr(source, "__dataframe__"):
+        return pd.api.interchange.from_dataframe(source)
+    frame = pd.DataFrame(source)
+    if all(isinstance(name, int) for name in frame.columns):
+        frame.columns = [f"column {name + 1}" for name in frame.columns]
+    return frame
 
 
 def _holds_parquet(folder: Any) -> bool:
@@ -98,15 +111,18 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
     texts: list[list[TextColumn]] = []
     parts: list[Parsed] = []
     notes = [f"{len(paths)} files were put one behind the other"] if len(paths) > 1 else []
-    in_force = options
+    in_force: list[ReadOptions] = []
     for path in paths:
-        data = load_bytes(path, limits, stop)
+        packed: list[str] = []
+        data = load_bytes(path, limits, stop, packed)
         if sniff_format(data) == "delimited":
-            columns, in_force, said = read_delimited(data, options, limits, stop)
+            columns, own, said = read_delimited(data, options, limits, stop)
             texts.append(columns)
         else:
             parts.append(read_values(data, options, limits, stop))
-            said = parts[-1].notes
+            own, said = parts[-1].options, parts[-1].notes
+        in_force.append(own)
+        said = [*packed, *said]
         notes += [f"{os.path.basename(os.fspath(path))}: {note}" for note in said if len(paths) > 1] or said
     if texts and parts:
         raise TableError("some of the files are text and some are not; files of one sort were expected")
@@ -115,10 +131,25 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         held = [{column.name: column for column in columns} for columns in texts]
         _check_names(paths, [list(columns) for columns in held])
         joined = [TextColumn.joined([columns[name] for columns in held]) for name in names]
-        return interpret(joined, in_force, notes, stop)
+        return interpret(joined, _shared(paths, in_force, options, notes), notes, stop)
     named = [{values.name: values for values in part.columns} for part in parts]
     _check_names(paths, [list(values) for values in named])
-    return Parsed([_joined([held[name] for held in named]) for name in named[0]], parts[0].options, notes)
+    shared = _shared(paths, in_force, options, notes)
+    return Parsed([_joined([held[name] for held in named]) for name in named[0]], shared, notes)
+
+
+def _shared(paths: Sequence[Any], in_force: Sequence[ReadOptions], asked: ReadOptions, notes: list[str]) -> ReadOptions:
+    """Return the options that were in force for all files, as `asked` where they differ; `notes` say of each how."""
+    apart = [field.name for field in fields(ReadOptions) if len({getattr(own, field.name) for own in in_force}) > 1]
+    if apart:
+        ways = [
+            f"{os.path.basename(os.fspath(path))} with "
+            + " and ".join(f"{name.replace('_', ' ')} {getattr(own, name)!r}" for name in apart)
+            for path, own in zip(paths, in_force, strict=True)
+        ]
+        more = f" and {len(ways) - MOST_TOLD:,} more" if len(ways) > MOST_TOLD else ""
+        notes.append(f"the files differ, and each was read with its own: {', '.join(ways[:MOST_TOLD])}{more}")
+    return replace(in_force[0], **{name: getattr(asked, name) for name in apart})
 
 
 def _check_names(paths: Sequence[Any], names: Sequence[Sequence[str]]) -> None:

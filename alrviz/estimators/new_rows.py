@@ -58,7 +58,7 @@ def read_rows(
         TableError: no such column, one of no number where numbers are wanted, more than `limits`, no table.
     """
     options = replace(options or ReadOptions(), header=True)  # columns are found by their names
-    data, unread = load_bytes(source, limits, stop), Unread()
+    data, unread = load_bytes(source, limits, stop, []), Unread()
     if sniff_format(data) == "delimited":
         found: dict[str, Any] = {}
         columns, options, _ = read_delimited(data, options, limits, stop)

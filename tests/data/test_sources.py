@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -127,6 +128,7 @@ def test_objects_in_json_become_columns():
         (b'{"a": 1}\n{"a": 2}\n{"a": 3', "JSON cannot be read in line 3"),
         (b'{"a": 1}\n[1, 2]\n', r"line 2 of the JSON is no object: \[1, 2\]"),
         (b'[{"a":' * 100_000, "JSON cannot be read"),
+        (b'{"a":' * 200 + b"1" + b"}" * 200, "objects in objects, more than 50 deep"),
         (zipped(), "holds no file"),
         (zipped(a_csv=CSV, b_csv=CSV), "holds 2 files, 'a.csv', 'b.csv'; one table was expected"),
         (bz2.compress(CSV)[:-9], "the bzip2 file is damaged or cut short"),
@@ -144,6 +146,59 @@ def test_a_bomb_is_refused(pack):
     packed = pack(b"a,class\n" + b"1,x\n" * 3_000_000)
     with pytest.raises(TableError, match=r"unpacks to more than the 5.0 MB allowed"):
         read_columns(packed, limits=Limits(bytes=5_000_000))
+
+
+@pytest.mark.parametrize(
+    "shape", [(b'{"a":1,"b":', b"[", b"]", b"}"), (b'{"a":1,"b":2}\n', b"[", b"]", b""), (b"", b'{"a":', b"}", b"")]
+)
+def test_json_of_any_depth_is_read_or_refused(shape):
+    before, opened, closed, behind = shape
+    for depth in range(850, 1000):
+        with suppress(TableError):
+            read_columns(before + opened * depth + (b"1" if opened != b"[" else b"") + closed * depth + behind)
+
+
+@pytest.mark.filterwarnings("ignore:.*interchange")
+@pytest.mark.parametrize("error", [RuntimeError, NotImplementedError, pa.ArrowException, OverflowError, OSError])
+@pytest.mark.parametrize("protocol", ["__arrow_c_stream__", "__dataframe__", "batches"])
+def test_a_frame_that_fails_is_told(protocol, error):
+    def fails(*_, **__):
+        raise error("broken off")
+
+    def batches():
+        yield TABLE.to_batches()[0]
+        fails()
+
+    source = type("Odd", (), {protocol: fails})()
+    if protocol == "batches":
+        source = pa.RecordBatchReader.from_batches(TABLE.schema, batches())
+    with pytest.raises(TableError, match=r"no table can be made of this (Odd|RecordBatchReader): .*broken off"):
+        read_columns(source)
+
+
+def test_how_files_that_differ_were_read_is_said_of_each(tmp_path):
+    paths = [tmp_path / "comma.csv", tmp_path / "semicolon.csv"]
+    for path, mark in zip(paths, ",;", strict=True):
+        FRAME.to_csv(path, index=False, sep=mark)
+    table = read_columns(paths)
+    assert (table.options.delimiter, table.options.header) == (None, True)
+    assert "the files differ, and each was read with its own: comma.csv with delimiter ',', semicolon.csv with " in str(
+        table.notes
+    )
+    again = read_columns(paths, options=table.options)
+    assert again.dataset().hash == table.dataset().hash
+    assert read_columns(paths[1:]).options.delimiter == ";"
+
+
+def test_what_lies_beside_the_table_of_an_archive_is_said():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("data", CSV)
+        archive.writestr("x.csv", CSV)
+    assert read_columns(buffer.getvalue()).notes[0] == (
+        "of the zip archive 'x.csv' was read, and 'data' was passed over; unpack it for another file of it"
+    )
+    assert read_columns(zipped(x_csv=CSV)).notes == read_columns(CSV).notes
 
 
 def test_several_files_are_one_table(tmp_path):
