@@ -84,13 +84,8 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
         skip_footer=footer,
         sheet=title,
     )
-    return interpret(columns, in_force, [*notes, *sheet.remarks(), *renamed], stop)
-
-
-def sheet_names(data: Buffer, limits: Limits, stop: StopToken) -> list[str]:
-    """Return the names of a workbook's sheets, in order."""
-    with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return [title for title, _ in _Book(archive, limits, stop).sheets]
+    parsed = interpret(columns, in_force, [*notes, *sheet.remarks(), *renamed], stop)
+    return replace(parsed, sheets=tuple(name for name, _ in book.sheets))
 
 
 def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", str]:
@@ -363,13 +358,17 @@ class _Sheet:
             if place not in self.columns:
                 self.columns[place] = _Column()
                 check_columns(len(self.columns), self._book.limits)
+                self._check_size(self.rows + 1)  # it is filled as far as the others reach
             self.columns[place].put(self.rows, text)
         self._cells.clear()
         self.rows += 1
         check_rows(self.rows - 1, self._book.limits)
         if self.rows & 1023 == 0:
-            check_bytes(4 * self.rows * len(self.columns), self._book.limits, unpacked=True)
-            check_cells(self.rows, len(self.columns), self._book.limits)
+            self._check_size(self.rows)
+
+    def _check_size(self, rows: int) -> None:
+        check_bytes(4 * rows * len(self.columns), self._book.limits, unpacked=True)
+        check_cells(rows, len(self.columns), self._book.limits)
 
     def _place_of(self, reference: str) -> int:
         letters = reference.rstrip("0123456789")

@@ -6,13 +6,11 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.data.excel import sheet_names
-from alrviz.data.limits import NO_LIMITS, size_text
+from alrviz.data.limits import size_text
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
 from alrviz.errors import AlrvizError
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
-from alrviz.stop import NEVER
 from alrviz.views.style import safe
 
 _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
@@ -100,9 +98,9 @@ class ReadOptionsPanel:
             f"<h1>How it was read</h1><br><p>{safe(upload.name)}, {size_text(len(upload.data))}. This was detected; "
             "change what is wrong and read it again.</p>"
         )
-        self._fill(table.options)
+        self._fill(table.options, table.sheets)
 
-    def _fill(self, options: ReadOptions) -> None:
+    def _fill(self, options: ReadOptions, sheets: tuple[str, ...]) -> None:
         text, book = options.delimiter is not None, options.sheet is not None
         for widget in (self._delimiter, self._encoding, self._comment):
             widget.visible = text
@@ -113,8 +111,7 @@ class ReadOptionsPanel:
         self._delimiter.options = {_DELIMITER_WORDS.get(d, d): d for d in dict.fromkeys(delimiters)}
         encodings = [*ENCODINGS, *([options.encoding] if options.encoding else [])]
         self._encoding.options = list(dict.fromkeys(encodings))
-        if book and self.session.upload is not None:
-            self._sheet.options = sheet_names(self.session.upload.data, NO_LIMITS, NEVER)
+        self._sheet.options = list(sheets)
         self._shown = {
             "delimiter": options.delimiter or ",",
             "encoding": options.encoding or ENCODINGS[0],

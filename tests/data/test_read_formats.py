@@ -2,6 +2,7 @@ import datetime
 import decimal
 import io
 import re
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import Limits, read_columns, read_table
-from alrviz.errors import TableError
+from alrviz.errors import MemoryLimitError, TableError
 
 ARFF = r"""% the weather, with everything the format allows
 @RELATION 'the weather'
@@ -265,6 +266,19 @@ def test_columns_of_a_sheet_are_counted_against_their_limit_and_cells_against_th
     sparse = workbook([tuple(f"c{j}" for j in range(300)), *[(i,) for i in range(3000)]])
     with pytest.raises(TableError, match="unpacks to more than"):
         read_table(sparse, limits=Limits(bytes=1_000_000))
+
+
+def test_a_wide_row_below_many_narrow_ones_is_refused_before_it_is_filled():
+    cells = "".join("<c><v>1</v></c>" for _ in range(2000))
+    rows = "<row><c><v>1</v></c></row>" * 20_000 + f"<row>{cells}</row>"
+    data = edited(sixty_rows(), lambda xml: xml.replace("</sheetData>", rows + "</sheetData>"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryLimitError):
+            read_table(data, max_memory=30_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_two_values_in_one_cell_are_refused():

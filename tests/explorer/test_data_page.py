@@ -1,5 +1,6 @@
 """The Data page without a browser: what it shows, offers, draws and prices."""
 
+import gzip
 import io
 import time
 
@@ -243,6 +244,19 @@ def test_read_options_are_shown_and_read_again(page):
     page.session.load_demo("iris")
     settle(page)
     assert not panel._fields.visible
+
+
+def test_the_sheets_of_a_packed_workbook_can_be_chosen(page):
+    openpyxl = pytest.importorskip("openpyxl", reason="workbooks are written with openpyxl")
+    book, buffer = openpyxl.Workbook(), io.BytesIO()
+    for sheet in (book.active, book.create_sheet("second")):
+        for row in [("size", "class"), *[(k + 0.5, "xy"[k % 2]) for k in range(30)]]:
+            sheet.append(row)
+    book.active.title = "first"
+    book.save(buffer)
+    panel = find(page)
+    drop(page, gzip.compress(buffer.getvalue()), name="t.xlsx.gz")
+    assert (panel._sheet.visible, panel._sheet.options, panel._sheet.value) == (True, ["first", "second"], "first")
 
 
 def test_one_decimal_mark_for_all_is_a_choice(page):

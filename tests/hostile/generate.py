@@ -170,6 +170,11 @@ def workbooks() -> Iterator[Hostile]:
         levels = truth.levels | {"number": truth.levels["number"] + 1} if place[0] == "A" else truth.levels
         far = edited(sound, far_cell(place))
         yield Hostile(f"workbook with a cell at {place}", given(far), Truth(ROWS + 1, levels))
+    cell = '<c t="n"><v>1</v></c>'
+    wide = f"<row>{cell}</row>" * 20_000 + f"<row>{cell * 16_384}</row></sheetData>"
+    yield Hostile(
+        "workbook whose last row is wide", given(edited(sound, lambda xml: xml.replace("</sheetData>", wide)))
+    )
     large = edited(sound, lambda xml: re.sub(r"<v>(\d)\.5</v>", lambda m: f"<v>{2**62 + int(m[1])}</v>", xml))
     yield Hostile("workbook of long whole numbers", given(large), truth)
     for name, change in {
