@@ -17,9 +17,12 @@ import asyncio
 import os
 import re
 import secrets
+import time
 import weakref
+from collections.abc import Callable
 from hashlib import sha256
 from html import escape
+from math import ceil
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -35,6 +38,8 @@ from alrviz.explorer.registry import process_registry
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
+TRIES = 20  # wrong tokens that an address may bring at once
+AGAIN = 3.0  # seconds after which it may bring one more
 HEADER = "Bokeh-Session-Id"
 HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
@@ -65,7 +70,7 @@ def protect(application: Any, token: str = "") -> None:
         # Bokeh takes the two when a server is made, and `panel serve` makes it before our first line is run.
         application._secret_key = application.secret_key or generate_secret_key().encode()
         application._sign_sessions = True
-    door = [(_WithoutCookie(token), _Door, {"token": token})] if token else []
+    door = [door_rule(token)] if token else []
     queue = PageQueue()
     pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
     rules = [_page_rule(application, base, path, queue) for base, path in pages.items()]
@@ -133,8 +138,7 @@ class _WithoutCookie(Matcher):
         self._token = token
 
     def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
-        cookie = request.cookies.get(_cookie_of(request))
-        shown = cookie is not None and _same(cookie.value, _digest(self._token))
+        shown = _shown(request, self._token)
         return None if (shown and "token" not in request.arguments) or _READER.search(request.path) else {}
 
 
@@ -144,6 +148,12 @@ _READER = re.compile(rf"/race/{readers.SECRET}(/steps)?/?\Z")
 def _digest(token: str) -> str:
     """What the cookie holds: a token may be any text."""
     return sha256(token.encode()).hexdigest()
+
+
+def _shown(request: HTTPServerRequest, token: str) -> bool:
+    """Whether a request has the cookie."""
+    cookie = request.cookies.get(_cookie_of(request))
+    return cookie is not None and _same(cookie.value, _digest(token))
 
 
 def _same(given: str, expected: str) -> bool:
@@ -178,22 +188,61 @@ class _Refused(_Answer):
         )
 
 
+class Tries:
+    """Wrong tokens by address: TRIES at once, and one more every AGAIN seconds.
+
+    Args:
+        clock: seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._until: dict[str, float] = {}  # when the tries of an address will all be forgotten
+
+    def wait(self, address: str) -> float:
+        """Return the seconds until a token of this address is looked at again; 0 where it is now."""
+        return max(self._until.get(address, 0.0) - self._clock() - (TRIES - 1) * AGAIN, 0.0)
+
+    def wrong(self, address: str) -> None:
+        """Count a wrong token."""
+        now = self._clock()
+        self._until = {one: until for one, until in self._until.items() if until > now}
+        self._until[address] = max(self._until.get(address, now), now) + AGAIN
+
+
+def door_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, Any]]:
+    """Return the rule, as Tornado takes it, that asks for a token whoever has not shown it."""
+    return _WithoutCookie(token), _Door, {"token": token, "tries": Tries()}
+
+
 class _Door(_Answer):
     """Takes the token and gives the cookie."""
 
-    def initialize(self, token: str) -> None:
-        self._token = token
+    def initialize(self, token: str, tries: Tries) -> None:
+        self._token, self._tries = token, tries
 
     def prepare(self) -> None:
-        """Let in, or ask for the token."""
-        given = self.get_query_argument("token", "")
-        if _same(given, self._token):
+        """Let in, or ask for the token; one who is in already keeps the cookie, whatever token the address has."""
+        given, address = self.get_query_argument("token", ""), self.request.remote_ip or ""
+        known = _shown(self.request, self._token)
+        wait = 0 if known or not given else ceil(self._tries.wait(address))
+        if wait:  # also the right one: else it would be told from the others
+            self.set_header("Retry-After", str(wait))
+            self.say(
+                429,
+                "Too many wrong tokens",
+                f"<p>Your address has brought {TRIES} wrong tokens; the next one is looked at in {wait} s.</p>",
+            )
+            return
+        if known or _same(given, self._token):
             secure = self.request.protocol == "https"
             self.set_cookie(
                 _cookie_of(self.request), _digest(self._token), httponly=True, samesite="Lax", secure=secure
             )
             self.redirect(_without(self.request, "token"), status=303)
             return
+        if given:
+            self._tries.wrong(address)
         wrong = "<p>The token in this address is not the one of this server; it changes with every start.</p>"
         self.say(
             403,

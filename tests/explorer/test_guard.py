@@ -9,7 +9,13 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id, get_session_id
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
+from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
+from tornado.web import Application, RequestHandler
 from tornado.websocket import websocket_connect
+
+from alrviz.explorer import guard
+from tests.explorer.fakes import Clock
 
 TOKEN = re.compile(r'"token":"([^"]+)"')
 CHOSEN = "chosen-by-somebody-else"
@@ -171,3 +177,52 @@ def test_the_first_visitor_of_panel_serve_keeps_what_the_link_asks_for(serve):
         assert get_session_id(found[1]) != CHOSEN
 
     asyncio.run(look())
+
+
+def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
+    """The door alone, before a page of one word."""
+
+    class Inside(RequestHandler):
+        def get(self):
+            self.write("inside")
+
+    async def look():
+        rule = guard.door_rule("right")
+        server = HTTPServer(Application([rule, (".*", Inside)]))
+        socket, port = bind_unused_port()
+        server.add_socket(socket)
+        url = f"http://127.0.0.1:{port}/explorer"
+        try:
+            right = await ask(f"{url}?token=right")
+            inside = {"Cookie": right.headers["Set-Cookie"].partition(";")[0]}
+            for _ in range(guard.TRIES):
+                assert (await ask(f"{url}?token=wrong")).code == 403
+            for token in ("wrong", "right"):
+                refused = await ask(f"{url}?token={token}")
+                assert (refused.code, "Set-Cookie" in refused.headers) == (429, False)
+                assert 0 < int(refused.headers["Retry-After"]) <= guard.AGAIN
+            assert (await ask(url)).code == 403, "the place to enter it is shown"
+            assert (await ask(url, headers=inside)).body == b"inside"
+            old = await ask(f"{url}?data=led&token=of+yesterday", headers=inside)
+            assert (old.code, old.headers["Location"]) == (303, "./explorer?data=led")
+        finally:
+            server.stop()
+
+    asyncio.run(look())
+
+
+def test_tries_come_back_one_by_one_and_are_of_an_address():
+    clock = Clock()
+    tries = guard.Tries(clock)
+    for _ in range(guard.TRIES):
+        assert tries.wait("a") == 0
+        tries.wrong("a")
+    assert tries.wait("a") == guard.AGAIN
+    assert tries.wait("b") == 0
+    clock.now += guard.AGAIN
+    assert tries.wait("a") == 0
+    tries.wrong("a")
+    assert tries.wait("a") == guard.AGAIN
+    clock.now += 1000
+    tries.wrong("b")
+    assert list(tries._until) == ["b"], "what is over is forgotten"
