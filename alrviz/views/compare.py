@@ -77,9 +77,10 @@ class CompareView(StudyView):
             menu.param.watch(lambda _: self._chosen(), "value")
         self.param.watch(lambda *_: self.redraw(), ["measure", "across", "up"])
         left = pn.Column(self._measures, self._means, self._pairs, sizing_mode="stretch_width", margin=0)
+        wide = f"max({SIDE}px, {self._height} + {SIDE - 372}px)"  # it grows as a square
         self._beside = pn.Column(
             pn.Row(self._across, self._up, margin=0), as_high(self._pane, self._height, 372),
-            width=SIDE, margin=(0, 0, 0, 20), styles={"width": f"max({SIDE}px, {self._height} + {SIDE - 372}px)"},
+            width=SIDE, margin=(0, 0, 0, 20), styles={"width": wide, "flex": f"0 0 {wide}"},
         )  # fmt: skip
         self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self._numbers_html)
