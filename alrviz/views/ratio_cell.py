@@ -41,7 +41,7 @@ class RatioCell:
         self._name = name
         self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
         self.words = html(margin=(4, 0, 0, 8))
-        options = {plain(ratio, 2): float(ratio) for ratio in RATIOS}
+        options = {plain(ratio): float(ratio) for ratio in RATIOS}  # as the words have it
         self.slider = pmui.DiscreteSlider(
             label=f"{column}: h / Silverman's", show_value=False, tooltips=False, options=options, value=1.0,
             size="small", sizing_mode="stretch_width", visible=False, margin=(0, 20, 8, 20), sx=SLIDER_FOCUS,
