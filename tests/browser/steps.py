@@ -5,6 +5,7 @@ import io
 import re
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ class Explorer:
     def js(self, expression: str, argument: Any = None) -> Any:
         return self.page.evaluate(expression, argument)
 
-    def wait(self, condition: Any, what: str, seconds: float = PATIENCE) -> Any:
+    def wait(self, condition: Any, what: str | Callable[[], str], seconds: float = PATIENCE) -> Any:
         return wait_until(condition, seconds, what)
 
     def still(self, expression: str) -> Any:
