@@ -64,7 +64,7 @@ def made_from(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> str:
     """Return in one line what a picture is made from: what `about_lines` says, without what no reader reads.
 
     >>> made_from({"alrviz": "1.0", "data": "led", "data hash": "0123456789abcdef", "rows": 3000}, [Recipe("lr")])
-    'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, alpha 1 on phi to 0, tron'
+    'alrviz 1.0 · data led · data hash 0123456789 · rows 3,000 · lr n=2 from zero, L2 penalty 0.3 on phi, TRON'
     """
     said = [(name, _in_words(value, name)) for name, value in about.items()]
     return " · ".join([*(f"{name} {words}" for name, words in said if words), *(recipe.name for recipe in recipes)])

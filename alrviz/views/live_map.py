@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 from bokeh.events import DoubleTap, PanEnd, PanStart, PressUp, Tap
-from bokeh.models import ColumnDataSource, PointDrawTool
+from bokeh.models import BoxZoomTool, ColumnDataSource, HoverTool, PanTool, PointDrawTool, ResetTool
 
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.decision_map import Picture, contents, decision_map_picture, name_classes
@@ -51,8 +51,8 @@ class LiveMap:
         self._made_of: Any = None
         self._named: tuple[str, ...] = ()
         self._points: Points | None = None
-        self._tool: PointDrawTool | None = None
-        self._tools: list[Any] = []  # of the figure, where nobody draws
+        self._drawing = ""
+        self._tips: list[tuple[Any, Any]] = []  # the figure's tooltips, and what each looks at
         self._feeding = False
         self._begun: PanStart | None = None
 
@@ -82,20 +82,26 @@ class LiveMap:
 
     def clear(self) -> None:
         """Show nothing."""
-        self._picture = self._points = self._tool = self.pane.object = None
+        self._picture = self._points = self.pane.object = None
 
     def let_draw(self, what: str) -> None:
-        """Let a hand draw ("add", "move", "remove"; "" for nothing): no tool moves the map, no tooltip covers it."""
-        if self._picture is None:
+        """Let a hand draw ("add", "move", "remove"; "" for nothing): no tool moves the map, no tooltip covers it.
+
+        A tool that was taken out of a toolbar may not come back (BokehJS says that it is registered): each time a new
+        one is made. The tooltips stay in it and look at nothing meanwhile.
+        """
+        if self._picture is None or what == self._drawing:
             return
-        bar = self._picture.figure.toolbar
-        moves = [self._tool] if self._tool is not None and what == "move" else []
-        wanted = moves if what else self._tools
-        if list(bar.tools) != wanted:
-            bar.active_drag = "auto"  # a tool must be among those of the bar
-            bar.tools = wanted
-            if moves:
-                bar.active_drag = moves[0]
+        bar, dots = self._picture.figure.toolbar, self._picture.dots
+        self._drawing = what
+        for tip, renderers in self._tips:
+            tip.renderers = [] if what else renderers
+        moves = [PointDrawTool(renderers=[dots], add=False)] if self._moved is not None and what == "move" else []
+        others = [] if what else [PanTool(), BoxZoomTool(), ResetTool()]
+        bar.active_drag = "auto"  # a tool must be among those of the bar
+        bar.tools = [*others, *moves, *(tip for tip, _ in self._tips)]
+        if moves:
+            bar.active_drag = moves[0]
 
     def preview(self, x: float, y: float, k: int, label: str, n_classes: int) -> None:
         """Show a point of class k at a place at once; the next surface has it among its own."""
@@ -135,10 +141,10 @@ class LiveMap:
         for kind in (PanStart, PanEnd):
             picture.figure.on_event(kind, self._slipped)
         if self._moved is not None:
-            self._tool = PointDrawTool(renderers=[picture.dots], add=False)
             picture.points.on_change("data", lambda attr, old, new: self._dragged())
         self._picture, self._points, self._begun = picture, surface.points, None
-        self._tools = list(picture.figure.toolbar.tools)
+        tools = picture.figure.toolbar.tools
+        self._drawing, self._tips = "", [(tool, tool.renderers) for tool in tools if isinstance(tool, HoverTool)]
         self._named = surface.classes
         return picture
 

@@ -285,7 +285,7 @@ def test_the_card_explains_itself():
 
 
 class FakeStudy:
-    kind, spec, data_hash = "choose_order", "{}", "hash"
+    kind, spec, data_hash, id = "choose_order", "{}", "hash", ""
 
     def __init__(self):
         self.phase, self.calls = "waiting", []

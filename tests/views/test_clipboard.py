@@ -12,7 +12,7 @@ from alrviz.views.clipboard import copy_code
 def test_the_script_has_a_way_without_a_clipboard():
     code = copy_code("source.data.value")
     assert "const text = source.data.value\n" in code
-    assert code.index("if (navigator.clipboard)") < code.index("else byCommand()")
+    assert code.index("if (navigator.clipboard)") < code.index("else { byCommand(); done() }")
 
 
 @pytest.mark.parametrize("search", ["", "/", "?data=led#top", "#top?"])

@@ -295,12 +295,17 @@ def test_dragging_points_begins_and_ends_in_the_same_figure(table, model):
     figure = view.picture.pane.object
     bar, before = figure.toolbar, list(figure.toolbar.tools)
     view.drawing = "move"
-    assert bar.tools == [bar.active_drag]  # a drag that misses a point moves nothing, and no tooltip is in the way
+    kinds = [type(tool).__name__ for tool in before]
+    tips = [tool for tool in before if isinstance(tool, HoverTool)]
+    assert bar.active_drag in bar.tools
     assert bar.active_drag not in before
+    assert set(bar.tools) == {bar.active_drag, *tips}  # a drag that misses a point moves nothing
+    assert not any(tip.renderers for tip in tips)  # and no tooltip is in the way
     view.drawing = "add"
-    assert (bar.tools, bar.active_drag) == ([], "auto")
+    assert (bar.tools, bar.active_drag) == (tips, "auto")
     view.drawing = ""
-    assert (bar.tools, bar.active_drag) == (before, "auto")
+    assert sorted(type(tool).__name__ for tool in bar.tools) == sorted(kinds)
+    assert all(tip.renderers for tip in tips)
     assert view.picture.pane.object is figure
     settle(view)
     view.drawing = "move"
