@@ -71,7 +71,8 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     if len(parameters) > 1:
         words = f"{words} to {count_text(parameters[-1])}"
     passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
-    spent = f"{seconds_text(sum(passes))} per iteration, all racers" if passes else "not timed"
+    every = ", all racers" if len(passes) > 1 else ""
+    spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
     memory = bytes_text(sum(price.bytes for _, price in priced))
     size = f"{words} parameters · {memory}"
     if len(priced) > FEW:  # beside so many racers there is room for the time alone

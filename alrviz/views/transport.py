@@ -169,8 +169,8 @@ class Playback:
     def __init__(self, view: Any):
         self._view = view
         self.menu = pmui.MenuButton(
-            items=[], label="", icon_size="20px", description="Playback: speed, loop or hold at the end",
-            variant="text", color="default", margin=0, align="center", stylesheets=[ICONS], sx=_SNUG,
+            items=[], label="", icon_size="20px", variant="text", color="default", margin=0, align="center",
+            stylesheets=[ICONS], sx=_SNUG,
         )  # fmt: skip
         self.menu.on_click(self._choose)
         view.param.watch(lambda _: self._show(), ["speed", "loop"])
@@ -195,7 +195,9 @@ class Playback:
             for words, sets in choices
         ]
         items.insert(len(SPEEDS), {"label": "---"})
-        self.menu.param.update(items=items, label=f"{speed:g}x", icon="repeat" if loop else "speed")
+        # What is heard begins with what is seen.
+        hint = f"{speed:g}x: playback speed, loop or hold at the end"
+        self.menu.param.update(items=items, label=f"{speed:g}x", description=hint, icon="repeat" if loop else "speed")
 
 
 def change(widget: Any, **params: Any) -> None:
