@@ -162,8 +162,8 @@ ENDS = {
 @pytest.mark.parametrize(
     "name",
     [
-        # Open: its last cell was not reached within 180 s in the last two runs, and in earlier ones it was.
-        pytest.param(name, marks=[pytest.mark.slow] if name == "density" else [])
+        # Open: the last cell of density was not reached within 180 s in two runs, that of order is not known since.
+        pytest.param(name, marks=[pytest.mark.slow] if name != "race" else [])
         for name in ENDS
     ],
 )
