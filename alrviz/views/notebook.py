@@ -55,17 +55,16 @@ class NotebookViewer(Viewer):
 
     def _pumped(self, look: Callable[[], bool], period: int, gone: Callable[[], None] | None = None) -> Any:
         """Return what wakes a pump of the view's own, which renews the picture in a notebook when nothing moves."""
-        self._pump = Pump(look, period, gone, lambda: renew(self))
+        self._pump = Pump(look, period, gone, lambda: renew(self), lambda: _Output.in_cell)
         return self._pump.wake
 
     # ---- its picture -------------------------------------------------------------------------------------------------
 
-    def _layout(self) -> Any:
-        return self._create_view()
+    layout: Any  # what Panel shows; `__panel__` has it come alive as well
 
     def figures(self) -> list[Any]:
         """Return the Bokeh figures that are seen now, in the order of the page."""
-        panes = self._layout().select(pn.pane.Bokeh)
+        panes = self.layout.select(pn.pane.Bokeh)
         return [pane.object for pane in panes if pane.object is not None and pane.visible]
 
     def said(self) -> str:
@@ -122,7 +121,7 @@ class NotebookViewer(Viewer):
             return
         if path is not None and path.suffix.lower() not in (".html", ".htm"):
             raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
-        text = page(self._layout(), title or type(self).__name__, self.said())
+        text = page(self.layout, title or type(self).__name__, self.said())
         if path is None:
             filename.write(text)
         else:
@@ -150,6 +149,7 @@ class _Output:
 
     all: ClassVar[dict[str, "_Output"]] = {}
     listening: ClassVar[bool] = False
+    in_cell: ClassVar[bool] = False  # whether a cell runs: it may start what views show, and tells none of them
 
     def __init__(self, view: NotebookViewer, cell: str, run: str):
         self.key, self.view, self.cell, self.run = uuid.uuid4().hex, view, cell, run
@@ -162,6 +162,8 @@ class _Output:
             cls.listening = True
             listen(shell.kernel, lambda key: cls.all[key].view if key in cls.all else None)
             when_turns_end(flush)
+            cls.in_cell = True  # the one that shows this view
+            shell.events.register("pre_run_cell", _before_cell)
             shell.events.register("post_run_cell", _after_cell)
         output = cls(view, *_place(shell))
         # A cell that is run again replaces its outputs: nobody can ask for their views any more.
@@ -225,15 +227,33 @@ def renew(view: NotebookViewer) -> None:
                 output.renew()
 
 
+def _shown() -> list[NotebookViewer]:
+    """Return the views that stand in an output, each once."""
+    return list({id(output.view): output.view for output in _Output.all.values()}.values())
+
+
+def _before_cell(_info: Any = None) -> None:
+    """Let every view follow what a cell may start."""
+    _Output.in_cell = True
+    for view in _shown():
+        if view._pump is not None:
+            view._pump.wake()
+
+
 def _after_cell(_result: Any = None) -> None:
     """Let what a cell has changed reach pages and file; a view that moves does so by itself."""
+    _Output.in_cell = False
     end = time.monotonic() + SETTLE
-    for view in {id(output.view): output.view for output in _Output.all.values()}.values():
+    for view in _shown():
         pump = view._pump
-        if pump is not None and pump.running and not watched(view):
-            pump.finish(end - time.monotonic())
-        if pump is None or not pump.running:
+        if pump is None:
             renew(view)
+            continue
+        pump.look()
+        if pump.running and not watched(view):
+            pump.finish(end - time.monotonic())
+            if pump.running:
+                renew(view)
 
 
 def _shell() -> Any:

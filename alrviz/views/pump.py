@@ -23,6 +23,7 @@ class Pump:
         period: ms between two looks.
         gone: called when the visitor of a served page has left.
         rested: called when nothing moves any more.
+        awake: whether it is not to rest now, though nothing moves.
     """
 
     def __init__(
@@ -31,9 +32,11 @@ class Pump:
         period: int,
         gone: Callable[[], None] | None = None,
         rested: Callable[[], None] | None = None,
+        awake: Callable[[], bool] = bool,
     ):
-        self._look, self._period, self._gone, self._rested = look, period, gone, rested
+        self._look, self._period, self._gone, self._rested, self._awake = look, period, gone, rested, awake
         self._callback: Any = None
+        self.moving = False  # whether there was more to come when it looked last
 
     @property
     def running(self) -> bool:
@@ -46,6 +49,11 @@ class Pump:
             self._callback = self._made()
         if not self._callback.running:
             self._callback.start()
+
+    def look(self) -> None:
+        """Look once, now."""
+        self.wake()
+        self._tick()
 
     def finish(self, seconds: float) -> None:
         """Look without waiting between two looks until nothing moves, for so long at most: nobody watches."""
@@ -66,7 +74,8 @@ class Pump:
         if not in_kernel() and not page_ready():
             return
         with turn():
-            if self._look() or not self._callback.running:
+            self.moving = self._look()
+            if self.moving or self._awake() or not self._callback.running:
                 return
             self._callback.stop()
         if self._rested is not None:

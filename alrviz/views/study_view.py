@@ -62,7 +62,6 @@ class StudyView(NotebookViewer):
 
     # -- what a deriving class says ------------------------------------------------------------------------------------
 
-    layout: Any
     sentence: Any  # the pane of what the study says
     body: Any  # the pictures and what belongs to them
 

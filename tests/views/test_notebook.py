@@ -56,9 +56,10 @@ class PageComm:
 def kernel(monkeypatch):
     """A process that takes itself for a kernel; what it publishes, and its comm targets. No pump looks by itself."""
     monkeypatch.setattr("alrviz.views.pump._Ticking._run", lambda *_: None)
-    made = SimpleNamespace(targets={}, published=[], cells=[])
+    made = SimpleNamespace(targets={}, published=[], before=[], cells=[])
     manager = SimpleNamespace(register_target=made.targets.__setitem__)
-    events = SimpleNamespace(register=lambda name, call: made.cells.append(call))
+    calls = {"pre_run_cell": made.before, "post_run_cell": made.cells}
+    events = SimpleNamespace(register=lambda name, call: calls[name].append(call))
     made.parent = {}
     shell = SimpleNamespace(kernel=SimpleNamespace(comm_manager=manager), events=events, get_parent=lambda: made.parent)
 
@@ -69,6 +70,7 @@ def kernel(monkeypatch):
     monkeypatch.setattr("IPython.display.publish_display_data", publish)
     monkeypatch.setattr(notebook._Output, "all", {})
     monkeypatch.setattr(notebook._Output, "listening", False)
+    monkeypatch.setattr(notebook._Output, "in_cell", False)
     monkeypatch.setattr(notebook_link, "links", set())
     monkeypatch.setattr(turns, "_ends", [])
     monkeypatch.setattr(notebook_link.Comm, "_handle_msg", notebook_link.Comm._handle_msg)
@@ -107,17 +109,58 @@ def test_after_a_cell_the_picture_and_words_are_those_of_the_end(kernel):
     before = kernel.published[0].data["image/png"]
     view.press_run()
     race.join()
-    for after_cell in kernel.cells:
-        after_cell(None)
+    end_cell(kernel)
     last = kernel.published[-1]
     assert last.update
     assert last.transient == kernel.published[0].transient
     assert last.data["image/png"] != before
     assert "Step limit" in last.data["text/plain"]
     published = len(kernel.published)
+    end_cell(kernel)
+    assert len(kernel.published) == published, "nothing has changed"
+
+
+def end_cell(kernel):
     for after_cell in kernel.cells:
         after_cell(None)
-    assert len(kernel.published) == published, "nothing has changed"
+
+
+def small_study():
+    recipe = alrviz.Recipe("lr", alpha=0.1, max_iter=8)
+    return alrviz.choose_order(alrviz.load_demo("monks-1", rows=100), recipe, orders=(0, 1), repeats=1, n_jobs=1)
+
+
+def test_a_view_of_which_nothing_moves_is_left_alone(kernel):
+    """Looking at what it shows, to keep its picture, does not wake it."""
+    study = small_study()
+    view = views.OrderStudyView(study)
+    view._ipython_display_()
+    study.run()
+    view._pump.look()  # while its cell runs, which may start anything
+    assert view._pump.running
+    end_cell(kernel)
+    assert not view._pump.running
+    assert len(kernel.published) == 2
+    view.png()
+    assert not view._pump.running
+
+
+def test_while_a_cell_runs_every_view_follows_what_it_may_start(kernel):
+    study = small_study()
+    view = views.OrderStudyView(study)
+    page = opened(kernel, view)
+    page.say(ready=True)
+    end_cell(kernel)
+    assert not view._pump.running
+    for before_cell in kernel.before:
+        before_cell(None)
+    view._pump._tick()  # the study has not begun yet
+    assert view._pump.running
+    study.run()
+    view._pump._tick()
+    page.say(done=True)
+    assert any("fits" in text for text in page.texts())
+    assert not view._pump.moving
 
 
 def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
