@@ -38,7 +38,7 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
     """
     import panel as pn
 
-    from alrviz.explorer import guard
+    from alrviz.explorer import front, guard
     from alrviz.explorer.bias_page import BiasPage
     from alrviz.explorer.boundaries import BoundariesPage
     from alrviz.explorer.compare_page import ComparePage
@@ -51,5 +51,6 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
     pn.extension("tabulator", notifications=False)
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
+    front.same_for_all(pn.state.curdoc)
     pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage]
     return build(pages, dataset, "" if path is None else str(path)).root

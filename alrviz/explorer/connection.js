@@ -1,5 +1,5 @@
-/* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS and HEADER are
-   put in there. Times are milliseconds. */
+/* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS, HEADER and SESSION
+   are put in there. Times are milliseconds. */
 (() => {
   const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 1000, PATIENCE = 3000, STEADY = 10000;
   let socket = null, token = "", fragments = 0, silent = 0, asked = false;
@@ -34,7 +34,11 @@
   };
   const tell = (text) => {
     say(text, "", "well");
-    setTimeout(() => { if (!lost) band.hidden = true; }, 6000);
+    const hide = () => {  // six seconds after the page is there to be seen
+      if (!("drawn" in document.documentElement.dataset)) return setTimeout(hide, TICK);
+      setTimeout(() => { if (!lost) band.hidden = true; }, 6000);
+    };
+    hide();
   };
   window.alrvizTell = (text) => { if (!lost) tell(text); };
   const refuse = (event) => {
@@ -102,10 +106,22 @@
   });
   window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
 
+  // ---- the session of this page: built while BokehJS is read; one that is taken up again is there ----
+  const below = (path) => window.location.pathname.replace(/\/+$/, "") + path;
+  const first = document.querySelector("meta[name=alrviz-token]")?.content;
+  if (first && !own) {
+    fetch(below(SESSION) + window.location.search, {headers: {[HEADER]: first}, cache: "no-store"}).then((answer) => {
+      if (answer.status !== 503) return;
+      lost = true;
+      say(WORDS.full);
+      setTimeout(() => { leaving = true; window.location.reload(); }, 10000);
+    }).catch(() => {});  // the websocket has it built, or tells
+  }
+
   // ---- lost and found ----
   const inquire = async (path) => {  // what the server says of the session; null where no server answers
     try {
-      const address = window.location.pathname.replace(/\/+$/, "") + path;
+      const address = below(path);
       const headers = {[HEADER]: token};
       const answer = await fetch(address, {headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE)});
       if (answer.status >= 500 || answer.status === 429) return null;

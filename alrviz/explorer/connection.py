@@ -31,6 +31,7 @@ from tornado.web import authenticated
 from alrviz.views.ready import await_views
 
 HEADER = "Alrviz-Token"  # the request's header with the token that the page's websocket was opened with
+NEW = "/session/new"  # below the page: where it asks for its session to be built
 _STARTED = time.monotonic()
 
 
@@ -93,6 +94,7 @@ WORDS = {
     "silent": "The server does not answer.",
     "rest": "Nothing can be pressed until it is back; the page waits for it. What runs goes on there for a minute.",
     "slow": "The server is slow to answer …",
+    "full": "Too many pages are being opened from your address. This one is tried again in ten seconds.",
     "pressed": "Not connected: that was not taken.",
     "refused": "The server asks who you are. Open the page by the address that it printed.",
     "is_again": "Connected again. Loading the page …",
@@ -107,7 +109,8 @@ WORDS = {
 def script() -> str:
     """Return what runs in the page's head."""
     source = (files("alrviz.explorer") / "connection.js").read_text(encoding="utf-8")
-    return f"{{const WORDS = {json.dumps(WORDS)}, HEADER = {json.dumps(HEADER)};\n{source}}}\n"
+    given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW}
+    return "{" + "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items()) + source + "}\n"
 
 
 STYLE = """

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from alrviz.explorer.shell import Page
 
 GROUPS = ("See", "Judge", "Understand")
-RAIL = 176  # px
 COPIED = "The link to what you see is copied."
 
 
@@ -46,7 +45,7 @@ class Frame:
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
         self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
         self._opening = pn.pane.HTML(
-            "", stylesheets=[look.PANE_CSS, _OPENING_CSS], sizing_mode="stretch_width", margin=0
+            "", stylesheets=[look.PANE_CSS, look.PROGRESS_CSS], sizing_mode="stretch_width", margin=0
         )
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
         self._help = Later(_help_dialog)
@@ -150,7 +149,7 @@ class Frame:
             sidebar=[rail],
             main=[self._outer, self._drawer, self._help.place, self._coded.place],
             sidebar_variant="permanent",
-            sidebar_width=RAIL,
+            sidebar_width=look.RAIL,
             sidebar_resizable=False,
             theme_toggle=False,
             busy_indicator=None,
@@ -257,13 +256,6 @@ def _icon_button(icon: str, label: str, **params: Any) -> Any:
     )
 
 
-_OPENING_CSS = """
-[role=progressbar] { height: 6px; margin-top: 8px; border-radius: 3px; background: linear-gradient(90deg,
-  var(--alrviz-line) 30%, var(--alrviz-accent) 50%, var(--alrviz-line) 70%) 0 0 / 300% 100%;
-  animation: opening 1.6s linear infinite; }
-@keyframes opening { from { background-position: 100% 0; } to { background-position: 0 0; } }
-@media (prefers-reduced-motion: reduce) { [role=progressbar] { animation: none; } }
-"""
 _TINT = "color-mix(in srgb, var(--mui-palette-primary-main) {}%, transparent)"
 _RAIL_REST = {
     "justifyContent": "flex-start",

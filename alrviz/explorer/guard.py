@@ -13,7 +13,6 @@ one where ALRVIZ_TOKEN is set.
 first request comes, whose session is begun by then: that one is sent to the same address again and finds all in place.
 """
 
-import asyncio
 import os
 import re
 import secrets
@@ -27,14 +26,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from bokeh.util.token import generate_secret_key
-from panel.io.server import DocHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import Matcher
 from tornado.web import Application, OutputTransform, RequestHandler
 
-from alrviz.explorer import connection, owners, readers
+from alrviz.explorer import connection, front, readers
 from alrviz.explorer.page_queue import PageQueue
-from alrviz.explorer.registry import process_registry
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
@@ -73,9 +70,9 @@ def protect(application: Any, token: str = "") -> None:
     door = [door_rule(token)] if token else []
     queue = PageQueue()
     pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
-    rules = [_page_rule(application, base, path, queue) for base, path in pages.items()]
+    rules = [rule for base, path in pages.items() for rule in front.rules(application, base, path, queue)]
     scripts = [(base + r"/autoload\.js", _NotEmbedded) for base in pages]
-    routes = [*readers.routes(), *connection.routes(), *rules, *scripts]
+    routes = [*readers.routes(), *rules, *connection.routes(), *scripts]
     application.add_handlers(".*", [*door, (_NamesSession(list(pages)), _Refused), *routes])
     application.add_transform(_Headers)
 
@@ -259,50 +256,6 @@ class _NotEmbedded(_Answer):
     def prepare(self) -> None:
         """Say so."""
         self.say(403, "The explorer is not embedded", "<p>The explorer is not embedded as a script; link to it.</p>")
-
-
-def _page_rule(
-    application: Any, base: str, path: str, queue: PageQueue
-) -> tuple[str, type[RequestHandler], dict[str, Any]]:
-    """The rule of an application's page, with what Bokeh gives its handler."""
-    context = application.applications[path]
-    options = {"queue": queue, "application_context": context, "bokeh_websocket_path": base + "/ws"}
-    return base + "/?", _Page, options
-
-
-class _Page(DocHandler):
-    """Panel's page of an application, built when its turn comes."""
-
-    def __init__(self, application: Any, request: HTTPServerRequest, queue: PageQueue, **options: Any):
-        self._queue = queue
-        self._turn: asyncio.Task[bool] | None = None
-        super().__init__(application, request, **options)
-
-    async def get(self, *given: Any, **named: Any) -> None:
-        """Answer with the page, or with the request to come again."""
-        cookie = self.request.cookies.get(owners.COOKIE)
-        known = cookie is not None and process_registry().knows(cookie.value)
-        self._turn = asyncio.ensure_future(self._queue.enter(self.request.remote_ip or "", known))
-        try:
-            mine = await self._turn
-        except asyncio.CancelledError:
-            return  # the visitor has gone
-        if not mine:
-            self.set_status(503)
-            self.set_header("Retry-After", "10")
-            self.set_header("Refresh", "10")
-            self.finish("Too many pages are being opened from your address; this one is tried again in ten seconds.")
-            return
-        try:
-            await super().get(*given, **named)
-        finally:
-            self._queue.leave()
-
-    def on_connection_close(self) -> None:
-        """The visitor has gone: nothing is built for nobody."""
-        if self._turn is not None:
-            self._turn.cancel()
-        super().on_connection_close()
 
 
 class _Headers(OutputTransform):

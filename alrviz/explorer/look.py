@@ -17,6 +17,7 @@ from alrviz.views.style import safe as safe  # one way to show a stranger's text
 
 ACCENT = {"light": "#4a4896", "dark": "#b9b7ff"}
 THEME_COOKIE = "alrviz_theme"
+RAIL = 176  # px
 FONT = "Roboto, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 _TYPE = {
@@ -335,7 +336,8 @@ _HEAD_SCRIPT = """
   const rails = () => {
     const hosts = Array.from(deep(document)).filter((el) => el.classList.contains("alrviz-rail"));
     const button = (host) => host.shadowRoot?.querySelector("button");
-    if (!hosts.length || !hosts.every(button)) { setTimeout(rails, 200); return; }
+    if (!hosts.length || !hosts.every(button)) { setTimeout(rails, 100); return; }
+    document.documentElement.dataset.drawn = "";  // in place of OPENING
     const mark = () => {
       for (const host of hosts)
         if (host.classList.contains("alrviz-here")) button(host).setAttribute("aria-current", "page");
@@ -389,6 +391,35 @@ _HEAD_SCRIPT = """
 })();
 """
 
+# Seen from the first byte until the page is drawn: its header, its rail and its ground, where they will be.
+PROGRESS_CSS = """
+[role=progressbar] { height: 6px; margin-top: 8px; border-radius: 3px; background: linear-gradient(90deg,
+  var(--alrviz-line) 30%, var(--alrviz-accent) 50%, var(--alrviz-line) 70%) 0 0 / 300% 100%;
+  animation: opening 1.6s linear infinite; }
+@keyframes opening { from { background-position: 100% 0; } to { background-position: 0 0; } }
+@media (prefers-reduced-motion: reduce) { [role=progressbar] { animation: none; } }
+"""
+_OPENING_CSS = (
+    PROGRESS_CSS.replace("[role", "#alrviz-opening [role")
+    + f"""
+#alrviz-opening {{ position: fixed; inset: 0; z-index: 1200; background: var(--alrviz-ground);
+  font: 400 16px/1.5 {FONT}; }}
+#alrviz-opening b {{ display: block; box-sizing: border-box; height: 56px; padding: 0 16px;
+  font: 700 1.375rem/55px {FONT}; background: var(--alrviz-paper); border-bottom: 1px solid var(--alrviz-line); }}
+#alrviz-opening div:first-of-type {{ margin: 12px 16px; }}
+#alrviz-opening p {{ margin: 0; }}
+html[data-drawn] #alrviz-opening {{ display: none; }}
+@media (min-width: 1200px) {{
+  #alrviz-opening div:first-of-type {{ margin: 0 0 0 {RAIL}px; padding: 12px 16px; height: 100vh;
+    border-left: 1px solid var(--alrviz-line); }}
+}}
+"""
+)
+OPENING = (
+    f"<style>{_OPENING_CSS}</style><div id='alrviz-opening'><b>alrviz</b><div><p role='status'>Opening …</p>"
+    "<div role='progressbar' aria-label='Opening the page'></div></div></div>"
+)
+
 # The components' script is 1.4 MB, and asked for only when the first of them is drawn: PRELOAD asks for it at once.
 PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 TEMPLATE = (
@@ -402,7 +433,7 @@ TEMPLATE = (
     + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
     "#loader .spinner { border-color: var(--alrviz-line); border-top-color: var(--alrviz-accent); }</style>"
-    "{{ super() }}{% endblock %}"
+    f"{OPENING}{{{{ super() }}}}{{% endblock %}}"
 )
 
 FAVICON = (

@@ -4,6 +4,8 @@ import json
 import re
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -11,6 +13,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from alrviz.explorer.connection import HEADER
+from alrviz.explorer.owners import COOKIE
+from alrviz.fitting.store import Store
 from tests.browser.lines import Line
 from tests.browser.steps import LONG, Explorer
 from tests.conftest import ROOT, Served
@@ -35,6 +39,12 @@ class Lost(Explorer):
         with urlopen(request, timeout=60) as answer:
             return json.load(answer)["here"]
 
+    def race(self) -> str:
+        """Wait until a race runs; return its id, which comes into the address once the whole page is drawn."""
+        super().race()
+        (run,) = self.wait(lambda: self.asked().get("run"), "the race in the address")
+        return run
+
     def said(self) -> str:
         """What the page says of its connection."""
         return self.js("(() => { const b = document.getElementById('alrviz-connection');"
@@ -53,15 +63,36 @@ class Lost(Explorer):
         box = button.bounding_box()
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
-    def found(self, same: bool) -> None:
-        """Wait until the page is back, by a new loading of it unless `same`."""
-        self.page.wait_for_function(
+    def found(self, same: bool) -> str:
+        """Wait until the page is back, by a new loading of it unless `same`; return what it said then."""
+        told = self.page.wait_for_function(
             "(same) => window.before === (same || undefined) && document.documentElement.dataset.lost === undefined"
-            " && /^(Connected again|The server was restarted\\. What)/.test("
-            "document.getElementById('alrviz-connection')?.textContent ?? '')",
+            " && document.getElementById('alrviz-connection')?.textContent.match("
+            "/^(Connected again|The server was restarted\\. What).*/)?.[0]",
             arg=same,
         )
         self.ready()
+        return told.json_value()
+
+    def keeps(self, home: Path, run: str) -> bool:
+        """Whether the run store in that folder has steps of the visitor's race."""
+        (owner,) = (cookie["value"] for cookie in self.page.context.cookies() if cookie["name"] == COOKIE)
+        with closing(Store(home)) as store:
+            return any(kept.id == run and store.traces(run) for kept in store.runs(owner))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the servers of these tests keep."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def server(serve: Callable[..., Served], home: Path, warmed: str) -> Served:
+    """A server for all these tests; it gives up a session whose browser has been away for three seconds."""
+    return serve(
+        *ANYWHERE, "--unused-session-lifetime", "3000", "--check-unused-sessions", "200", ALRVIZ_HOME=str(home)
+    )
 
 
 @pytest.fixture
@@ -81,47 +112,43 @@ def lost(new_page: Callable[..., Any]) -> Iterator[Callable[[Served], Lost]]:
         problems[:] = [problem for problem in problems if not OF_THE_LOSS.search(problem)]
 
 
-def test_a_page_comes_back_to_its_own_session_with_what_is_in_no_link(lost, serve, warmed):
-    explorer = lost(serve(*ANYWHERE)).open("?" + LONG)
-    explorer.race()
+def test_a_page_comes_back_to_its_own_session_with_what_is_in_no_link(lost, server):
+    explorer = lost(server).open("?" + LONG)
+    asked = explorer.race()  # a session with something under way is not given up
     explorer.unfold("What am I looking at?")
     explorer.wait_says("^expand_less$")
-    asked = explorer.asked()["run"]
     for how, same in ((explorer.line.cut, False), (explorer.line.silence, True)):  # what was only silent goes on
         explorer.lose(how)
         explorer.line.mend()
         explorer.found(same)
         explorer.wait_says("^expand_less$")
         explorer.wait(lambda: explorer.says("^(running|paused|ended)$") and explorer.fewest() >= 1, "the race")
-        assert explorer.asked()["run"] == asked
+        assert explorer.asked()["run"] == [asked]
         assert "page" not in explorer.asked(), "a press while it was lost was taken later"
 
 
-def test_a_page_whose_session_has_expired_is_loaded_again_and_finds_its_race(lost, serve, warmed):
-    explorer = lost(serve(*ANYWHERE, "--unused-session-lifetime", "3000", "--check-unused-sessions", "200"))
-    explorer.open("?" + LONG)
-    explorer.race()
+def test_a_page_whose_session_has_expired_is_loaded_again_and_finds_its_race(lost, server):
+    explorer = lost(server).open("?" + LONG)
+    asked = explorer.race()
     if explorer.says("^running$"):
-        explorer.run.click()  # a session with something under way is not given up
+        explorer.run.click()
     explorer.wait_says("^(paused.*|ended)$")
-    drawn, asked = explorer.fewest(), explorer.asked()["run"]
+    drawn = explorer.fewest()
     explorer.lose(explorer.line.cut)
     explorer.wait(lambda: not explorer.session_is_there(), "the session's end")
     explorer.line.mend()
     explorer.found(False)
     explorer.wait(lambda: explorer.fewest() >= drawn, "the race as far as it was")
-    assert explorer.asked()["run"] == asked
+    assert explorer.asked()["run"] == [asked]
 
 
-def test_a_restarted_server_is_found_by_itself_and_the_race_in_the_run_store(lost, serve, warmed, tmp_path):
-    first = serve(*ANYWHERE, ALRVIZ_HOME=str(tmp_path))
-    explorer = lost(first).open("?" + LONG)
-    explorer.race()
-    (asked,) = explorer.asked()["run"]
-    explorer.lose(lambda: first.process.send_signal(signal.SIGKILL))
-    explorer.line.server = urlsplit(serve(*ANYWHERE, ALRVIZ_HOME=str(tmp_path)).url).port
-    explorer.found(False)
-    assert "was restarted" in explorer.said()
+def test_a_restarted_server_is_found_by_itself_and_the_race_in_the_run_store(lost, server, serve, home):
+    explorer = lost(server).open("?" + LONG)
+    asked = explorer.race()
+    explorer.wait(lambda: explorer.keeps(home, asked), "the race in the run store")  # on disk a moment after the screen
+    explorer.lose(lambda: server.process.send_signal(signal.SIGKILL))
+    explorer.line.server = urlsplit(serve(*ANYWHERE, ALRVIZ_HOME=str(home)).url).port
+    assert "was restarted" in explorer.found(False)
     explorer.wait(lambda: explorer.fewest() >= 1, "the race as it was kept")
     assert explorer.asked()["kept"] == [asked]
     assert not explorer.says("^running$")

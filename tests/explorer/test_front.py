@@ -1,0 +1,119 @@
+"""The page's HTML is handed out at once; its session is built once, in its turn, and for whoever still waits for it."""
+
+import asyncio
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+from bokeh.util.token import generate_jwt_token, get_token_payload
+
+from alrviz.explorer import page_queue
+from alrviz.explorer.connection import HEADER
+from alrviz.explorer.front import Front
+from alrviz.explorer.owners import COOKIE
+from alrviz.explorer.page_queue import PageQueue
+from tests.explorer.test_guard import TOKEN, ask, first_message, forged, page_of
+
+
+class Context:
+    """A server's sessions; each is built when the test says so."""
+
+    def __init__(self):
+        self.sessions, self.begun, self.built = [], [], asyncio.Event()
+
+    async def create_session_if_needed(self, id, request, token):
+        self.begun.append(id)
+        await self.built.wait()
+        self.sessions.append(SimpleNamespace(id=id))
+
+
+def coming(front, id, address="a"):
+    request = SimpleNamespace(remote_ip=address)
+    return asyncio.ensure_future(front.begin(generate_jwt_token(id, signed=False), request, False))
+
+
+async def turns(count=6):
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_a_session_that_page_and_websocket_ask_for_is_built_once():
+    async def run():
+        context = Context()
+        front = Front(context, PageQueue())
+        both = [coming(front, "one"), coming(front, "one")]
+        await turns()
+        context.built.set()
+        assert await asyncio.gather(*both, coming(front, "one")) == [True] * 3
+        assert await front.begin(generate_jwt_token("one", signed=False), None, False)
+        return context.begun
+
+    assert asyncio.run(run()) == ["one"]
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun_and_what_is_begun_is_built():
+    async def run():
+        context = Context()
+        front = Front(context, PageQueue())
+        first, left, stays, kept = (coming(front, name) for name in ("first", "left", "kept", "kept"))
+        await turns()
+        for task in (first, left, stays):  # one that is being built, one that queues, and one of two that queue
+            task.cancel()
+        context.built.set()
+        assert await kept
+        await asyncio.gather(first, left, stays, return_exceptions=True)
+        return context.begun, [session.id for session in context.sessions]
+
+    assert asyncio.run(run()) == (["first", "kept"], ["first", "kept"])
+
+
+def test_too_many_who_wait_are_told(monkeypatch):
+    monkeypatch.setattr(page_queue, "MOST", 1)
+
+    async def run():
+        context = Context()
+        front = Front(context, PageQueue())
+        waiting = [coming(front, name) for name in ("one", "two", "three")]
+        await turns()
+        context.built.set()
+        return await asyncio.gather(*waiting)
+
+    assert asyncio.run(run()) == [True, True, False]
+
+
+@pytest.fixture
+def opened(served):
+    """The address of a server that has built a page."""
+    asyncio.run(page_of(served.url))
+    return served.url
+
+
+def test_whoever_only_asks_for_the_page_has_no_session_built(opened):
+    async def here(token, path=""):
+        return await ask(f"{opened}/session{path}", headers={HEADER: token})
+
+    async def look():
+        page = await ask(opened + "?data=led")
+        token = TOKEN.search(page.body.decode())[1]
+        assert re.search('name="alrviz-token" content="([^"]+)"', page.body.decode())[1] == token
+        assert json.loads((await here(token)).body)["here"] is False
+        for other in ("", "x", forged("chosen"), token[:-3]):
+            assert (await here(other, "/new?data=led")).code == 403
+        assert (await here(token, "/new?data=led")).code == 204
+        assert json.loads((await here(token)).body)["here"] is True
+        assert await first_message(opened, token) == "ACK"
+
+    asyncio.run(look())
+
+
+def test_the_session_is_of_the_owner_whose_cookie_came_with_the_page(opened):
+    async def look():
+        page = await ask(opened)
+        owner = re.match(f"{COOKIE}=([0-9a-f]{{32}});.*HttpOnly", page.headers["Set-Cookie"])[1]
+        assert get_token_payload(TOKEN.search(page.body.decode())[1])["cookies"][COOKIE] == owner
+        again = await ask(opened, headers={"Cookie": f"{COOKIE}={owner}"})
+        assert "Set-Cookie" not in again.headers
+        assert get_token_payload(TOKEN.search(again.body.decode())[1])["cookies"][COOKIE] == owner
+
+    asyncio.run(look())
