@@ -251,7 +251,7 @@ class ConvergencePage:
         if entry is not None:
             entry.attended = True
             entry.screens.add(id(self))
-            entry.resting = not self.race_view.player.playing
+            entry.resting = "paused" if self.race_view.player.still else ""
         self.race_view.tells = entry is not None and entry.shared
 
     def _leave(self) -> None:
@@ -356,7 +356,7 @@ class ConvergencePage:
     def on_hidden(self) -> None:
         """A race goes on while its page is behind another; those who follow its screen wait."""
         if self._attended is not None:
-            self._attended.resting = True
+            self._attended.resting = "away"
 
     def close(self) -> None:
         """End the threads' work; the race is the registry's."""

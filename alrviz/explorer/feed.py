@@ -71,6 +71,8 @@ class Feed:
     def _words(self, race: Governed, entry: Entry, over: bool) -> str:
         if over:
             return "The race is over."
+        if entry.resting == "away":
+            return "Its owner is on another page."
         if entry.resting or race.phase == "paused":
             return "Paused by its owner."
         if race.phase in ("running", "ended"):

@@ -57,7 +57,8 @@ class Entry:
         note: why the server stopped it, or "".
         shared: whether somebody was shown its link.
         keeper: keeps it in the run store, or nothing does.
-        screens: the owner's pages that show it now. attended: whether one ever did. resting: whether they rest.
+        screens: the owner's pages that show it now. attended: whether one ever did.
+        resting: why they show nothing new: "paused" by hand, "away" (another page is in front), or "".
         seen_to: the last iteration of it that any of them has had on its screen.
     """
 
@@ -79,7 +80,7 @@ class Entry:
     keeper: Any = None
     screens: set[int] = field(default_factory=set)
     attended: bool = False
-    resting: bool = False
+    resting: str = ""
     seen_to: int = -1
     seen: float = 0.0
 

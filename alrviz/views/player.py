@@ -292,6 +292,14 @@ class Player:
             self.playing = True
 
     @property
+    def still(self) -> bool:
+        """Whether a hand keeps what is shown from going on: there is more of it to show, or to compute."""
+        shown = self.shown
+        if self.playing or self.coming is not None or shown is None:
+            return False
+        return shown.head < shown.last or shown.race.phase in ("running", "paused")
+
+    @property
     def alive(self) -> bool:
         """Whether a tick may bring something; a race that rests may be resumed in another page of its owner."""
         return self.race is not None and (self.coming is not None or self.playing or not self.race.ended)

@@ -181,6 +181,23 @@ def test_an_example_races_by_itself():
     assert page.race_view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
 
 
+def test_only_a_hand_that_keeps_a_race_from_being_shown_is_told_as_a_pause():
+    registry = Registry(ServerLimits(), timer=False)
+    page = open_page("?data=monks-1", registry=registry)
+    rested = set()
+    until(page, lambda: page.race_view.race is not None and (rested.add(page.session.entry.resting) or ended(page)))
+    page.pump()
+    assert rested | {page.session.entry.resting} == {""}, "while it begins, runs, and when it has ended"
+    page.race_view.player.scrub(1)
+    page.pump()
+    assert page.session.entry.resting == "paused"
+    page.on_hidden()
+    assert page.session.entry.resting == "away"
+    page.race_view.player.run()
+    page.pump()
+    assert page.session.entry.resting == ""
+
+
 def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_is_taken_back():
     registry = Registry(ServerLimits(), timer=False)
     page = open_page("?data=monks-1", registry=registry)

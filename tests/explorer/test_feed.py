@@ -206,9 +206,10 @@ def test_nobody_is_told_more_than_the_owners_screen_has_shown(registry):
         assert not any("faster" in words or "No difference" in words for _, words in reader.known["sentences"])
         late = Player().take(feed.whole)
         assert late.film == reader.film
-    entry.resting = True
-    assert reader.take(feed.pull()).known["state"] == "Paused by its owner."
-    entry.seen_to, entry.resting = 99, False
+    for resting, state in (("paused", "Paused by its owner."), ("away", "Its owner is on another page.")):
+        entry.resting = resting
+        assert reader.take(feed.pull()).known["state"] == state
+    entry.seen_to, entry.resting = 99, ""
     reader.take(feed.pull())
     assert reader.film == film_of(race)
     assert reader.known["state"] == "The race is over."
