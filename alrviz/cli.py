@@ -19,6 +19,7 @@ import secrets
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import unescape
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bokeh.server.server import Server
 
     from alrviz.data.dataset import Dataset
+    from alrviz.data.options import ReadOptions
     from alrviz.explorer.tables import Upload
     from alrviz.studies.reproduce.items import Item
 
@@ -74,9 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     explore.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="a table to open with (CSV, Parquet, ARFF ...)"
     )
-    explore.add_argument("--target", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)")
+    explore.add_argument(
+        "--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)"
+    )
     explore.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
-    explore.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook (default: the first with content)")
+    _add_read_options(explore)
     explore.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
     explore.add_argument("--address", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     explore.add_argument(
@@ -105,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("--keep", metavar="COLUMN", action="append", default=[], help="pass a column of ROWS "
                        "through, as an id; may be given several times")  # fmt: skip
     score.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
+    _add_read_options(score)
     score.set_defaults(command=_score)
 
     reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
@@ -118,6 +123,44 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--jobs", type=_jobs, default=1, help="processes, each with one thread (default: 1)")
     reproduce.set_defaults(command=_reproduce)
     return parser
+
+
+def _add_read_options(parser: argparse.ArgumentParser) -> None:
+    """What `ReadOptions` says, for a file that is not read rightly by itself."""
+    group = parser.add_argument_group("how the file is read (default: as it looks, or as the model's table was)")
+    group.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook, or its place from 1")
+    group.add_argument("--missing", metavar="TEXT", action="append", help="a text or number that stands for a missing "
+                       "value, such as -999; may be given several times")  # fmt: skip
+    group.add_argument("--delimiter", metavar="C", help="what is between two values; 'tab' for a tabulator")
+    group.add_argument("--decimal", metavar="C", help="the decimal mark, . or ,")
+    group.add_argument("--thousands", metavar="C", help="the mark between thousands; '' for none")
+    group.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8 or cp1252")
+    group.add_argument("--header", metavar="N", type=_count, help="rows that hold the names, 0 to 3")
+    group.add_argument("--skip-rows", metavar="N", type=_count, help="lines before the names")
+    group.add_argument("--skip-footer", metavar="N", type=_count, help="lines behind the table")
+
+
+def _read_options(options: argparse.Namespace) -> ReadOptions:
+    from alrviz.data.options import ReadOptions
+
+    sheet = options.sheet
+    return ReadOptions(
+        delimiter="\t" if options.delimiter in ("tab", "\\t") else options.delimiter,
+        encoding=options.encoding,
+        decimal=options.decimal,
+        thousands=options.thousands,
+        missing=None if options.missing is None else tuple(options.missing),
+        header=options.header,
+        skip_rows=options.skip_rows,
+        skip_footer=options.skip_footer,
+        sheet=int(sheet) if sheet is not None and sheet.isdecimal() else sheet,
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines; expected a whole number from 0")
+    return int(text)
 
 
 def _port(text: str) -> int:
@@ -143,17 +186,19 @@ def _warm(options: argparse.Namespace) -> int:
 def _score(options: argparse.Namespace) -> int:
     for file in (options.model, options.rows):
         _require_file(file)
-    from alrviz.estimators.scoring import UNREAD, score, score_csv
+    from alrviz.errors import ReadingWarning
+    from alrviz.estimators.scoring import score, score_csv
 
+    keep = "all" if options.keep_all else options.keep
     try:
-        found = score(options.model, options.rows, keep="all" if options.keep_all else options.keep)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ReadingWarning)
+            found = score(options.model, options.rows, options=_read_options(options), keep=keep)
     except OSError as error:
         raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
     text = score_csv(found)
-    unread = int(found["unseen"].str.contains(UNREAD, regex=False).sum())
-    if unread:
-        print(f"{unread:,} rows have a value that is not a number where one is wanted; it counts as missing there, and "
-              "the column 'unseen' names it", file=sys.stderr)  # fmt: skip
+    for warning in caught:
+        print(f"alrviz: {warning.message}", file=sys.stderr)
     if options.out is None:
         sys.stdout.write(text)
         return 0
@@ -259,10 +304,10 @@ def _read(options: argparse.Namespace) -> Dataset | Upload:
     """The file's table; the file itself where nobody can guess its class: the page asks."""
     file = options.file.expanduser()
     _require_file(file)
-    from alrviz.data.read import ReadOptions, read_columns
+    from alrviz.data.read import read_columns
     from alrviz.explorer.tables import Upload
 
-    said = ReadOptions(sheet=options.sheet)
+    said = _read_options(options)
     try:
         table = read_columns(file, options=said)
         try:

@@ -63,6 +63,10 @@ class Stopped(AlrvizError):
     """Raised inside chunked work when its stop token was pulled."""
 
 
+class ReadingWarning(UserWarning):
+    """New rows have values that cannot be read as the training table was, or another layout."""
+
+
 class UnseenLevelWarning(UserWarning):
     """New rows have values that no training row has."""
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
 from alrviz.data.encoding import to_utf8
-from alrviz.data.interpret import Parsed, Values
+from alrviz.data.interpret import Raw, Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import digits_note, force_numbers, merges, short
@@ -49,7 +49,7 @@ class Attribute:
     levels: tuple[str, ...] = ()
 
 
-def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     """Return the columns of an ARFF file; "?" is missing unless `options` says otherwise."""
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
@@ -60,17 +60,18 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
     missing = tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
     plain = replace(options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment="")
-    columns, _, _ = read_delimited("\n".join(rows).encode(), plain, limits, stop)
+    raw = read_delimited("\n".join(rows).encode(), plain, limits, stop)
+    columns = [column for column in raw.columns if isinstance(column, TextColumn)]
     values, doubts = [], []
     for attribute, name, column in zip(attributes, names, columns, strict=True):
         stop.check()
-        parsed, note = _values(attribute, replace(column, name=name).without(missing))
-        values.append(parsed)
+        parsed, note = _values(attribute, replace(column, name=name).without(missing), missing)
+        values.append(parsed if parsed.reading else replace(parsed, reading=of_type(parsed, missing)))
         doubts += [note] if note else []
     filled = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=missing, header=False
     )
-    return Parsed(values, filled, [*notes, *renamed, *doubts])
+    return Raw(values, filled, [*notes, *renamed, *doubts], sort="decided")
 
 
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> list[Attribute]:
@@ -152,7 +153,7 @@ def _as_csv(fields: list[str]) -> str:
     return text.getvalue()
 
 
-def _values(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
+def _values(attribute: Attribute, column: TextColumn, missing: tuple[str, ...]) -> tuple[Values, str]:
     if attribute.type == "numeric" and merges(column.levels):
         return Values(column.name, column.categorical()), digits_note(column)
     if attribute.type == "numeric":
@@ -161,7 +162,7 @@ def _values(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
         return Values(column.name, _nominal(attribute, column), "categorical"), ""
     dates = parse_dates(column, day_first=False) if attribute.type == "date" else None
     if dates is not None:
-        return Values(column.name, dates[0]), dates[1]
+        return of_dates(dates, missing), dates.note
     return Values(column.name, column.categorical()), ""
 
 

@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
-from alrviz.data.interpret import Values, said_numbers, text_of
+from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
 from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
+from alrviz.data.reading import ColumnReading, Reading
 from alrviz.data.shown import Column, column_notes
 from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_by
 from alrviz.data.target import Choice, check_labels, class_labels, target_choices
@@ -34,7 +35,11 @@ MOST_OFFERED = 3  # other columns named beside a guess
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as read: parsed columns of all rows; no target and no kinds yet. `sheets` are those of its workbook."""
+    """A table as read: parsed columns of all rows; no target and no kinds yet.
+
+    `sheets` are those of its workbook, `asked` the options that somebody said, `head` the cells of its first row of
+    names as they stand.
+    """
 
     name: str
     values: tuple[Values, ...]
@@ -42,6 +47,8 @@ class Table:
     limits: Limits = NO_LIMITS
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
+    asked: ReadOptions = field(default_factory=ReadOptions)
+    head: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -53,6 +60,8 @@ class Table:
         notes: Sequence[str],
         alone: bool = False,
         sheets: tuple[str, ...] = (),
+        asked: ReadOptions | None = None,
+        head: tuple[str, ...] = (),
     ) -> "Table":
         """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
 
@@ -68,7 +77,7 @@ class Table:
             )
         if len(values[0].series) == 0:
             raise TableError("the table has names but no rows; at least one row of values was expected")
-        table = cls(name, tuple(result), options, limits, tuple(notes), sheets)
+        table = cls(name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head)
         return replace(table, notes=(*notes, *sentinel_notes(table.sentinels)))
 
     @property
@@ -153,7 +162,8 @@ class Dataset:
 
     `frame` holds all columns as parsed (numbers as int64 or float64, text as categories, dates), without the rows that
     have no class; `columns` says what each is used as; `notes` what was done while reading, as sentences; `hash` is the
-    SHA-256 of content, target and kinds, the same whatever format the table came in.
+    SHA-256 of content, target and kinds, the same whatever format the table came in; `reading` how its columns were
+    read: `score` reads new rows so.
     """
 
     name: str
@@ -168,6 +178,7 @@ class Dataset:
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
     leaks: tuple[str, ...] = ()  # used columns that alone almost determine the class
     splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
+    reading: Reading | None = field(default=None, compare=False)
 
     @classmethod
     def from_arrays(
@@ -339,13 +350,16 @@ def _build(
 ) -> Dataset:
     _check_kinds(kinds, target, table)
     columns, series = [], {}
+    readings: list[ColumnReading] = []
     for column in values:
         stop.check()
         if column.name == target:
             shown = Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
             parsed = column.series
         else:
-            shown, parsed = _feature_column(column, kinds.get(column.name), table)
+            shown, parsed, reading = _feature_column(column, kinds.get(column.name), table)
+            if shown.kind != "ignore":
+                readings.append(replace(reading, kind=shown.kind))
         columns.append(shown)
         series[column.name] = parsed
     used = {column.name: series[column.name] for column in columns if column.kind not in ("target", "ignore")}
@@ -378,16 +392,23 @@ def _build(
         table=table,
         labels=classes,
         leaks=suspects,
+        reading=Reading(
+            names=tuple(column.name for column in table.values if not column.made),
+            head=table.head,
+            layout=table.options.given,
+            said=table.asked.given,
+            columns=tuple(readings),
+        ),
     )
 
 
-def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Column, pd.Series]:
-    """Return a feature as shown, and its series, made numeric where text was said to be."""
-    series = column.series
+def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Column, pd.Series, ColumnReading]:
+    """Return a feature as shown, its series, made numeric where text was said to be, and how it is read."""
+    series, reading = column.series, column.reading or of_type(column, ("",))
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if said is None:
         kind, why = guess_kind(column, n_levels=n_levels, n_present=len(series) - missing, limits=table.limits)
-        return Column(column.name, kind, True, why, n_levels, missing), series
+        return Column(column.name, kind, True, why, n_levels, missing), series, reading
     if said in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
     if said != "ignore" and pd.api.types.is_datetime64_any_dtype(series.dtype):
@@ -395,8 +416,9 @@ def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Col
             f"column {column.name!r} holds dates and cannot be {said}; its year, month and weekday are columns"
         )
     if said == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
-        series = said_numbers(text_of(series), table.options)  # the table's marks, or its own
-    return Column(column.name, said, False, "as you said", n_levels, missing), series
+        gone = among_numbers(reading.missing, table.asked)
+        series, reading = said_numbers(text_of(series), table.options, missing=gone)  # the table's marks, or its own
+    return Column(column.name, said, False, "as you said", n_levels, missing), series, reading
 
 
 def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from alrviz.data.encoding import to_utf8
+from alrviz.data.interpret import Known, Raw
 from alrviz.data.layout import (
     HEAD_ROWS,
     MOST_TITLES,
@@ -45,9 +46,12 @@ LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 def read_delimited(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken
-) -> tuple[list[TextColumn], ReadOptions, list[str]]:
-    """Return the columns, the options with all that was detected filled in, and notes."""
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None
+) -> Raw:
+    """Return the columns, the options with all that was detected filled in, and notes.
+
+    `known` are the names of a table like it that was read before.
+    """
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     start, end, named = _edges(data)
     data, comment, said = _without_comments(data, start, options.comment)
@@ -73,16 +77,24 @@ def read_delimited(
     notes += said
     if footer and end - start <= SAMPLE:
         rows = rows[: max(1, len(rows) - footer)]
-    whole = len(rows[0]) >= width or len(rows) == 1
+    first = tuple(cell.strip() for cell in rows[0])
+    again = known is not None and first == known.head
+    if known is not None and again:
+        width = len(known.names)
+    whole = len(rows[0]) >= width or (len(rows) == 1 and not again)
     width = len(rows[0]) if whole else width
     even = [row for row in rows[:HEAD_ROWS] if len(row) == width] if whole else rows[1:HEAD_ROWS]
-    if options.header is None:
+    if known is not None and again:
+        header = known.header
+    elif options.header is None:
         header = count_names(even) if whole else 1
         if not header:
             notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
     else:
         header = min(int(options.header), len(rows))
-    if header > 1:
+    if known is not None and again:
+        names = list(known.names)
+    elif header > 1:
         names, said_names = joined_names(even[:header])
         notes.append(said_names)
     else:
@@ -109,7 +121,7 @@ def read_delimited(
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,
     )
-    return columns, in_force, notes + renamed
+    return Raw(columns, in_force, notes + renamed, head=first if header else (), sort="text")
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:

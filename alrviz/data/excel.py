@@ -26,13 +26,13 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from alrviz.data.frames import number_text
-from alrviz.data.interpret import Parsed, interpret
+from alrviz.data.interpret import Known, Raw
 from alrviz.data.layout import HEAD_ROWS, count_footer, count_names, count_titles, joined_names, left_out
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
+from alrviz.data.reading import number_text
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
 from alrviz.errors import TableError, nearest
@@ -48,8 +48,11 @@ DURATION_FORMAT = 46
 EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
-def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
-    """Return the columns of the first visible sheet that holds something, read as the same table saved as CSV."""
+def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None) -> Raw:
+    """Return the columns of the first visible sheet that holds something, read as the same table saved as CSV.
+
+    `known` are the names of a table like it that was read before.
+    """
     with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = _Book(archive, limits, stop)
         sheet, title = _chosen_sheet(book, options.sheet)
@@ -68,8 +71,11 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
     header = count_names(rows) if options.header is None else int(options.header)
     if options.header is None and not header:
         notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
-    first = rows[0]
-    if header > 1:
+    first = head_row = rows[0]
+    again = known is not None and tuple(cell.strip() for cell in first) == known.head
+    if known is not None and again:
+        first, header = list(known.names), known.header
+    elif header > 1:
         first, said = joined_names(rows[:header])
         notes.append(said)
     names, renamed = clean_names(first if header else [""] * len(first), numbered=not header)
@@ -84,8 +90,14 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
         skip_footer=footer,
         sheet=title,
     )
-    parsed = interpret(columns, in_force, [*notes, *sheet.remarks(), *renamed], stop)
-    return replace(parsed, sheets=tuple(name for name, _ in book.sheets))
+    return Raw(
+        columns,
+        in_force,
+        [*notes, *sheet.remarks(), *renamed],
+        tuple(name for name, _ in book.sheets),
+        tuple(cell.strip() for cell in head_row) if header else (),
+        "text",
+    )
 
 
 def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", str]:

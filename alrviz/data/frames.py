@@ -17,12 +17,13 @@ import pyarrow.parquet as pq
 
 from alrviz.data.columns import as_float, float_loss
 from alrviz.data.dates import parse_dates
-from alrviz.data.interpret import Parsed, Values, without_missing, words
+from alrviz.data.interpret import Parsed, Raw, Values, among_numbers, of_dates, of_type, without_missing, words
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.missing import without_numbers
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
-from alrviz.data.options import ReadOptions
+from alrviz.data.options import CERTAIN, ReadOptions
+from alrviz.data.reading import number_text
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn, text_index
 from alrviz.errors import AlrvizError, TableError
@@ -32,14 +33,7 @@ WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gap
 BATCH = 16384  # rows of a Parquet file between two looks at the stop token
 
 
-def number_text(number: float) -> str:
-    """Return a number as a level's name: 3 for 3.0, the shortest text that reads back the same otherwise."""
-    if isinstance(number, int | np.integer):
-        return str(int(number))
-    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(float(number))
-
-
-def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     """Return the columns of a DataFrame; its index is left out."""
     check_columns(frame.shape[1], limits)
     check_rows(len(frame), limits)
@@ -58,7 +52,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
                 f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(said_by(error))}); "
                 "numbers, text, dates or categories were expected"
             ) from error
-    return settle(columns, options, notes, stop)
+    return Raw(columns, options, notes)
 
 
 def _name(label: object) -> str:
@@ -76,24 +70,26 @@ def said_by(error: Exception) -> str:
         return ""
 
 
-def settle(columns: list[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken) -> Parsed:
+def settle(columns: Sequence[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken) -> Parsed:
     """Finish the text among typed columns: gaps and dates."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
-    mended, tokens, doubts = without_missing(texts, options, stop)
-    notes, waiting = notes + doubts, iter(mended)
+    mended, tokens, gone, doubts = without_missing(texts, options, stop)
+    notes, waiting = notes + doubts, iter(zip(mended, gone, strict=True))
+    always = tokens if options.missing is not None else tuple(dict.fromkeys((*tokens, *CERTAIN)))
     result = []
     for column in columns:
         stop.check()
         if isinstance(column, TextColumn):
-            column = next(waiting)
+            column, missing = next(waiting)
             dates = parse_dates(column, day_first=False)
             if dates is not None:
-                column, note = Values(column.name, dates[0]), dates[1]
+                column, note = of_dates(dates, among_numbers(missing, options)), dates.note
             else:
-                column, note = words(column, options)
+                column, note = words(column, options, missing)
             notes = [*notes, note] if note else notes
         else:
-            column = replace(column, series=without_numbers(column.series, tokens))
+            reading = of_type(column, among_numbers(always, options) if column.series.dtype.kind in "ifM" else always)
+            column = replace(column, series=without_numbers(column.series, tokens), reading=reading)
         result.append(column)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
     return Parsed(result, filled, notes)
@@ -192,7 +188,7 @@ def _text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return number_text(value)  # type: ignore[arg-type]
+        return number_text(value)
     if isinstance(value, np.ndarray):
         value = value.tolist()  # numpy leaves out the middle of a long one
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
@@ -229,7 +225,7 @@ def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Seri
     return pd.Series(values.remove_unused_categories(), name=name)
 
 
-def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading."""
     try:
         schema = pq.read_schema(pa.BufferReader(data))
@@ -245,7 +241,7 @@ def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopT
         raise TableError(f"the Parquet file is damaged or not one ({error})") from error
 
 
-def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     """Return the columns of an Arrow file (Feather of version 2 is one), batch by batch."""
     try:
         file = pa.ipc.open_file(pa.BufferReader(data))
@@ -257,7 +253,7 @@ def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
 
 def read_batches(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], options: ReadOptions, limits: Limits, stop: StopToken
-) -> Parsed:
+) -> Raw:
     """Return the columns of Arrow's record batches, checked against `limits` as they come."""
     check_columns(len(schema), limits)
     names, notes = clean_names(list(schema.names))
@@ -276,7 +272,7 @@ def read_batches(
     for place, name in enumerate(names):
         stop.check()
         columns.append(_from_arrow(name, table.column(place), schema.field(place).type, notes))
-    return settle(columns, options, notes, stop)
+    return Raw(columns, options, notes)
 
 
 def _is_text(kind: pa.DataType) -> bool:

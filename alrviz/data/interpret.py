@@ -8,16 +8,18 @@ its own, else time, else levels.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import parse_dates, parse_times
+from alrviz.data.dates import Dates, parse_dates, parse_times
 from alrviz.data.missing import detect_missing, without_numbers
 from alrviz.data.numbers import detect_convention, digits_note, force_numbers, listed, parse_numbers, short
-from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
+from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.quantities import plain_numbers
-from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case
+from alrviz.data.reading import ColumnReading
+from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
@@ -30,7 +32,8 @@ class Values:
     """One parsed column: `series` is int64, float64, datetime64 or categorical of strings.
 
     `declared` is the kind its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed; `hint`
-    is a remark for whoever wonders about the guess; `made` that it was made of another column.
+    is a remark for whoever wonders about the guess; `made` that it was made of another column; `reading` how its texts
+    became values, None where its source states a type.
     """
 
     name: str
@@ -38,16 +41,48 @@ class Values:
     declared: str | None = None
     hint: str = ""
     made: bool = False
+    reading: ColumnReading | None = None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What a format's reader returns, before it is decided what texts are.
+
+    Attributes:
+        columns: in order; text as it stands, or values that came with a type.
+        options: those in force, as far as they are about the layout.
+        notes: sentences for a reader.
+        sheets: of a workbook.
+        head: the cells of the first row of names as they stand, where there is one.
+        sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
+    """
+
+    columns: Sequence[TextColumn | Values]
+    options: ReadOptions
+    notes: list[str] = field(default_factory=list)
+    sheets: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    sort: str = "typed"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The names of a table that was read before: of files like it the row of names need not be guessed."""
+
+    head: tuple[str, ...]
+    names: tuple[str, ...]
+    header: int
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a format's reader returns: the columns in order, the options that were in force, notes, a book's sheets."""
+    """Columns as values, in order, the options that were in force, notes, a book's sheets, the first row of names."""
 
     columns: list[Values]
     options: ReadOptions
     notes: list[str] = field(default_factory=list)
     sheets: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
 
 
 def interpret(
@@ -58,7 +93,7 @@ def interpret(
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
     """
     remarks = list(notes)
-    columns, tokens, doubts = without_missing(columns, options, stop)
+    columns, tokens, gone, doubts = without_missing(columns, options, stop)
     remarks += doubts
     plain = [plain_numbers(column) for column in columns]
     bare = [column if found is None else found[0] for column, found in zip(columns, plain, strict=True)]
@@ -66,22 +101,24 @@ def interpret(
     parsed, apart, units = [], [], dict[str, list[str]]()
     day_first = decimal == "," or options.delimiter == ";"
     for done, (column, numbers) in enumerate(zip(columns, bare, strict=True)):
+        missing, found = gone[done], plain[done]
+        unit = None if found is None else found[1]
         stop.check()
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
         if (dates := parse_dates(column, day_first=day_first)) is not None:
-            values, note = Values(column.name, dates[0]), dates[1]
+            values, note = of_dates(dates, among_numbers(missing, options)), dates.note
         elif (series := parse_numbers(numbers, decimal, thousands)) is not None:
-            values, note = Values(column.name, series), ""
+            values, note = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, options)), ""
         elif (other := _own_marks(numbers, options, decimal)) is not None:
-            values, note = Values(column.name, other[0]), ""
-            if other[1] != decimal:
+            values, note = _of_numbers(other[0], other[1], unit, among_numbers(missing, options)), ""
+            if other[1][0] != decimal:
                 apart.append(column.name)
         else:
-            values, note = words(column, options)
+            values, note = words(column, options, missing)
             if _other_decimal(numbers, decimal) is not None:
                 values = replace(values, hint=f"all values are numbers with a decimal {_MARKS[_other(decimal)]}")
         if numbers is not column and values.series.dtype.kind in "if":
-            units.setdefault(plain[done][1], []).append(column.name)  # type: ignore[index]
+            units.setdefault(unit or "", []).append(column.name)
         parsed.append(replace(values, series=without_numbers(values.series, tokens)))
         remarks += [note] if note else []
     remarks += [
@@ -97,60 +134,109 @@ def interpret(
     return Parsed(parsed, in_force, remarks)
 
 
+def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:
+    """Return a column of dates."""
+    name = str(dates.series.name)
+    reading = ColumnReading(name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first)
+    return Values(name, dates.series, reading=reading)
+
+
+def of_type(values: Values, missing: tuple[str, ...]) -> ColumnReading:
+    """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
+    if isinstance(values.series.dtype, pd.CategoricalDtype):
+        levels = set(values.series.cat.categories)
+        missing = tuple(token for token in missing if token not in levels)
+    kind = values.series.dtype.kind if isinstance(values.series.dtype, np.dtype) else "O"
+    how = "number" if kind in "if" else "date" if kind == "M" else "levels"
+    numeric = "numeric" if how == "number" else "categorical"
+    return ColumnReading(values.name, values.name, how, numeric, missing=missing)
+
+
+def _of_numbers(series: pd.Series, marks: tuple[str, str], unit: str | None, missing: tuple[str, ...]) -> Values:
+    name = str(series.name)
+    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit)
+    return Values(name, series, reading=reading)
+
+
 def without_missing(
     columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken
-) -> tuple[list[TextColumn], tuple[str, ...], list[str]]:
-    """Return the columns with what stands for a missing value made so, the texts that do everywhere, and notes."""
+) -> tuple[list[TextColumn], tuple[str, ...], list[tuple[str, ...]], list[str]]:
+    """Return the columns with what stands for a missing value made so, the texts that do everywhere, and notes.
+
+    The third are the texts that stand for a missing value in each column, also in rows that come later.
+    """
     missing, apart, notes = options.missing, dict[str, tuple[str, ...]](), list[str]()
     if missing is None:
         missing, apart, notes = detect_missing(columns, stop)
     tokens = tuple(dict.fromkeys(("", *missing)))
-    return [column.without((*tokens, *apart.get(column.name, ()))) for column in columns], tokens, notes
+    always = () if options.missing is not None else CERTAIN
+    gone = [tuple(dict.fromkeys((*tokens, *apart.get(column.name, ()), *always))) for column in columns]
+    return [column.without(own) for column, own in zip(columns, gone, strict=True)], tokens, gone, notes
 
 
-def words(column: TextColumn, options: ReadOptions) -> tuple[Values, str]:
-    """Return a column of text that is of no numbers and dates as levels (times as hours), and a note."""
+def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
+    """Return the texts that stand for a missing value in a column of numbers, dates or times."""
+    return missing if options.missing is not None else tuple(dict.fromkeys((*missing, *DOUBTFUL)))
+
+
+def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) -> tuple[Values, str]:
+    """Return a column of text that is of no numbers and dates as levels (times as hours), and a note.
+
+    `missing` are the texts that were missing in it.
+    """
+    name = column.name
     if (times := parse_times(column)) is not None:
-        return Values(column.name, times, hint="times, as hours: 13:30 is 13.5"), ""
+        gone = among_numbers(missing, options)
+        reading = ColumnReading(name, name, "time", "numeric", missing=gone, form=times[1])
+        return Values(name, times[0], hint="times, as hours: 13:30 is 13.5", reading=reading), ""
     merged, note = merge_case(column) if options.merge_case is not False else (column, "")
     note = note or digits_note(column)
-    return Values(column.name, merged.categorical(), hint=_nearly_numbers(merged)), note
+    reading = ColumnReading(
+        name, name, missing=missing, spellings=spellings(merged) if options.merge_case is not False else {}
+    )
+    return Values(name, merged.categorical(), hint=_nearly_numbers(merged), reading=reading), note
 
 
-def said_numbers(column: TextColumn, options: ReadOptions, marks: tuple[str, str] | None = None) -> pd.Series:
-    """Return a column as numbers because it was said to be numeric: units and times are understood as in reading.
+def said_numbers(
+    column: TextColumn, options: ReadOptions, marks: tuple[str, str] | None = None, missing: tuple[str, ...] = ("",)
+) -> tuple[pd.Series, ColumnReading]:
+    """Return a column as numbers because it was said to be numeric, and how: units and times as in reading.
 
-    `marks` are the decimal and thousands marks; without them, or where they do not fit, the column's own.
+    `marks` are the decimal and thousands marks; without them, or where they do not fit, the column's own. `missing` are
+    the texts that were missing in it.
 
     Raises:
         TableError: a value that is no number, named with its row.
     """
+    name = column.name
     if (times := parse_times(column)) is not None:
-        return times
+        return times[0], ColumnReading(name, name, "time", "numeric", missing=missing, form=times[1])
     found = plain_numbers(column)
-    bare = column if found is None else found[0]
+    bare, unit = (column, None) if found is None else found
     own = detect_convention([bare], options)
-    if marks is not None:
+    for each in dict.fromkeys((marks or own, own)):
         try:
-            return force_numbers(bare, *marks)
+            series = force_numbers(bare, *each)
         except TableError:
-            if own == marks:
+            if each == own:
                 raise
-    return force_numbers(bare, *own)
+        else:
+            return series, ColumnReading(name, name, "number", "numeric", "", missing, *each, unit)
+    raise AssertionError("the last of the marks returns or raises")
 
 
 def _other(decimal: str) -> str:
     return DECIMALS[decimal == DECIMALS[0]]
 
 
-def _own_marks(column: TextColumn, options: ReadOptions, decimal: str) -> tuple[pd.Series, str] | None:
-    """The column as numbers with marks of its own and its decimal mark; None where it has none that `options` allow."""
+def _own_marks(column: TextColumn, options: ReadOptions, decimal: str) -> tuple[pd.Series, tuple[str, str]] | None:
+    """The column as numbers with marks of its own, and these; None where it has none that `options` allow."""
     for own in (decimal, _other(decimal)):
         if options.decimal not in (None, own):
             continue
         for thousands in THOUSANDS if options.thousands is None else (options.thousands,):
             if own != thousands and (numbers := parse_numbers(column, own, thousands)) is not None:
-                return numbers, own
+                return numbers, (own, thousands)
     return None
 
 

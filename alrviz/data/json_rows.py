@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from alrviz.data.encoding import to_utf8
-from alrviz.data.frames import from_series, settle
-from alrviz.data.interpret import Parsed
+from alrviz.data.frames import from_series
+from alrviz.data.interpret import Raw
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
@@ -26,7 +26,7 @@ BETWEEN = re.compile(r"[\s,]*")
 LISTS = ("data", "rows", "records", "items", "results")  # what an object that holds the rows calls them
 
 
-def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     """Return the columns of JSON, read object by object, so that it can be stopped and is checked as it grows.
 
     Raises:
@@ -38,7 +38,7 @@ def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
         raise TableError("the JSON is nested too deeply; one object a row was expected") from error
 
 
-def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     raw, _, notes = to_utf8(data, "utf-8", stop)
     rows = _objects(bytes(raw).decode("utf-8"), limits, stop)
     columns: dict[str, list[Any]] = {}
@@ -60,7 +60,7 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
     for name, column in zip(names, series, strict=True):
         stop.check()
         values.append(from_series(name, column, notes))
-    return settle(values, options, notes, stop)
+    return Raw(values, options, notes)
 
 
 def _objects(text: str, limits: Limits, stop: StopToken) -> list[dict[str, Any]]:

@@ -18,13 +18,14 @@ each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from alrviz.data.frames import number_text
 from alrviz.data.interpret import Values
 from alrviz.data.limits import NO_LIMITS, Limits
+from alrviz.data.reading import MONTHS, PARTS, WEEKDAYS, ColumnReading, number_text, part_of
 
 KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
 MOST_CODES = 4
@@ -45,8 +46,6 @@ RANGE = re.compile(
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SCALES = (
     ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),
     ("very small", "tiny", "small", "medium", "med", "big", "large", "very large", "huge"),
@@ -161,27 +160,23 @@ def _range_key(level: str) -> tuple[float, int]:
 
 def date_parts(values: Values) -> list[Values]:
     """Return what stands for a column of dates: year and, where there are times, hour (numbers), month and weekday."""
-    dates = values.series
-    present = dates.notna().to_numpy()
-    parts = [_date_number(values, "year", dates.dt.year, present)]
-    for part, labels, numbers in (
-        ("month", MONTHS, dates.dt.month.to_numpy(dtype=np.float64, na_value=np.nan) - 1),
-        ("weekday", WEEKDAYS, dates.dt.day_of_week.to_numpy(dtype=np.float64, na_value=np.nan)),
-    ):
-        codes = np.where(present, numbers, -1).astype(np.int8)
-        name = f"{values.name} {part}"
-        categorical = pd.Categorical.from_codes(codes, categories=list(labels), ordered=False)
-        series = pd.Series(categorical.remove_unused_categories(), name=name)
-        parts.append(Values(name, series, "ordinal", f"the {part} of {values.name!r}", made=True))
-    if (dates.dropna() != dates.dropna().dt.normalize()).any():
-        parts.append(_date_number(values, "hour", dates.dt.hour, present))
+    dates = values.series.to_numpy(dtype="datetime64[us]")
+    present = ~np.isnat(dates)
+    parts = []
+    for part, labels in PARTS.items():
+        numbers, name = part_of(dates, part), f"{values.name} {part}"
+        if part == "hour" and not (dates[present] != dates[present].astype("datetime64[D]")).any():
+            continue
+        if labels:
+            codes = np.where(present, numbers, -1).astype(np.int8)
+            categorical = pd.Categorical.from_codes(codes, categories=list(labels), ordered=False)
+            series = pd.Series(categorical.remove_unused_categories(), name=name)
+        else:
+            series = pd.Series(numbers.astype(np.int64) if present.all() else numbers, name=name)
+        reading = replace(values.reading or ColumnReading(values.name, values.name, "date"), name=name, part=part)
+        kind = "ordinal" if labels else "numeric"
+        parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, reading=reading))
     return parts
-
-
-def _date_number(values: Values, part: str, numbers: pd.Series, present: np.ndarray) -> Values:
-    found = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    series = pd.Series(found.astype(np.int64) if present.all() else found, name=f"{values.name} {part}")
-    return Values(str(series.name), series, "numeric", f"the {part} of {values.name!r}", made=True)
 
 
 def as_levels(series: pd.Series, *, ordered: bool) -> pd.Series:

@@ -6,7 +6,6 @@ single letters or signs. Numbers such as -999 are only pointed out: a measuremen
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,9 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, parse_times
 from alrviz.data.numbers import listed
-from alrviz.data.options import DOUBTFUL, MISSING
+from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING
 from alrviz.data.quantities import plain_numbers
+from alrviz.data.reading import numbers_among
 from alrviz.data.text import NUMBERLIKE, TextColumn
 from alrviz.stop import NEVER, StopToken
 
@@ -29,16 +29,15 @@ def detect_missing(
     columns: Sequence[TextColumn], stop: StopToken = NEVER
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], list[str]]:
     """Return the texts that are missing in the whole table, the empty one first, those of columns apart, and notes."""
-    certain = tuple(token for token in MISSING if token not in DOUBTFUL)
-    candidates = pa.array([*certain, *DOUBTFUL], type=pa.string())
+    candidates = pa.array([*CERTAIN, *DOUBTFUL], type=pa.string())
     present: set[str] = set()
     gaps: dict[str, list[str]] = {}
     levels: dict[str, list[str]] = {}
     for column in columns:
         stop.check()
         found = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
-        present.update(token for token in found if token in certain)
-        doubtful = [token for token in found if token not in certain]
+        present.update(token for token in found if token in CERTAIN)
+        doubtful = [token for token in found if token not in CERTAIN]
         if doubtful:
             others = column.without(found)
             measured = _is_measured(others)
@@ -75,18 +74,10 @@ def _is_measured(column: TextColumn) -> bool:
 
 def without_numbers(series: pd.Series, tokens: Sequence[str]) -> pd.Series:
     """Return numbers with those that a token names made missing: -999.0 for "-999"."""
-    if series.dtype.kind not in "if" or not (wanted := _as_numbers(tokens)):
+    if series.dtype.kind not in "if" or not (wanted := numbers_among(tokens)):
         return series
     gone = series.isin(wanted)
     return series.where(~gone, np.nan).astype(np.float64) if gone.any() else series
-
-
-def _as_numbers(tokens: Sequence[str]) -> list[float]:
-    found = []
-    for token in tokens:
-        with suppress(ValueError):
-            found.append(float(token))
-    return [number for number in found if np.isfinite(number)]
 
 
 def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
+from alrviz.data.reading import as_floats, number_pattern
 from alrviz.data.text import NUMBERLIKE, TextColumn
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
@@ -25,14 +26,6 @@ LONG = r"^[+-]?[0-9.,]*[0-9]{16}"
 EXACT_DIGITS = 15
 INFINITE = r"^[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?$"
 SAMPLE = 5000  # distinct texts a column shows to the detection; the conversion then asks all
-
-
-def number_pattern(decimal: str, thousands: str) -> str:
-    """Return the regular expression of a number in this convention, infinities included."""
-    point = "\\" + decimal
-    mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
-    whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
-    return rf"^[+-]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 
 
 def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken = NEVER) -> tuple[str, str]:
@@ -118,16 +111,7 @@ def force_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series
 
 
 def _values(column: TextColumn, decimal: str, thousands: str) -> np.ndarray:
-    levels = pc.ascii_ltrim(column.levels, "+")
-    if thousands:
-        levels = pc.replace_substring_regex(
-            levels, "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands, ""
-        )
-    if decimal == ",":
-        levels = pc.replace_substring(levels, ",", ".")
-    numbers = np.append(levels.to_numpy(zero_copy_only=False).astype(object), np.nan)
-    with np.errstate(over="ignore"):
-        numbers = numbers.astype(np.float64)
+    numbers = np.append(as_floats(column.levels, decimal, thousands), np.nan)
     infinite = np.flatnonzero(np.isinf(numbers))
     if len(infinite):
         row, level = min((column.first_row(int(level)), int(level)) for level in infinite[:1000])

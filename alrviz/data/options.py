@@ -1,6 +1,8 @@
 """How the text of a table is to be read: what the reader detects, shows and lets its user change."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from alrviz.errors import TableError, nearest
 
@@ -35,6 +37,7 @@ DOUBTFUL = (
     *("missing", "Missing", "unknown", "Unknown", "UNKNOWN", "not available", "Not available", "Not Available"),
     *("not reported", "Not reported", "unbekannt", "keine Angabe", "refused", "Refused"),
 )
+CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,18 @@ class ReadOptions:
     comment: str | None = None
     sheet: str | int | None = None
     merge_case: bool | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What is said, by name, as JSON holds it."""
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "ReadOptions":
+        """Return the options that `given` says."""
+        missing = given.get("missing")
+        return cls(**{**given, "missing": None if missing is None else tuple(missing)})
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):

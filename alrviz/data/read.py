@@ -14,18 +14,20 @@ from alrviz.data.arff import read_arff
 from alrviz.data.dataset import Dataset, Table
 from alrviz.data.delimited import read_delimited
 from alrviz.data.excel import read_excel
-from alrviz.data.frames import read_arrow, read_parquet
-from alrviz.data.interpret import Parsed, interpret
+from alrviz.data.frames import read_arrow, read_parquet, settle
+from alrviz.data.interpret import Known, Parsed, Raw, Values, interpret
 from alrviz.data.json_rows import read_json
 from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
 from alrviz.data.taken import is_taken, read_taken
+from alrviz.data.text import TextColumn
 from alrviz.stop import NEVER, StopToken
 
 __all__ = ["Limits", "ReadOptions", "read_columns", "read_table"]
 
-READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "xlsx": read_excel, "json": read_json}
+READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json}
+LAID_OUT = {"delimited": read_delimited, "xlsx": read_excel}  # where the row of names has to be found
 
 
 def read_table(
@@ -86,20 +88,60 @@ def read_columns(
     """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     notes: list[str] = []
-    if is_taken(path_or_frame):
-        parsed = read_taken(path_or_frame, options, limits, stop, read_values)
-    else:
-        if isinstance(path_or_frame, io.TextIOBase):
-            options = replace(options, encoding="utf-8")  # it is text already
-        parsed = read_values(load_bytes(path_or_frame, limits, stop, notes), options, limits, stop)
+    parsed = decide(read_raw(path_or_frame, options, limits, stop, notes), stop)
     name = name or default_name(path_or_frame)
-    return Table.of(name, parsed.columns, parsed.options, limits, [*notes, *parsed.notes], alone, parsed.sheets)
+    return Table.of(
+        name,
+        parsed.columns,
+        parsed.options,
+        limits,
+        [*notes, *parsed.notes],
+        alone,
+        parsed.sheets,
+        options,
+        parsed.head,
+    )
 
 
-def read_values(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
-    """Return the columns of a file's bytes as they are parsed, whatever they are for."""
+def read_raw(
+    source: Any,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    notes: list[str],
+    known: Known | None = None,
+) -> Raw:
+    """Return the columns of whatever `read_table` takes, before it is decided what texts are.
+
+    What of an archive was passed over is added to `notes`; `known` are the names of a table like it.
+    """
+    if is_taken(source):
+        return read_taken(source, options, limits, stop, _values_of)
+    if isinstance(source, io.TextIOBase):
+        options = replace(options, encoding="utf-8")  # it is text already
+    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop, known)
+
+
+def raw_of_bytes(
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None
+) -> Raw:
+    """Return the columns of a file's bytes, before it is decided what texts are."""
     kind = sniff_format(data)
-    if kind == "delimited":
-        columns, options, notes = read_delimited(data, options, limits, stop)
-        return interpret(columns, options, notes, stop)
+    if kind in LAID_OUT:
+        return LAID_OUT[kind](data, options, limits, stop, known)
     return READERS[kind](data, options, limits, stop)
+
+
+def decide(raw: Raw, stop: StopToken) -> Parsed:
+    """Return the columns as values."""
+    if raw.sort == "decided":
+        values = [column for column in raw.columns if isinstance(column, Values)]
+        return Parsed(values, raw.options, raw.notes, raw.sheets, raw.head)
+    if raw.sort == "typed":
+        return settle(raw.columns, raw.options, raw.notes, stop)
+    texts = [column for column in raw.columns if isinstance(column, TextColumn)]
+    return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head)
+
+
+def _values_of(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+    return decide(raw_of_bytes(data, options, limits, stop), stop)

@@ -17,7 +17,7 @@ import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import read_batches, read_frame, said_by
-from alrviz.data.interpret import Parsed, Values, interpret
+from alrviz.data.interpret import Parsed, Raw, Values, of_type
 from alrviz.data.limits import Limits
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
@@ -41,8 +41,8 @@ def is_taken(source: Any) -> bool:
     )
 
 
-def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Parsed:
-    """Return the columns of what `is_taken` accepts; `read_values` reads the bytes of a file.
+def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Raw:
+    """Return the columns of what `is_taken` accepts; `read_values` gives those of a file's bytes as values.
 
     Raises:
         TableError: an array that is not of rows and columns, columns of unequal length, files of other columns.
@@ -95,7 +95,7 @@ def _holds_parquet(folder: Any) -> bool:
     return any(name.lower().endswith(PARQUET) for _, _, names in found for name in names)
 
 
-def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     """The Parquet files of a folder as one table; folders called key=value make a column."""
     try:
         found = pa.dataset.dataset(os.fspath(folder), format="parquet", partitioning="hive", exclude_invalid_files=True)
@@ -106,9 +106,10 @@ def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) 
     return replace(parsed, notes=[*([note] if len(found.files) > 1 else []), *parsed.notes])
 
 
-def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Parsed:
+def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Raw:
     """Files with the same columns as one table: those of text are understood together, others put together."""
     texts: list[list[TextColumn]] = []
+    head: tuple[str, ...] = ()
     parts: list[Parsed] = []
     notes = [f"{len(paths)} files were put one behind the other"] if len(paths) > 1 else []
     in_force: list[ReadOptions] = []
@@ -116,8 +117,9 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         packed: list[str] = []
         data = load_bytes(path, limits, stop, packed)
         if sniff_format(data) == "delimited":
-            columns, own, said = read_delimited(data, options, limits, stop)
-            texts.append(columns)
+            raw = read_delimited(data, options, limits, stop)
+            texts.append([column for column in raw.columns if isinstance(column, TextColumn)])
+            own, said, head = raw.options, raw.notes, head or raw.head
         else:
             parts.append(read_values(data, options, limits, stop))
             own, said = parts[-1].options, parts[-1].notes
@@ -131,11 +133,12 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         held = [{column.name: column for column in columns} for columns in texts]
         _check_names(paths, [list(columns) for columns in held])
         joined = [TextColumn.joined([columns[name] for columns in held]) for name in names]
-        return interpret(joined, _shared(paths, in_force, options, notes), notes, stop)
+        return Raw(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text")
     named = [{values.name: values for values in part.columns} for part in parts]
     _check_names(paths, [list(values) for values in named])
     shared = _shared(paths, in_force, options, notes)
-    return Parsed([_joined([held[name] for held in named]) for name in named[0]], shared, notes)
+    joined_values = [_joined([held[name] for held in named]) for name in named[0]]
+    return Raw(joined_values, shared, notes, head=parts[0].head, sort="decided")
 
 
 def _shared(paths: Sequence[Any], in_force: Sequence[ReadOptions], asked: ReadOptions, notes: list[str]) -> ReadOptions:
@@ -172,4 +175,9 @@ def _joined(parts: Sequence[Values]) -> Values:
         whole = pd.Series(pd.api.types.union_categoricals(series, ignore_order=True))
     else:
         whole = pd.concat(series, ignore_index=True)
-    return replace(parts[0], series=whole.rename(parts[0].name))
+    joined = replace(parts[0], series=whole.rename(parts[0].name))
+    readings = [part.reading for part in parts]
+    if any(reading != readings[0] for reading in readings):  # each file was read its own way
+        missing = tuple(dict.fromkeys(token for reading in readings if reading for token in reading.missing))
+        joined = replace(joined, reading=of_type(joined, missing))
+    return joined

@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from alrviz.data.frames import number_text
 from alrviz.data.interpret import Values
 from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
 from alrviz.data.numbers import listed, short
+from alrviz.data.reading import number_text
 from alrviz.errors import TableError
 
 MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise

@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
-MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
+from alrviz.data.reading import MARKS, folded, is_plain
+
 MOST_SPELLINGS = 1000  # levels: whoever has more has names or ids
 NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
@@ -95,17 +95,16 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     letters that are not the answers Y, N, T, F, M and J, and all where capitals are within a word ("hId").
     """
     levels = column.levels
-    folded = pc.replace_substring_regex(pc.utf8_lower(levels), r"\s+", " ").dictionary_encode()
-    n_kept = len(folded.dictionary)
+    found = folded(levels).dictionary_encode()
+    n_kept = len(found.dictionary)
     if n_kept == len(levels) or len(levels) > MOST_SPELLINGS:
         return column, ""
-    short = folded.dictionary.filter(pc.equal(pc.utf8_length(folded.dictionary), 1)).to_pylist()
-    if short and not (set(short) <= set("yntfmj") and len(short) == n_kept):
+    if not _may_merge(found.dictionary):
         return column, ""
-    place = folded.indices.to_numpy()
+    place = found.indices.to_numpy()
     several = [k for k in range(n_kept) if (place == k).sum() > 1]
     names = levels.to_pylist()
-    if not all(_is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
+    if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
         return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
@@ -117,6 +116,17 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     return merged, note
 
 
-def _is_plain(text: str) -> bool:
-    """Whether capitals are where sentences, titles and shouting have them."""
-    return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())
+def spellings(column: TextColumn) -> dict[str, str]:
+    """Return the level that stands for each folded text; empty where spellings of the column's levels may differ."""
+    levels = column.levels
+    keys = folded(levels)
+    if len(levels) > MOST_SPELLINGS or pc.count_distinct(keys).as_py() < len(levels) or not _may_merge(keys):
+        return {}
+    pairs = zip(keys.to_pylist(), levels.to_pylist(), strict=True)
+    return {key: level for key, level in pairs if is_plain(level)}
+
+
+def _may_merge(keys: pa.Array) -> bool:
+    """Whether folded levels are words, or answers of one letter, and no codes."""
+    short = keys.filter(pc.equal(pc.utf8_length(keys), 1)).to_pylist()
+    return not short or (set(short) <= set("yntfmj") and len(short) == len(keys))

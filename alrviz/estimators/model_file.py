@@ -1,6 +1,7 @@
 """A fitted model as a file that runs anywhere: a zip of JSON and Parquet, and the script that scores rows with it.
 
-    model.json        the recipe, the encoder (columns, kinds, levels, cuts, missing, classes), versions, data hash
+    model.json        the recipe, the encoder (columns, kinds, levels, cuts, missing, classes), versions, data hash,
+                      how the table was read (units, dates, spellings, what is missing, sheet, delimiter ...)
     *.parquet         tuples and cells: columns, levels, counts, log theta, w, phi (model_tables.py names every column)
     score.py          scores a CSV or Parquet file of new rows with numpy and pyarrow alone
 
@@ -54,7 +55,8 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
         That of dlr holds the training rows' numbers, each column by itself: they are what its prediction sums over.
     path : path of the zip, or a file opened for writing in binary mode
     dataset : Dataset, optional
-        What it was fitted on: its name and hash are written beside the model.
+        What it was fitted on. Its name and hash are written beside the model, and how its columns were read: `score`
+        and the script read new rows so. Without it a model knows that only of a run (`Run.estimator`).
 
     Raises
     ------
@@ -70,7 +72,7 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     >>> alrviz.load_model(file)
     NaiveBayesClassifier()
     """
-    parts = parts_of(model)
+    parts = parts_of(model, dataset)
     if dataset is not None:
         parts.about["data"] = {"name": dataset.name, "hash": dataset.hash, "rows": dataset.n_rows}
     if hasattr(path, "write"):

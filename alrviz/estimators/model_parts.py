@@ -12,6 +12,7 @@ form "density"   the numbers that vote, counts of levels, bandwidths and weights
 
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.columncode import ColumnCode
+from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
-from alrviz.data.options import MISSING
-from alrviz.errors import ModelFileError
+from alrviz.data.options import DECIMALS, MISSING, THOUSANDS, ReadOptions
+from alrviz.data.reading import DATE_FORMS, HOWS, PARTS, TIME_FORMS, Reading
+from alrviz.errors import ModelFileError, nearest
 from alrviz.estimators.make import of_class
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
@@ -41,8 +44,11 @@ _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {
 }
 
 
-def parts_of(model: Any) -> Saved:
-    """Return the parts of a fitted classifier; `ModelFileError` where no form writes its kind down."""
+def parts_of(model: Any, dataset: Dataset | None = None) -> Saved:
+    """Return the parts of a fitted classifier; `ModelFileError` where no form writes its kind down.
+
+    `dataset`, what it was fitted on, says how columns were read, where the model does not know.
+    """
     cls, form = _FORM_OF.get(type(model).__name__, (None, LINEAR))
     if isinstance(model, Run):
         raise ModelFileError("a run is no model; expected run.estimator(), the fitted classifier of its latest step")
@@ -66,6 +72,8 @@ def parts_of(model: Any) -> Saved:
         "outcome": [model.outcome_.code, model.outcome_.sentence] if isinstance(model, RunClassifier) else None,
         "n_iter": getattr(model, "n_iter_", None),
     }
+    reading = reading_of(dataset, model.encoder_) if dataset is not None else getattr(model, "reading_", None)
+    about["reading"] = None if reading is None else reading.to_dict()
     return Saved({**about, **saved.about}, saved.tables)
 
 
@@ -88,8 +96,60 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
         model.n_iter_, model.choice_ = int(about["n_iter"]), None
         model.outcome_ = Outcome(*map(str, about["outcome"]))
     form.restore(model, about, tables)
+    if about.get("reading") is not None:
+        model.reading_ = _reading(about["reading"], encoder)
     model._warns = True
     return model
+
+
+def reading_of(dataset: Dataset, encoder: Encoder) -> Reading | None:
+    """Return how the encoder's columns were read when the data set was, in their order; None where nobody knows.
+
+    Raises:
+        ModelFileError: the data set has not the encoder's columns.
+    """
+    if dataset.reading is None:
+        return None
+    by_name = {column.name: column for column in dataset.reading.columns}
+    wanted = [column.name for column in encoder.columns_]
+    if not encoder.named_ and len(wanted) == len(by_name):  # it was fitted on an array
+        by_name = dict(zip(wanted, by_name.values(), strict=True))
+    lost = [name for name in wanted if name not in by_name]
+    if lost:
+        raise ModelFileError(
+            f"the model has a column {lost[0]!r}, and {dataset!r} uses none of that name{nearest(lost[0], by_name)}; "
+            "the data set that it was fitted on was expected"
+        )
+    kinds = ["numeric" if column.kind == "numeric" else "categorical" for column in encoder.columns_]
+    columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(wanted, kinds, strict=True))
+    return replace(dataset.reading, columns=tuple(columns))
+
+
+def _reading(state: Any, encoder: Encoder) -> Reading:
+    """A reading whose every value is one that `Reading` may have."""
+    reading = Reading.from_dict(state)
+    ReadOptions.of(reading.layout), ReadOptions.of(reading.said)
+    if [column.name for column in reading.columns] != [column.name for column in encoder.columns_]:
+        raise ModelFileError("how columns were read is said of other columns than the model's")
+    for text in (*reading.names, *reading.head):
+        _require(isinstance(text, str))
+    for column in reading.columns:
+        texts = (column.name, column.source, *column.missing, *column.spellings, *column.spellings.values())
+        forms = {"date": DATE_FORMS, "time": TIME_FORMS}.get(column.how, {})
+        _require(all(isinstance(text, str) for text in texts) and isinstance(column.unit, str | None))
+        _require(
+            column.how in HOWS and column.kind in ("numeric", "categorical") and isinstance(column.day_first, bool)
+        )
+        _require((column.part in PARTS) if column.how == "date" else column.part == "")
+        _require(column.form in forms or (column.form == "" and column.how != "time"))
+        _require(column.decimal in ("", *DECIMALS) and column.thousands in THOUSANDS)
+        _require(column.decimal == "" or column.decimal != column.thousands)
+    return reading
+
+
+def _require(good: bool) -> None:
+    if not good:
+        raise ModelFileError("how columns were read is said in a way that no table was")
 
 
 def _encoder(state: Any) -> Encoder:

@@ -16,9 +16,10 @@ from alrviz.data.delimited import read_delimited
 from alrviz.data.encode import Encoder
 from alrviz.data.interpret import interpret, said_numbers, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.numbers import detect_convention, number_pattern
+from alrviz.data.numbers import detect_convention
 from alrviz.data.options import DOUBTFUL, MISSING, ReadOptions
-from alrviz.data.read import read_values
+from alrviz.data.read import decide, raw_of_bytes
+from alrviz.data.reading import number_pattern
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import TextColumn
 from alrviz.errors import TableError, nearest
@@ -29,7 +30,7 @@ _TRIED = 10_000  # levels tried one by one, a tenth of a millisecond each
 
 
 class Unread(dict[int, list[str]]):
-    """Values that are no number where one is wanted, by row: "age=unknown"."""
+    """Values that are no number where one is wanted, by row: "age=unknown (not a number)"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +62,18 @@ def read_rows(
     data, unread = load_bytes(source, limits, stop, []), Unread()
     if sniff_format(data) == "delimited":
         found: dict[str, Any] = {}
-        columns, options, _ = read_delimited(data, options, limits, stop)
-        texts = {column.name: column for column in columns}
+        raw = read_delimited(data, options, limits, stop)
+        options = raw.options
+        texts = {column.name: column for column in raw.columns if isinstance(column, TextColumn)}
         wanted = {column.name for column in encoder.columns_}
         if not wanted <= texts.keys():  # a date stands for what was made of it in training
-            others = [column for column in columns if column.name not in wanted]
+            others = [column for name, column in texts.items() if name not in wanted]
             values = interpret(others, options, stop=stop).columns
             found = {part.name: part.series for part in with_date_parts(values)}
         found |= _of_text(texts, encoder, options, unread, stop)
         given = {name: _as_text(column) for name, column in texts.items()}
     else:
-        read = read_values(data, options, limits, stop).columns
+        read = decide(raw_of_bytes(data, options, limits, stop), stop).columns
         found = {column.name: column.series for column in with_date_parts(read)}
         given = {column.name: column.series for column in read}
     lost = [column.name for column in encoder.columns_ if column.name not in found]
@@ -90,14 +92,14 @@ def _numbers(column: TextColumn, options: ReadOptions, marks: tuple[str, str] | 
     """A column as numbers; values that are none are missing, and noted."""
     while True:
         try:
-            return said_numbers(column, options, marks)
+            return said_numbers(column, options, marks)[0]
         except TableError:
             good = _good(column, options, marks)
             if good.all() or not good.any():  # nothing that some values are to blame for
                 raise
             levels = column.levels.to_pylist()
             for row in np.flatnonzero((column.codes >= 0) & ~np.append(good, True)[column.codes]).tolist():
-                unread.setdefault(row, []).append(f"{column.name}={levels[column.codes[row]]}")
+                unread.setdefault(row, []).append(f"{column.name}={levels[column.codes[row]]} (not a number)")
             column = column.without([levels[k] for k in np.flatnonzero(~good)])
 
 

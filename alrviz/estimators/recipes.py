@@ -159,6 +159,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _remember(self, encoder: Encoder, recipe: Recipe) -> None:
         """Keep what was fitted beside the model: how rows become codes, and what was run."""
+        self.__dict__.pop("reading_", None)  # of an earlier table
         self.encoder_ = encoder
         self.classes_ = encoder.classes_
         self._recipe = recipe

@@ -1,6 +1,11 @@
-"""New rows through a fitted classifier: its class, the probabilities, and which values training never saw."""
+"""New rows through a fitted classifier: its class, the probabilities, and which values training never saw.
+
+A model that knows how its table was read (`reading_`: of `load_model` where `save_model` was given the data set, of a
+run's `estimator()`) has new rows read in the same way; another takes them as they look by themselves.
+"""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,27 +15,29 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from sklearn.utils.validation import check_is_fitted
 
+from alrviz.data.again import read_again
+from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
-from alrviz.errors import AlrvizError, TableError, nearest
+from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.new_rows import Unread, read_rows
+from alrviz.estimators.model_parts import reading_of
+from alrviz.estimators.new_rows import read_rows
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.estimators.score_script import safe_cell
 from alrviz.fitting.run import Run
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 
-UNREAD = "(not a number)"
-
 
 def score(
     model: Any,
     rows: Any,
     *,
+    dataset: Dataset | None = None,
     options: ReadOptions | None = None,
     limits: Limits = NO_LIMITS,
     keep: str | Sequence[str] = (),
@@ -45,10 +52,13 @@ def score(
     Parameters
     ----------
     model : a fitted classifier of this package, or the path of a zip that `save_model` wrote
-    rows : DataFrame, or CSV, TSV, Parquet, ARFF or xlsx as a path, bytes or an open binary file
-        Columns are found by name; further ones are left out.
+    rows : whatever `read_table` takes, as a path, bytes, an open file or a table at hand; a dict of values is one row
+        Columns are found by name; further ones are left out. A model without a reading takes a DataFrame, or a file,
+        its bytes or the file opened.
+    dataset : Dataset, optional
+        What the model was fitted on, where the model does not carry how that was read: rows are read in the same way.
     options : ReadOptions, optional
-        How text is to be read, where it is not detected rightly.
+        How these rows are to be read, where that is another way, or is not detected rightly.
     limits : Limits
         The most that a file may have.
     keep : "all", or names of columns
@@ -57,10 +67,15 @@ def score(
     Raises
     ------
     TableError
-        A ValueError: a column that is missing. In a file a text where the model wants a number is missing, and listed
-        in `unseen` as "age=abc (not a number)".
+        A ValueError: a column that is missing, or of which nothing can be read. A text where the model wants a number,
+        and what does not fit its reading, is missing, and listed in `unseen` as "age=abc (not a number)".
     ModelFileError
-        A ValueError: the path is no model.
+        A ValueError: the path is no model, or `dataset` has not the model's columns.
+
+    Warns
+    -----
+    ReadingWarning
+        Values that could not be read as the table was, by column, and rows that are laid out in another way.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("tic-tac-toe")
@@ -72,12 +87,26 @@ def score(
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
-    if isinstance(rows, pd.DataFrame):
+    reading = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
+    unread: Mapping[int, Sequence[str]]
+    if reading is not None:
+        read_as = read_again(rows, reading, options=options, limits=limits, stop=stop)
+        X, whole, unread = read_as.X, read_as.given, read_as.unread
+        for note in read_as.notes:
+            warnings.warn(note, ReadingWarning, stacklevel=2)
+    elif isinstance(rows, pd.DataFrame):
         names = [column.name for column in encoder.columns_]
-        X, whole, unread = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows, rows, Unread()
+        X, whole, unread = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows, rows, {}
     else:
         read = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
         X, whole, unread = read.X, read.given, read.unread
+        if read.unread:
+            warnings.warn(
+                f"{len(read.unread):,} rows have a value that is not a number where one is wanted; it counts as "
+                "missing there, and the column 'unseen' names it",
+                ReadingWarning,
+                stacklevel=2,
+            )
     kept = _kept(whole, keep)
     if len(X) == 0:
         raise AlrvizError("there are no rows to score; a line of names and one row at least were expected")
@@ -117,7 +146,7 @@ def _unseen(
     encoder: Encoder, X: pd.DataFrame, codes: NDArray[np.unsignedinteger], unread: Mapping[int, Sequence[str]]
 ) -> list[str]:
     """Which values of each row are neither levels nor missing."""
-    words: list[list[str]] = [[f"{value} {UNREAD}" for value in unread.get(row, ())] for row in range(len(X))]
+    words: list[list[str]] = [list(unread.get(row, ())) for row in range(len(X))]
     for j, column in enumerate(encoder.columns_):
         values = X.iloc[:, j]
         strange = (codes[j] == column.n_levels) & values.notna().to_numpy()
@@ -140,5 +169,7 @@ def of_run(run: Run) -> RecipeClassifier:
     model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
     model._take(run)
     model._remember(encoder, run.recipe)
+    if run.dataset is not None:
+        model.reading_ = reading_of(run.dataset, encoder)
     model._warns = True
     return model

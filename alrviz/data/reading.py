@@ -1,0 +1,429 @@
+"""How texts become values, as it was decided when a table was read: applied to whatever rows come later.
+
+    70 kg, 1,234.5, (3), 19M     "number": decimal mark, thousands mark, the unit beside it
+    31/01/2020 19:00             "date": its form, day or month first; a feature is a part of it (year, month ...)
+    13:45                        "time": hours
+    Red, red, RED                "levels": the spelling that stands for all
+
+Deciding (numbers.py, quantities.py, dates.py, text.py) asks whether all texts of a column fit; applying takes each text
+by itself, and says which do not fit. Both do it here. This is part of score.py in every model file: it needs the
+standard library, numpy and pyarrow, and nothing else.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+READING = 1  # format of a reading, raised when what is in it comes to mean something else
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+# A number in any convention: tells a column of numbers with gaps from one of words before the convention is known.
+MARKS = r".,' \x{00a0}\x{202f}\x{2019}"
+_CURRENCY = r"US\$|A\$|C\$|R\$|[$€£¥₹₽₩₺฿]|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN"
+_CURRENCY += r"|ZAR|Fr\.|Rs\.?|zł|kr"
+# Units that stand right behind a number; behind a space any word does, if it is the same on all rows.
+_UNIT = (
+    r"%|‰|°|°C|°F|kg|g|mg|µg|t|lb|lbs|oz|mm|cm|m|km|mi|in|ft|yd|m²|m2|km²|sqft|ha|l|L|ml|mL|cl|h|hrs?|min|mins|s|sec|"
+    r"ms|d|yrs?|y|W|kW|kWh|MW|MWh|V|A|mA|Hz|kHz|MHz|GHz|Pa|kPa|hPa|bar|mbar|psi|J|kJ|kcal|cal|B|kB|KB|MB|GB|TB|mph|"
+    r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
+)
+QUANTITY = (
+    rf"^(?P<open>\()?(?P<sign>[+\-\x{{2212}}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+\-\x{{2212}}])?"
+    rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
+    rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\))?$"
+)
+_FACTORS = {"": "", "k": "e3", "K": "e3", "M": "e6", "Mio": "e6", "Mio.": "e6"}
+_FACTORS |= {"B": "e9", "bn": "e9", "Mrd": "e9", "Mrd.": "e9"}
+_ENDS_LIKE_A_NUMBER = re.compile(r"[0-9.]$")
+
+
+def number_pattern(decimal: str, thousands: str) -> str:
+    """Return the regular expression of a number in this convention, infinities included."""
+    point = "\\" + decimal
+    mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
+    whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
+    return rf"^[+-]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+
+
+def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
+    """Return texts that are numbers of this convention as float64, infinite where they are beyond it."""
+    levels = pc.ascii_ltrim(levels, "+")
+    if thousands:
+        marks = "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands
+        levels = pc.replace_substring_regex(levels, marks, "")
+    if decimal == ",":
+        levels = pc.replace_substring(levels, ",", ".")
+    with np.errstate(over="ignore"):
+        numbers: np.ndarray = levels.to_numpy(zero_copy_only=False).astype(object).astype(np.float64)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Bare:
+    """Texts without what stands beside their numbers; `numbers` None where a text is no quantity."""
+
+    numbers: list[str | None]
+    units: list[str]
+    changed: bool
+
+
+def bare_numbers(levels: "pa.Array") -> Bare:
+    """Return the numbers of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234)."""
+    found = pc.extract_regex(levels, QUANTITY)
+    parts = {f.name: pc.fill_null(found.field(i), "").to_pylist() for i, f in enumerate(found.type)}
+    fits = found.is_valid().to_pylist()
+    numbers, units, changed = list[str | None](), list[str](), False
+    for i, fit in enumerate(fits):
+        part = {name: texts[i] for name, texts in parts.items()} if fit else {}
+        number, unit, more = _bare(part) if fit else (None, "", False)
+        numbers.append(number)
+        units.append(unit)
+        changed |= more
+    return Bare(numbers, units, changed)
+
+
+def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:
+    number = part["number"].strip()
+    if not _ENDS_LIKE_A_NUMBER.search(number) or bool(part["open"]) != bool(part["close"]):
+        return None, "", False
+    if part["before"] and part["after"] == "B":  # of money it is a factor, not bytes
+        part["factor"], part["after"] = "B", ""
+    unit = part["before"] or part["after"] or part["word"]
+    minuses = sum(part[name] not in ("", "+") for name in ("sign", "minus", "open"))
+    if (part["before"] and (part["after"] or part["word"])) or minuses > 1:
+        return None, "", False
+    text = "-" * minuses + number + _FACTORS[part["factor"]]
+    return text, _singular(unit) if unit else "", bool(unit or part["factor"] or part["open"])
+
+
+def _singular(unit: str) -> str:
+    """A unit as it is said of one: "3 rooms" and "1 room" have the same."""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit.rstrip(".")
+
+
+def number_text(number: Any) -> str:
+    """Return a number as a level's name: 3 for 3.0, the shortest text that reads back the same otherwise."""
+    if isinstance(number, int | np.integer):
+        return str(int(number))
+    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(float(number))
+
+
+# ---- dates and times -------------------------------------------------------------------------------------------------
+
+PIVOT = 69  # two digits below it are of this century, as strptime has it
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH_NAMES = {name: k for k, name in enumerate(_MONTH_NAMES, 1)} | {"mär": 3, "mrz": 3, "mai": 5, "okt": 10, "dez": 12}
+_NAME = (
+    r"(?P<name>[Jj]an|[Ff]eb|[Mm]ar|[Mm]är|[Mm]rz|[Aa]pr|[Mm]ay|[Mm]ai|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ep|[Oo]ct|[Oo]kt|"
+    r"[Nn]ov|[Dd]ec|[Dd]ez|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[a-zA-Z]{0,6}\.?"
+)
+_WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
+_CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:[.,][0-9]+)?))?"
+_CLOCK += r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_TIME = rf"(?:(?:T|,? +){_CLOCK}(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{{2}}:?[0-9]{{2}}))?)?$"
+FORMS = {
+    "y-m-d": r"^(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})" + _TIME,
+    "y/m/d": r"^(?P<year>[0-9]{4})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})" + _TIME,
+    "y.m.d": r"^(?P<year>[0-9]{4})\.(?P<month>[0-9]{2})\.(?P<day>[0-9]{2})" + _TIME,
+    "y-m": r"^(?P<year>[0-9]{4})-(?P<month>[0-9]{2})$",
+    "a/b/y": r"^(?P<first>[0-9]{1,2})/(?P<other>[0-9]{1,2})/(?P<year>[0-9]{4}|[0-9]{2})" + _TIME,
+    "a-b-y": r"^(?P<first>[0-9]{1,2})-(?P<other>[0-9]{1,2})-(?P<year>[0-9]{4})" + _TIME,
+    "a-b-yy": r"^(?P<first>[0-9]{2})-(?P<other>[0-9]{2})-(?P<year>[0-9]{2})" + _TIME,
+    "d.m.y": r"^(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})" + _TIME,
+    "d.m.yy": r"^(?P<day>[0-9]{2})\.(?P<month>[0-9]{2})\.(?P<year>[0-9]{2})" + _TIME,
+    "d name y": rf"^{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_NAME},?[ -](?P<year>[0-9]{{4}}|[0-9]{{2}})"
+    + _TIME,
+    "name d y": rf"^{_WEEKDAY}{_NAME} (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})" + _TIME,
+}
+EIGHT_DIGITS = "yyyymmdd"
+DATE_FORMS = {
+    EIGHT_DIGITS: r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12][0-9]|3[01])$",
+    **FORMS,
+}
+ISO = "y-m-d"  # read in every column of dates: nobody reads it another way, and JSON and programs write it
+TIME_FORMS = {
+    "clock": rf"^{_CLOCK}$",
+    "length": r"^(?P<hour>[0-9]{1,3}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]+)?))?$",
+}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+PARTS = {"year": (), "month": MONTHS, "weekday": WEEKDAYS, "hour": ()}  # of a date, with the names of their values
+_NO_DATE = np.datetime64("NaT", "us")
+
+
+def dates_of(levels: "pa.Array", form: str, day_first: bool) -> "np.ndarray":
+    """Return texts of one form as datetime64[us], NaT where one is of another or in no calendar."""
+    fits, parts = _parts(levels, DATE_FORMS[form])
+    day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
+    years = _whole(parts["year"])
+    short = np.array([len(text) == 2 for text in parts["year"]], dtype=bool)
+    years = np.where(short, years + np.where(years < PIVOT, 2000, 1900), years)
+    if "name" in parts:
+        months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in parts["name"]], dtype=np.int64)
+    else:
+        months = _whole(parts[month])
+    days = _whole(parts[day]) if day in parts else np.ones(len(years), dtype=np.int64)
+    good = fits & (months >= 1) & (months <= 12) & (days >= 1)
+    first = ((np.where(good, years, 1970) - 1970) * 12 + np.where(good, months, 1) - 1).astype("datetime64[M]")
+    found = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
+    micros, timely = _microseconds(parts, len(years))
+    good &= timely & (found.astype("datetime64[M]") == first)
+    return np.where(good, found.astype("datetime64[us]") + micros, _NO_DATE)
+
+
+def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
+    """Return texts of one form of times as hours, NaN where one is of another."""
+    fits, parts = _parts(levels, TIME_FORMS[form])
+    micros, timely = _microseconds(parts, len(levels), most=24 if form == "clock" else 1000)
+    return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
+
+
+def part_of(dates: "np.ndarray", part: str) -> "np.ndarray":
+    """Return a part of dates as numbers, NaN where there is none; months and weekdays count from 0."""
+    present = ~np.isnat(dates)
+    some = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
+    days = some.astype("datetime64[D]")
+    if part == "year":
+        numbers = days.astype("datetime64[Y]").astype(np.int64) + 1970
+    elif part == "month":
+        numbers = days.astype("datetime64[M]").astype(np.int64) % 12
+    elif part == "weekday":
+        numbers = (days.astype(np.int64) + 3) % 7
+    else:
+        numbers = (some - days).astype(np.int64) // 3_600_000_000
+    return np.where(present, numbers, np.nan)
+
+
+def _parts(levels: "pa.Array", pattern: str) -> tuple["np.ndarray", dict[str, "np.ndarray"]]:
+    """Which texts fit, and their named parts as arrays of text, empty where a part is not there."""
+    found = pc.extract_regex(levels, pattern)
+    fits = found.is_valid().to_numpy(zero_copy_only=False).astype(bool)
+    parts = {}
+    for i, part in enumerate(found.type):
+        texts = found.field(i).to_numpy(zero_copy_only=False)
+        parts[part.name] = texts if fits.all() else np.where(fits, texts, "")
+    return fits, parts
+
+
+def _whole(texts: "np.ndarray") -> "np.ndarray":
+    numbers: np.ndarray = np.where(texts == "", "0", texts).astype(np.int64)
+    return numbers
+
+
+def _microseconds(parts: dict[str, "np.ndarray"], n: int, most: int = 24) -> tuple["np.ndarray", "np.ndarray"]:
+    """The times of day as timedelta64[us], in UTC, and which are within their hours, minutes and seconds."""
+    if "hour" not in parts:
+        return np.zeros(n, dtype="timedelta64[us]"), np.ones(n, dtype=bool)
+    hours, minutes = _whole(parts["hour"]), _whole(parts["minute"])
+    seconds = np.char.replace(np.where(parts["second"] == "", "0", parts["second"]).astype(str), ",", ".").astype(float)
+    good = (minutes <= 59) & (seconds < 61)
+    if "half" in parts and (halves := np.char.lower(parts["half"].astype(str))).any():
+        good &= (halves == "") | ((hours <= 12) & (hours > 0))
+        hours = np.where(halves == "", hours, hours % 12 + 12 * (halves == "p"))
+    good &= (hours < most) | ((hours == most) & (minutes + seconds == 0))
+    micros = hours * 3_600_000_000 + minutes * 60_000_000 + np.round(seconds * 1e6).astype(np.int64)
+    if "zone" in parts:
+        zones = {zone: _offset(zone) for zone in set(parts["zone"])}
+        micros = micros - 60_000_000 * np.array([zones[zone] for zone in parts["zone"]], dtype=np.int64)
+    return micros.astype("timedelta64[us]"), good
+
+
+def _offset(zone: str) -> int:
+    """How many minutes a zone is ahead of UTC."""
+    if not zone or zone[0] not in "+-":
+        return 0
+    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+    return -minutes if zone[0] == "-" else minutes
+
+
+# ---- spellings -------------------------------------------------------------------------------------------------------
+
+
+def folded(levels: "pa.Array") -> "pa.Array":
+    """Return texts in lower case, with single spaces: what is equal then is one level."""
+    return pc.replace_substring_regex(pc.utf8_lower(levels), r"\s+", " ")
+
+
+def is_plain(text: str) -> bool:
+    """Whether capitals are where sentences, titles and shouting have them."""
+    return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())
+
+
+# ---- a column --------------------------------------------------------------------------------------------------------
+
+HOWS = {"number": "a number", "date": "a date as the table has them", "time": "a time", "levels": "a level"}
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """How one feature is made of a column of its source.
+
+    name: of the feature. source: the column's. how: one of `HOWS`. kind: "numeric", "categorical" or "ordinal". part:
+    of a date, one of `PARTS`. missing: the texts that are missing, numbers among them as numbers too. decimal and
+    thousands: marks of numbers, decimal "" where the source had numbers of its own type and no text. unit: what may
+    stand beside a number, None where nothing does. form: of dates or times, "" where the source had dates of its own
+    type. spellings: by the folded text, the level that stands for its spellings.
+    """
+
+    name: str
+    source: str
+    how: str = "levels"
+    kind: str = "categorical"
+    part: str = ""
+    missing: tuple[str, ...] = ("",)
+    decimal: str = ""
+    thousands: str = ""
+    unit: str | None = None
+    form: str = ""
+    day_first: bool = False
+    spellings: Mapping[str, str] = field(default_factory=dict)
+
+    def of_texts(self, texts: "pa.Array") -> tuple["np.ndarray", "np.ndarray"]:
+        """Return the values (N,) of distinct texts, and which of these are there and cannot be read: they are missing.
+
+        Values are float64 of a numeric feature, NaN where missing, else texts, None where missing.
+        """
+        texts = pc.utf8_trim_whitespace(texts)
+        gone = pc.is_in(texts, value_set=pa.array(self.missing, type=pa.string())).to_numpy(zero_copy_only=False)
+        if self.how == "levels" and self.kind != "numeric":
+            levels = self._levels(texts)
+            levels[gone] = None
+            return levels, np.zeros(len(texts), dtype=bool)
+        values = self._dates(texts) if self.how == "date" else self._numbers(texts)
+        absent = np.isnat(values) if self.how == "date" else np.isnan(values)
+        made = self.of_dates(values) if self.how == "date" else self._as_kind(self._without_tokens(values))
+        empty: Any = np.nan if self.kind == "numeric" else None
+        return np.where(gone, empty, made), absent & ~gone
+
+    def of_numbers(self, numbers: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
+        """Return the same of numbers, NaN where missing."""
+        if self.how in ("number", "time") or (self.how == "levels" and self.kind == "numeric"):
+            return self._as_kind(self._without_tokens(numbers)), np.zeros(len(numbers), dtype=bool)
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        texts = pa.array(["" if np.isnan(number) else number_text(number) for number in distinct], type=pa.string())
+        values, bad = self.of_texts(texts)
+        return values[inverse], (bad & ~np.isnan(distinct))[inverse]
+
+    def of_dates(self, dates: "np.ndarray") -> "np.ndarray":
+        """Return the part that the feature is of dates, NaT where missing."""
+        numbers = part_of(dates, self.part)
+        labels = PARTS[self.part]
+        if not labels:
+            return self._as_kind(numbers)
+        lookup = np.array([*labels, None], dtype=object)
+        return lookup[np.where(np.isnan(numbers), len(labels), numbers).astype(np.int64)]
+
+    def _as_kind(self, numbers: "np.ndarray") -> "np.ndarray":
+        if self.kind == "numeric":
+            return numbers
+        return np.array([None if np.isnan(number) else number_text(number) for number in numbers], dtype=object)
+
+    def _without_tokens(self, numbers: "np.ndarray") -> "np.ndarray":
+        tokens = numbers_among(self.missing)
+        return np.where(np.isin(numbers, tokens), np.nan, numbers) if tokens else numbers
+
+    def _numbers(self, texts: "pa.Array") -> "np.ndarray":
+        """Texts as numbers, NaN where they are none."""
+        if self.how == "time":
+            return hours_of(texts, self.form)
+        if self.unit is not None:
+            bare = bare_numbers(texts)
+            known = (unit in ("", self.unit) for unit in bare.units)
+            plain = pa.array([n if fits else None for n, fits in zip(bare.numbers, known, strict=True)], pa.string())
+            texts = pc.fill_null(plain, "")
+        marks = self.decimal or ".", self.thousands
+        fits = pc.match_substring_regex(texts, number_pattern(*marks)).to_numpy(zero_copy_only=False)
+        numbers = np.full(len(texts), np.nan)
+        numbers[fits] = as_floats(texts.filter(pa.array(fits)), *marks)
+        numbers[np.isinf(numbers)] = np.nan
+        return numbers
+
+    def _dates(self, texts: "pa.Array") -> "np.ndarray":
+        found = dates_of(texts, self.form or ISO, self.day_first)
+        if np.isnat(found).any():
+            others = dates_of(texts, ISO, self.day_first)
+            found = np.where(np.isnat(found), others, found)
+        return found
+
+    def _levels(self, texts: "pa.Array") -> "np.ndarray":
+        own: list[Any] = texts.to_pylist()
+        if self.spellings:
+            keys = folded(texts).to_pylist()
+            own = [
+                self.spellings.get(key, text) if is_plain(text) else text for key, text in zip(keys, own, strict=True)
+            ]
+        return np.array([*own, None], dtype=object)[:-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**state, "missing": list(self.missing), "spellings": dict(self.spellings)}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> "ColumnReading":
+        """Rebuild what `to_dict` gave."""
+        return cls(**{**state, "missing": tuple(state["missing"])})
+
+
+def numbers_among(tokens: Sequence[str]) -> list[float]:
+    """Return the finite numbers among texts: -999.0 of "-999"."""
+    found = []
+    for token in tokens:
+        try:
+            number = float(token)
+        except ValueError:
+            continue
+        if np.isfinite(number):
+            found.append(number)
+    return found
+
+
+# ---- a table ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table was read, so that later rows are read alike.
+
+    names: of the source's columns, in order. head: the cells of its first row of names as they stand, () without one.
+    layout: the options that were in force, as JSON holds them: delimiter, encoding, header, skip_rows, skip_footer,
+    comment, sheet ... said: those of them that somebody said; others were found, and are looked for again in a file
+    that is laid out in another way. columns: how each feature is made, in order.
+    """
+
+    names: tuple[str, ...]
+    head: tuple[str, ...]
+    layout: Mapping[str, Any]
+    said: Mapping[str, Any]
+    columns: tuple[ColumnReading, ...]
+
+    @property
+    def sources(self) -> list[str]:
+        """The columns that rows need, each once."""
+        return list(dict.fromkeys(column.source for column in self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        lists = {
+            "names": list(self.names),
+            "head": list(self.head),
+            "layout": dict(self.layout),
+            "said": dict(self.said),
+        }
+        return {"format": READING, **state, **lists, "columns": [column.to_dict() for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> "Reading":
+        """Rebuild what `to_dict` gave; ValueError for another format."""
+        if state["format"] != READING:
+            raise ValueError(f"reading format {state['format']!r}; this version reads format {READING}")
+        columns = tuple(map(ColumnReading.from_dict, state["columns"]))
+        names, head = tuple(state["names"]), tuple(state["head"])
+        return cls(names, head, dict(state["layout"]), dict(state["said"]), columns)
