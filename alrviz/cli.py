@@ -19,7 +19,6 @@ import secrets
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import unescape
@@ -186,19 +185,21 @@ def _warm(options: argparse.Namespace) -> int:
 def _score(options: argparse.Namespace) -> int:
     for file in (options.model, options.rows):
         _require_file(file)
-    from alrviz.errors import ReadingWarning
-    from alrviz.estimators.scoring import score, score_csv
+    from alrviz.estimators.model_file import load_model
+    from alrviz.estimators.scoring import score_and_tell, score_csv
 
     keep = "all" if options.keep_all else options.keep
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ReadingWarning)
-            found = score(options.model, options.rows, options=_read_options(options), keep=keep)
+        model = load_model(options.model)
+        found, notes = score_and_tell(model, options.rows, options=_read_options(options), keep=keep)
     except OSError as error:
         raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
     text = score_csv(found)
-    for warning in caught:
-        print(f"alrviz: {warning.message}", file=sys.stderr)
+    if not hasattr(model, "reading_"):
+        notes = ("the model does not say how its table was read, so what its columns are is told by these rows alone; "
+                 "alrviz.save_model(model, path, dataset=...) keeps it", *notes)  # fmt: skip
+    for note in notes:
+        print(f"alrviz: {note}", file=sys.stderr)
     if options.out is None:
         sys.stdout.write(text)
         return 0

@@ -253,8 +253,8 @@ def test_score_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "model.zip")
 
-    monkeypatch.setattr("alrviz.estimators.scoring.score", refuse)
-    (tmp_path / "model.zip").touch()
+    monkeypatch.setattr("alrviz.estimators.scoring.score_and_tell", refuse)
+    alrviz.save_model(alrviz.NaiveBayesClassifier().fit([[1], [2]], [0, 1]), tmp_path / "model.zip")
     assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
     assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
 

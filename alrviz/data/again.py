@@ -19,7 +19,7 @@ from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention, listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import LAID_OUT, raw_of_bytes, read_raw
-from alrviz.data.reading import HOWS, ColumnReading, Reading
+from alrviz.data.reading import ColumnReading, Reading
 from alrviz.data.source import Buffer, load_bytes, sniff_format
 from alrviz.data.taken import is_taken
 from alrviz.data.text import TextColumn
@@ -70,7 +70,7 @@ def read_again(
     notes: list[str] = []
     raw = _raw(source, reading, said, limits, stop, notes)
     columns = {column.name: column for column in raw.columns}
-    features = [_at_hand(feature, columns) for feature in reading.columns]
+    features = reading.at_hand(columns)
     _check_names(reading, features, columns)
     features = _with_marks(features, columns, raw.options, said, notes)
     found: dict[str, pd.Series] = {}
@@ -195,14 +195,6 @@ def _laid_out(reading: Reading, raw: Raw) -> str:
 # ---- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _at_hand(feature: ColumnReading, columns: Mapping[str, Any]) -> ColumnReading:
-    """A feature as it is made of these columns: one that was made of a date may itself be there, as in `Dataset.X`."""
-    if feature.part and feature.source not in columns and feature.name in columns:
-        how = "number" if feature.kind == "numeric" else "levels"
-        return replace(feature, source=feature.name, part="", how=how, form="")
-    return feature
-
-
 def _check_names(reading: Reading, features: Sequence[ColumnReading], columns: Mapping[str, Any]) -> None:
     lost = list(dict.fromkeys(feature.source for feature in features if feature.source not in columns))
     if not lost:
@@ -275,15 +267,14 @@ def _tell(column: TextColumn | Values, feature: ColumnReading, bad: np.ndarray, 
     """Put what cannot be read to its rows; return a sentence about it, or raise where nothing can."""
     text = _as_text(column)
     rows, levels = np.flatnonzero(bad), text.levels.to_pylist()
-    what = HOWS[feature.how] + (f" in {feature.unit!r}" if feature.unit else "")
     shown = dict.fromkeys(short(levels[code]) for code in text.codes[rows[:1000]].tolist())
     such = ", ".join(list(shown)[:3])
     if len(rows) > 1 and len(rows) == (text.codes >= 0).sum():
         raise TableError(
-            f"column {feature.source!r} cannot be read: none of its {len(rows):,} values, such as {such}, is {what} "
-            "as in the table that the model learned from; options say how these rows are to be read"
+            f"column {feature.source!r} cannot be read: none of its {len(rows):,} values, such as {such}, is "
+            f"{feature.what}, as in the table that the model learned from; options say how these rows are to be read"
         )
     for row in rows.tolist():
-        unread.setdefault(row, []).append(f"{feature.source}={levels[text.codes[row]]} (not {what})")
+        unread.setdefault(row, []).append(f"{feature.source}={levels[text.codes[row]]} (not {feature.what})")
     values = "1 value" if len(rows) == 1 else f"{len(rows):,} values"
-    return f"{values} of {feature.source!r} cannot be read as {what}, such as {such}: missing"
+    return f"{values} of {feature.source!r} cannot be read as {feature.what}, such as {such}: missing"

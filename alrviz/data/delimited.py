@@ -19,7 +19,6 @@ from alrviz.data.encoding import to_utf8
 from alrviz.data.interpret import Known, Raw
 from alrviz.data.layout import (
     HEAD_ROWS,
-    MOST_TITLES,
     common_width,
     count_footer,
     count_names,
@@ -32,6 +31,7 @@ from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
 from alrviz.data.options import DELIMITERS, ReadOptions
+from alrviz.data.reading import MOST_TITLES
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
 from alrviz.errors import TableError

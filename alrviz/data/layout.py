@@ -16,18 +16,13 @@ from itertools import pairwise
 
 from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
+from alrviz.data.reading import FOOTER, MOST_TITLES
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
-MOST_TITLES = 20  # lines before the table, or behind it
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
-FOOTER = re.compile(
-    r"^(grand |sub)?(total|sum|average|mean)s?\b|^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|"
-    r"^(source|note)s?:|^[©*]",
-    re.IGNORECASE,
-)
 GAPS = {*MISSING, *DOUBTFUL}
 
 

@@ -1,31 +1,12 @@
 """Names of columns that can be worked with: trimmed, not empty, distinct, not endless."""
 
 from alrviz.data.numbers import short
-
-LONGEST_NAME = 200
+from alrviz.data.reading import distinct_names
 
 
 def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str], list[str]]:
     """Return names that are trimmed, not empty, distinct and not endless, and a note for each sort of change."""
-    result: list[str] = []
-    seen: set[str] = set()
-    wanted = {name.strip() for name in names}
-    changed: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
-    for position, raw in enumerate(names, start=1):
-        name = raw.strip()
-        if len(name) > LONGEST_NAME:
-            name = name[: LONGEST_NAME - 1] + "…"
-            changed["long"].append(name)
-        if not name:
-            name = f"column {position}"
-            changed["empty"].append(name)
-        base, count = name, 2
-        while name in seen or (name != base and name in wanted):
-            name, count = f"{base} ({count})", count + 1
-        if name != base:
-            changed["double"].append(name)
-        seen.add(name)
-        result.append(name)
+    result, changed = distinct_names(names)
     said = {
         "empty": "had no name, now called",
         "double": "had a name taken before, now called",

@@ -11,8 +11,8 @@ standard library, numpy and pyarrow, and nothing else.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -255,9 +255,44 @@ def is_plain(text: str) -> bool:
     return text in (text.lower(), text.upper()) or all(word[1:] == word[1:].lower() for word in text.split())
 
 
+# ---- names and lines -------------------------------------------------------------------------------------------------
+
+LONGEST_NAME = 200
+MOST_TITLES = 20  # lines before the table, or behind it
+FOOTER = re.compile(
+    r"^(grand |sub)?(total|sum|average|mean)s?\b|^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|"
+    r"^(source|note)s?:|^[©*]",
+    re.IGNORECASE,
+)
+
+
+def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Return names that are trimmed, not empty, distinct and not endless, and which are new, by why."""
+    result: list[str] = []
+    seen: set[str] = set()
+    wanted = {name.strip() for name in names}
+    changed: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
+    for position, raw in enumerate(names, start=1):
+        name = raw.strip()
+        if len(name) > LONGEST_NAME:
+            name = name[: LONGEST_NAME - 1] + "…"
+            changed["long"].append(name)
+        if not name:
+            name = f"column {position}"
+            changed["empty"].append(name)
+        base, count = name, 2
+        while name in seen or (name != base and name in wanted):
+            name, count = f"{base} ({count})", count + 1
+        if name != base:
+            changed["double"].append(name)
+        seen.add(name)
+        result.append(name)
+    return result, changed
+
+
 # ---- a column --------------------------------------------------------------------------------------------------------
 
-HOWS = {"number": "a number", "date": "a date as the table has them", "time": "a time", "levels": "a level"}
+HOWS = {"number": "a number", "date": "a date", "time": "a time", "levels": "a number"}  # what a text has to be
 
 
 @dataclass(frozen=True)
@@ -284,11 +319,21 @@ class ColumnReading:
     day_first: bool = False
     spellings: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def what(self) -> str:
+        """What a text has to be, in words."""
+        ways = "first" in DATE_FORMS.get(self.form, "") and self.how == "date"
+        order = f", {'day' if self.day_first else 'month'} first" if ways else ""
+        return HOWS[self.how] + order + (f" in {self.unit!r}" if self.unit else "")
+
     def of_texts(self, texts: "pa.Array") -> tuple["np.ndarray", "np.ndarray"]:
         """Return the values (N,) of distinct texts, and which of these are there and cannot be read: they are missing.
 
         Values are float64 of a numeric feature, NaN where missing, else texts, None where missing.
         """
+        empty: Any = np.nan if self.kind == "numeric" else None
+        if not len(texts):
+            return np.array([empty])[:0], np.zeros(0, dtype=bool)
         texts = pc.utf8_trim_whitespace(texts)
         gone = pc.is_in(texts, value_set=pa.array(self.missing, type=pa.string())).to_numpy(zero_copy_only=False)
         if self.how == "levels" and self.kind != "numeric":
@@ -298,7 +343,6 @@ class ColumnReading:
         values = self._dates(texts) if self.how == "date" else self._numbers(texts)
         absent = np.isnat(values) if self.how == "date" else np.isnan(values)
         made = self.of_dates(values) if self.how == "date" else self._as_kind(self._without_tokens(values))
-        empty: Any = np.nan if self.kind == "numeric" else None
         return np.where(gone, empty, made), absent & ~gone
 
     def of_numbers(self, numbers: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
@@ -402,6 +446,15 @@ class Reading:
     layout: Mapping[str, Any]
     said: Mapping[str, Any]
     columns: tuple[ColumnReading, ...]
+
+    def at_hand(self, names: Collection[str]) -> list[ColumnReading]:
+        """Return how features are made of a table of these columns: one made of a date may itself be there."""
+        return [
+            replace(each, source=each.name, part="", how="number" if each.kind == "numeric" else "levels", form="")
+            if each.part and each.source not in names and each.name in names
+            else each
+            for each in self.columns
+        ]
 
     @property
     def sources(self) -> list[str]:

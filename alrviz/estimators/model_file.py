@@ -11,6 +11,7 @@ sizes are counted before anything is unpacked, names are matched and never becom
 
 import json
 import os
+import re
 import shutil
 import struct
 import tempfile
@@ -100,9 +101,13 @@ def _write(parts: Saved, file: BinaryIO) -> None:
 
 
 def _script() -> str:
-    """The script as one file: the module of forms stands where it is imported."""
-    script, forms = ((files("alrviz.estimators") / f"score_{n}.py").read_text("utf-8") for n in ("script", "forms"))
-    return script.replace("from alrviz.estimators.score_forms import FORMS\n", forms)
+    """The script as one file: the modules of forms and of reading stand where they are imported."""
+    script = (files("alrviz.estimators") / "score_script.py").read_text("utf-8")
+    for package, module in (("alrviz.data", "reading"), ("alrviz.estimators", "score_forms")):
+        text = (files(package) / f"{module}.py").read_text("utf-8")
+        before, after = re.split(rf"(?m)^from {package}\.{module} import .*\n", script)
+        script = before + text + after
+    return script
 
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:

@@ -4,9 +4,11 @@
     python score.py rows.csv -o predictions.csv --model model.zip
     >>> Model("model.zip").predict_proba({"colour": ["red", None], "size": [1.5, 2]})          # doctest: +SKIP
 
-A value becomes a level by its text, else as a number; an empty cell, and a sign of a missing value that is no level, is
-missing. How scores come of levels and numbers, p(k | x) = softmax(score)(k), is said by the class of each form: Linear,
-Network, Average, Density. `model.json` names the model's.
+Rows are read as the model's table was, where `model.json` says how ("reading"): delimiter, lines before the names,
+dates, units, spellings, what is missing. What does not fit is missing, and told. Without it a value becomes a level by
+its text, else as a number; an empty cell, and a sign of a missing value that is no level, is missing. How scores come
+of levels and numbers, p(k | x) = softmax(score)(k), is said by the class of each form: Linear, Network, Average,
+Density. `model.json` names the model's.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from alrviz.data.reading import FOOTER, MOST_TITLES, ColumnReading, Reading, distinct_names
 from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
@@ -41,7 +44,8 @@ def safe_cell(value: Any) -> Any:
 class Column:
     """How the values of one column become codes; `levels` is the code of what has no level."""
 
-    def __init__(self, state: Mapping[str, Any], tokens: Sequence[str]):
+    def __init__(self, state: Mapping[str, Any], tokens: Sequence[str], exact: bool = False):
+        self.exact = exact  # values are levels already, no texts that may stand for numbers
         self.name, self.numeric = state["name"], state["kind"] == "numeric"
         self.cuts, self.values = state["cuts"], state["values"]
         self.levels = len(state["labels"])
@@ -72,6 +76,8 @@ class Column:
         """The code by text, "1.0" being 1: a file may hold as text what training had as numbers."""
         text = str(value)
         found = self._by_text.get(text, self._by_text.get(text.strip()))
+        if self.exact:
+            return self._or_none(found)
         if found is None and (number := _number(text)) is not None and number.is_integer() and abs(number) < 2**53:
             found = self._by_text.get(str(int(number)))
         elif found is None and number is not None:
@@ -120,26 +126,52 @@ class Model:
                 raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
             tables = {name: _table(read(name)) for name in about["rows"]}
         self.about, self.classes = about, about["encoder"]["classes"]["labels"]
-        self.columns = [Column(state, about["missing_tokens"]) for state in about["encoder"]["columns"]]
+        self.reading = Reading.from_dict(about["reading"]) if about.get("reading") else None
+        tokens, exact = ([], True) if self.reading else (about["missing_tokens"], False)
+        self.columns = [Column(state, tokens, exact) for state in about["encoder"]["columns"]]
+        self.unread: dict[str, list[str]] = {}  # by column, a text for each row, empty where it could be read
+        self.counts: dict[str, int] = {}  # by column, how many values of all rows scored could not
         self._form = FORMS[about["form"]](about, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
         """Return the codes (a, N) of a table: an arrow table, or a mapping from each column's name to its values."""
+        return self._codes(self.values(table))
+
+    def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
+        """Return the model's columns of a table; what could not be read is missing, and kept in `unread`."""
         names = table.column_names if isinstance(table, pa.Table) else table
-        lost = [column.name for column in self.columns if column.name not in names]
+        features = self.reading.at_hand(names) if self.reading else []
+        wanted = [own.source for own in features] or [own.name for own in self.columns]
+        lost = [name for name in dict.fromkeys(wanted) if name not in names]
         if lost:
             raise ValueError(f"no column {lost[0]!r} in the table ({len(lost)} not found)")
-        return np.array([column.codes(_array(table[column.name])) for column in self.columns])
+        self.unread = {}
+        if not self.reading:
+            return [_array(table[column.name]) for column in self.columns]
+        return [self._read(feature, _array(table[feature.source])) for feature in features]
+
+    def _read(self, feature: ColumnReading, column: "pa.Array") -> "pa.Array":
+        values, bad = read_array(feature, column)
+        if bad.any():
+            if len(column) > 1 and bad.sum() == len(column) - column.null_count:
+                raise ValueError(
+                    f"column {feature.source!r} cannot be read: no value, such as {column[int(bad.argmax())]}, is "
+                    f"{feature.what} as in the table that the model learned from"
+                )
+            words = [f"{feature.source}={value} (not {feature.what})" for value in column.to_pylist()]
+            self.unread[feature.source] = [word if wrong else "" for word, wrong in zip(words, bad, strict=True)]
+        return pa.array(values, from_pandas=True)
+
+    def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
+        return np.array([column.codes(own) for column, own in zip(self.columns, values, strict=True)])
 
     def scores(self, table: Mapping[str, Any]) -> "np.ndarray":
         """Return the class scores (N, C) of a table."""
-        return self._scores(table, self.codes(table))
+        values = self.values(table)
+        return self._scores(values, self._codes(values))
 
-    def _scores(self, table: Mapping[str, Any], codes: "np.ndarray") -> "np.ndarray":
-        def numbers(j: int) -> "np.ndarray":
-            return self.columns[j].numbers(_array(table[self.columns[j].name]))
-
-        z: np.ndarray = self._form.scores(codes, numbers)
+    def _scores(self, values: "list[pa.Array]", codes: "np.ndarray") -> "np.ndarray":
+        z: np.ndarray = self._form.scores(codes, lambda j: self.columns[j].numbers(values[j]))
         return z
 
     def predict_proba(self, table: Mapping[str, Any]) -> "np.ndarray":
@@ -151,16 +183,19 @@ class Model:
         what = "p" if self.about["probabilities"] else "score"
         yield ["row", "prediction", *(f"{what}({label})" for label in self.classes), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
-            part = table.slice(begin, ROWS)
-            codes = self.codes(part)
-            z = self._scores(part, codes)
+            values = self.values(table.slice(begin, ROWS))
+            codes = self._codes(values)
+            z = self._scores(values, codes)
             numbers = _softmax(z) if what == "p" else z
             strange = [
-                (column, codes[j] == column.levels, part[column.name].to_pylist())
-                for j, column in enumerate(self.columns)
+                (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
+            unread = list(self.unread.values())
+            for name, own in self.unread.items():
+                self.counts[name] = self.counts.get(name, 0) + sum(map(bool, own))
             for i, best in enumerate(z.argmax(axis=1).tolist()):
-                unseen = [_mark(column, values[i]) for column, no_level, values in strange if no_level[i]]
+                unseen = [own[i] for own in unread]
+                unseen += [_mark(column, own[i]) for column, no_level, own in strange if no_level[i]]
                 words = "; ".join(filter(None, unseen))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), safe_cell(words)]
 
@@ -203,11 +238,132 @@ def _table(data: bytes) -> "pa.Table":
     return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read()
 
 
-def read_rows(path: str, names: Sequence[str], delimiter: str = ",") -> "pa.Table":
-    """Return the named columns of a Parquet file, or of a CSV file in UTF-8, every cell of which is text."""
+def read_array(feature: ColumnReading, column: "pa.Array") -> tuple["np.ndarray", "np.ndarray"]:
+    """Return a feature of each row (N,) of any arrow array, and which rows hold something that cannot be read."""
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return feature.of_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    if feature.how == "date" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        dates = column.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
+        return feature.of_dates(dates), np.zeros(len(dates), dtype=bool)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        column = pa.array([None if value is None else str(value) for value in column.to_pylist()], type=pa.string())
+    distinct = column.cast(pa.string()).dictionary_encode()
+    values, bad = feature.of_texts(distinct.dictionary)
+    gap = np.array([np.nan if feature.kind == "numeric" else None], dtype=values.dtype)
+    codes = distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.concatenate([values, gap])[codes], np.append(bad, False)[codes]
+
+
+def read_text(data: bytes, reading: Reading, delimiter: str | None = None) -> "pa.Table":
+    """Return the rows of a text, every cell of which is text, laid out as the table was, or as its names show."""
+    layout, said = reading.layout, reading.said
+    lines = list(io.StringIO(_decoded(data, layout, said), newline=""))
+    mark, own = layout.get("comment") or "", delimiter or layout.get("delimiter", ",")
+    if mark:
+        lines = [_uncommented(line, mark, own, reading.head) for line in lines]
+    while lines and not lines[-1].strip(" \r\n\x1a"):
+        lines.pop()
+    if said.get("skip_footer"):
+        del lines[-said["skip_footer"] :]
+    for each in dict.fromkeys((own, *(() if delimiter else ",;\t|"))):
+        found = _below_names(lines, each, reading)
+        if found is not None:
+            return _rows(lines[found[0] :], found[1], each, bool(layout.get("skip_footer")))
+    first = next((line.strip() for line in lines if line.strip()), "")
+    raise ValueError(f"the names {reading.sources} are not in the file, whose first line is {first[:200]!r}")
+
+
+def _decoded(data: bytes, layout: Mapping[str, Any], said: Mapping[str, Any]) -> str:
+    marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+    marked = next((name for mark, name in marks.items() if data.startswith(mark)), "utf-8")
+    before = layout.get("encoding", "utf-8")
+    for encoding in (said.get("encoding") or marked, before if not before.startswith("utf") else "cp1252"):
+        try:
+            return data.decode(encoding).replace("\0", "")
+        except UnicodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def _uncommented(line: str, mark: str, delimiter: str, head: Sequence[str]) -> str:
+    """A line that is a comment as an empty one; without the mark where it holds the names."""
+    if not line.lstrip(" \t").startswith(mark):
+        return line
+    bare = line.strip().removeprefix(mark).lstrip()
+    return (
+        bare + "\n" if [cell.strip() for cell in next(csv.reader([bare], delimiter=delimiter), [])] == [*head] else "\n"
+    )
+
+
+def _below_names(lines: Sequence[str], delimiter: str, reading: Reading) -> tuple[int, list[str]] | None:
+    """Which line the rows begin in, and the names of their cells; None where the names are not found."""
+    rows, header = csv.reader(lines, delimiter=delimiter), int(reading.layout.get("header", 1))
+    wanted, skipped = set(reading.sources), reading.said.get("skip_rows", 0)
+    for count, row in enumerate(rows):
+        cells = tuple(cell.strip() for cell in row)
+        if cells and cells == reading.head:
+            for _ in range(header - 1):
+                next(rows, None)
+            return rows.line_num, list(reading.names)
+        if any(cells) and wanted <= set(names := distinct_names(cells)[0]) and header < 2:
+            return rows.line_num, names
+        if not reading.head and len(cells) == len(reading.names) and rows.line_num > skipped:
+            return rows.line_num - 1, list(reading.names)
+        if count > MOST_TITLES + max(skipped, reading.layout.get("skip_rows", 0)):
+            return None
+    return None
+
+
+def _rows(lines: Sequence[str], names: Sequence[str], delimiter: str, footer: bool) -> "pa.Table":
+    """The rows of lines below the names, without those that repeat the names, and lines behind the table."""
+    wrong: list[Any] = []
+
+    def skip(row: Any) -> str:
+        wrong.append(row)
+        return "skip"
+
+    empty = pa.table({name: pa.array([], type=pa.string()) for name in names})
+    if not any(line.strip() for line in lines):
+        return empty
+    content = "".join(lines).encode()
+    table = pyarrow.csv.read_csv(
+        pa.BufferReader(content if content.endswith((b"\n", b"\r")) else content + b"\n"),
+        pyarrow.csv.ReadOptions(use_threads=False, block_size=1 << 26, column_names=list(names)),
+        pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip),
+        pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in names}, strings_can_be_null=False),
+    )
+    behind = [row for row in wrong if footer and row.number > table.num_rows]
+    if len(behind) < len(wrong):
+        bad = next(row for row in wrong if row not in behind)
+        raise ValueError(f"row {bad.number} has {bad.actual_columns} cells and not {len(names)}: {bad.text[:200]!r}")
+    kept = np.ones(table.num_rows, dtype=bool)
+    repeats = np.ones(table.num_rows, dtype=bool) if len(names) > 1 else ~kept
+    for name in names:
+        repeats &= np.array([cell.strip() == name for cell in table[name].to_pylist()], dtype=bool)
+    last = table[names[0]].slice(max(0, len(kept) - MOST_TITLES)).to_pylist()
+    while footer and len(kept) > 2 and last and FOOTER.match(last.pop().strip()):
+        kept[len(last) - min(MOST_TITLES, len(kept))] = False
+    kept &= ~repeats
+    left = len(wrong) + int((~kept).sum())
+    if left:
+        sys.stderr.write(f"score: {left} lines that repeat the names, or are behind the table, are left out\n")
+    return table.filter(pa.array(kept))
+
+
+def read_rows(
+    path: str, names: Sequence[str], delimiter: str | None = None, reading: Reading | None = None
+) -> "pa.Table":
+    """Return the columns of a Parquet file, or of a CSV file, every cell of which is text.
+
+    Without a reading of the model's table a CSV file is one in UTF-8 whose first line holds the names.
+    """
     with Path(path).open("rb") as file:
         if file.read(4) == b"PAR1":
             return pyarrow.parquet.ParquetFile(path).read()
+    if reading is not None:
+        return read_text(Path(path).read_bytes(), reading, delimiter)
+    delimiter = delimiter or ","
     options = pyarrow.csv.ConvertOptions(
         column_types={name: pa.string() for name in names}, include_columns=list(names), strings_can_be_null=False
     )
@@ -226,16 +382,21 @@ def read_rows(path: str, names: Sequence[str], delimiter: str = ",") -> "pa.Tabl
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Score new rows with an exported model: CSV or Parquet in, CSV out.")
-    parser.add_argument("rows", help="CSV (UTF-8, a first line of names) or Parquet")
+    parser.add_argument("rows", help="CSV or Parquet, as the table that the model learned from")
     parser.add_argument("-o", "--out", help="file to write (default: the screen)")
     parser.add_argument("--model", default=str(Path(__file__).parent), help="the zip, or its folder (default: here)")
-    parser.add_argument("--delimiter", default=",", help="of the CSV (default: a comma)")
+    parser.add_argument("--delimiter", help="of the CSV (default: as in the model's table, else a comma)")
     options = parser.parse_args(arguments)
     text = io.StringIO()
     try:
         model = Model(options.model)
-        table = read_rows(options.rows, [column.name for column in model.columns], options.delimiter)
+        names = [column.name for column in model.columns]
+        table = read_rows(options.rows, names, options.delimiter, model.reading)
+        if not table.num_rows:
+            raise ValueError(f"{options.rows} has no rows to score; a line of names and one row at least were expected")
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
+        for column, count in model.counts.items():
+            sys.stderr.write(f"score: {count} values of {column!r} cannot be read: missing; 'unseen' names them\n")
         if options.out:
             Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:  # arrow's errors are ValueErrors and KeyErrors

@@ -83,17 +83,34 @@ def score(
     >>> alrviz.score(model, data.X.astype(str).replace("x", "q").head(2))["unseen"].tolist()[1][:30]
     'top_left=q; top_middle=q; top_'
     """
+    found, notes = score_and_tell(model, rows, dataset=dataset, options=options, limits=limits, keep=keep, stop=stop)
+    for note in notes:
+        warnings.warn(note, ReadingWarning, stacklevel=2)
+    return found
+
+
+def score_and_tell(
+    model: Any,
+    rows: Any,
+    *,
+    dataset: Dataset | None = None,
+    options: ReadOptions | None = None,
+    limits: Limits = NO_LIMITS,
+    keep: str | Sequence[str] = (),
+    stop: StopToken = NEVER,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return what `score` does, and as sentences what it warns of."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
     reading = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
     unread: Mapping[int, Sequence[str]]
+    notes: tuple[str, ...] = ()
     if reading is not None:
         read_as = read_again(rows, reading, options=options, limits=limits, stop=stop)
         X, whole, unread = read_as.X, read_as.given, read_as.unread
-        for note in read_as.notes:
-            warnings.warn(note, ReadingWarning, stacklevel=2)
+        notes = read_as.notes
     elif isinstance(rows, pd.DataFrame):
         names = [column.name for column in encoder.columns_]
         X, whole, unread = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows, rows, {}
@@ -101,11 +118,9 @@ def score(
         read = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
         X, whole, unread = read.X, read.given, read.unread
         if read.unread:
-            warnings.warn(
+            notes = (
                 f"{len(read.unread):,} rows have a value that is not a number where one is wanted; it counts as "
                 "missing there, and the column 'unseen' names it",
-                ReadingWarning,
-                stacklevel=2,
             )
     kept = _kept(whole, keep)
     if len(X) == 0:
@@ -119,7 +134,7 @@ def score(
     found = {"row": np.arange(1, len(X) + 1), **kept, "prediction": model.classes_[scores.argmax(axis=1)]}
     what = "p" if probabilities else "score"
     found |= {f"{what}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
-    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)})
+    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)}), notes
 
 
 def score_csv(predictions: pd.DataFrame) -> str:

@@ -196,11 +196,12 @@ class ModelPart:
         limits = self._session.registry.limits.table()
         run, model = self._run, self._model  # now: another racer may be chosen while the thread works
 
-        def work(stop: StopToken) -> "tuple[pd.DataFrame, str]":
-            from alrviz.estimators.scoring import score, score_csv
+        def work(stop: StopToken) -> "tuple[pd.DataFrame, str, tuple[str, ...]]":
+            from alrviz.estimators.scoring import score_and_tell, score_csv
 
-            found = score(_classifier_of(run) if model is None else model, data, limits=limits, stop=stop)
-            return found, score_csv(found)
+            fitted = _classifier_of(run) if model is None else model
+            found, notes = score_and_tell(fitted, data, limits=limits, stop=stop)
+            return found, score_csv(found), notes
 
         self._jobs.start("score", work, self._show, self._refused)
 
@@ -209,8 +210,8 @@ class ModelPart:
         text = str(error) if known else f"the rows cannot be scored: {type(error).__name__}: {error}"
         say(self.told, f"<p class='bad'>{safe(text, 600)}</p>")
 
-    def _show(self, found: "tuple[pd.DataFrame, str]") -> None:
-        frame, self._predictions = found
+    def _show(self, found: "tuple[pd.DataFrame, str, tuple[str, ...]]") -> None:
+        frame, self._predictions, notes = found
         self.scored.visible = True
         strange = int((frame["unseen"] != "").sum())
         head = "".join(f"<th>{safe(name, 40)}</th>" for name in frame.columns)
@@ -221,14 +222,18 @@ class ModelPart:
         which = f"; the first {SHOWN}:" if len(frame) > SHOWN else ":"
         say(
             self.told,
-            f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
+            "".join(f"<p class='bad'>{safe(note, 400)}</p>" for note in notes)
+            + f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
             f"<div class='scroll'><table><tr>{head}</tr>{rows}</table></div>",
         )
 
 
 def _classifier_of(run: Any) -> "RecipeClassifier":
     if isinstance(run, Ready):
+        from alrviz.estimators.model_parts import reading_of
+
         fitted: RecipeClassifier = run.classifier
+        fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
         return fitted
     from alrviz.estimators.scoring import of_run
 

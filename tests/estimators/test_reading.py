@@ -4,9 +4,11 @@ import io
 import json
 import subprocess
 import sys
+import textwrap
+import types
 import warnings
 import zipfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import alrviz
-from alrviz import AnJEClassifier, DLRClassifier, LRClassifier, NaiveBayesClassifier, ReadOptions, read_table, score
-from alrviz.errors import ModelFileError, ReadingWarning, TableError
-from alrviz.estimators.scoring import score_csv
+from alrviz import (
+    AnJEClassifier,
+    DLRClassifier,
+    LRClassifier,
+    NaiveBayesClassifier,
+    ReadOptions,
+    cli,
+    read_table,
+    score,
+)
+from alrviz.errors import AlrvizError, ModelFileError, ReadingWarning, TableError, UnseenLevelWarning
 from tests.data.test_layout import BODY, CASES, NAMES, workbook
 from tests.data.test_messy import DATES, GERMAN, NUMBERS, WORDS
 from tests.estimators.model_files import about_of, rewritten
@@ -100,7 +110,9 @@ TABLES = {
     ),
     "marks of its own": columns_of(("a", ["1.5", "2.25", "3.125"]), ("b", ["1,5", "12,25", "7,125"]), delimiter=";"),
     "a dash is a level and a gap": columns_of(("a", ["+", "-", "o"]), ("b", ["1", "-", "3", "4.5"])),
-    "spellings kept apart": columns_of(("a", ["Red", "red", "blue"]), options={"options": ReadOptions(merge_case=False)}),
+    "spellings kept apart": columns_of(
+        ("a", ["Red", "red", "blue"]), options={"options": ReadOptions(merge_case=False)}
+    ),
     "codes by case": columns_of(("a", ["a", "A", "b", "B"]), ("b", ["1", "2", "3"])),
     "kinds said": columns_of(
         ("n", ["1", "2", "2.5", "12"]), ("m", ["1 kg", "2 kg", "x"]), ("o", ["5.5", "7.0", "8"]),
@@ -113,7 +125,9 @@ TABLES = {
     "double and empty names": Messy(
         ["a,a,,class"], [f"{i % 3},{'xyz'[i % 3]},{i * 5 % 7}.5,{'yn'[i % 2]}" for i in range(ROWS)]
     ),
-    "Western European": columns_of(("Größe", ["groß", "klein", "mittel…"]), ("a", ["1 €", "2 €", "3 €"]), encoding="cp1252"),
+    "Western European": columns_of(
+        ("Größe", ["groß", "klein", "mittel…"]), ("a", ["1 €", "2 €", "3 €"]), encoding="cp1252"
+    ),
     "UTF-16": columns_of(("Größe", ["groß", "klein"]), ("a", ["1", "2", "3"]), encoding="utf-16"),
     "R's row names": Messy(["size,class"], [f"r{i},{i * 5 % 7}.5,{'yn'[i % 2]}" for i in range(ROWS)]),
     "a delimiter at the end": Messy(["a,b,class"], [f"{i % 5},{'xy'[i % 2]},{'yn'[i % 3 > 0]}," for i in range(ROWS)]),
@@ -149,13 +163,6 @@ for name, text, _, _ in CASES:
     before, rest = text.split(BODY, 1)
     TABLES[f"layout: {name}"] = Messy(before.splitlines(), BODY.splitlines(), rest.replace(BODY, "").splitlines())
 
-MODELS = {
-    "naive Bayes": NaiveBayesClassifier(),
-    "order 2": AnJEClassifier(order=2, unseen="m-estimate"),
-    "order 2, every value": LRClassifier(order=2, discretize=None, max_iter=5, tol=0.0),
-    "densities": DLRClassifier(max_iter=5, tol=0.0),
-}
-
 
 def saved(model, dataset, place=None):
     """The model of a data set, fitted, saved with it and read back."""
@@ -183,7 +190,7 @@ def test_a_table_and_each_of_its_rows_are_scored_as_the_data_set_is(name):
         whole.X.iloc[kept].reset_index(drop=True).astype(object).where(lambda X: X.notna(), None),
         dataset.X.astype(object).where(dataset.X.notna(), None),
     )
-    for model in (MODELS["naive Bayes"], MODELS["densities"]):
+    for model in (NaiveBayesClassifier(), DLRClassifier(max_iter=5, tol=0.0)):
         fitted, loaded = saved(model, dataset)
         expected = fitted.predict_proba(dataset.X)
         found = score(loaded, table.of(every))
@@ -195,3 +202,232 @@ def test_a_table_and_each_of_its_rows_are_scored_as_the_data_set_is(name):
                 if len(table.head) > 1 and table.head[-1:] != [NAMES.strip()] and one != table.of([i]):
                     continue  # of several rows of names all are needed
                 np.testing.assert_array_equal(probabilities(score(loaded, one)), alone)
+
+
+# What the script takes: text and Parquet.
+SCRIPTED = [name for name, table in TABLES.items() if table.source in (None, parquet)]
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script of a model file as a module: it is the same in all."""
+    dataset = read_table(TABLES["no names"].of(range(ROWS)), "column 4")
+    saved(NaiveBayesClassifier(), dataset, file := io.BytesIO())
+    module = types.ModuleType("score")
+    module.__file__ = "score.py"
+    with zipfile.ZipFile(file) as zipped:
+        exec(compile(zipped.read("score.py"), "score.py", "exec"), module.__dict__)
+    return module
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_the_script_reads_a_table_and_each_of_its_rows_as_the_data_set_was(name, script, tmp_path):
+    table, every = TABLES[name], range(40 if name.startswith("layout") else ROWS)
+    dataset = read_table(table.of(every), table.target, **table.options)
+    kept = np.flatnonzero(dataset.table.values[dataset.table.names.index(dataset.target)].series.notna())
+    model = AnJEClassifier(order=min(2, dataset.X.shape[1]), unseen="m-estimate")
+    fitted, _ = saved(model, dataset, tmp_path / "model.zip")
+    model, expected = script.Model(tmp_path / "model.zip"), fitted.predict_proba(dataset.X)
+
+    def scored(data):
+        (tmp_path / "rows").write_bytes(data)
+        rows = script.read_rows(tmp_path / "rows", [c.name for c in model.columns], reading=model.reading)
+        found = model.predict_proba(rows)
+        assert not model.unread
+        return found
+
+    np.testing.assert_allclose(scored(table.of(every))[kept], expected, rtol=0, atol=1e-12)
+    for i in range(0, len(every), EACH):
+        one = expected[np.searchsorted(kept, i)]
+        np.testing.assert_allclose(scored(table.of([i]))[0], one, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(scored(table.of([i], tail=False))[0], one, rtol=0, atol=1e-12)
+
+
+ALONE = """
+    import sys
+    class Refuse:
+        def find_spec(self, name, *_):
+            if name.split(".")[0] in ("alrviz", "pandas", "numba", "scipy", "sklearn"):
+                raise ModuleNotFoundError(name)
+    sys.meta_path.insert(0, Refuse())
+    import score
+    sys.exit(score.main(sys.argv[1:]))
+"""
+
+
+def test_the_script_alone_reads_as_the_table_was_read_and_tells_what_it_cannot(tmp_path):
+    table = TABLES["everything at once"]
+    dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
+    model, _ = saved(LRClassifier(order=2, max_iter=5, tol=0.0), dataset, tmp_path / "model.zip")
+    with zipfile.ZipFile(tmp_path / "model.zip") as zipped:
+        zipped.extract("score.py", tmp_path)
+    rows = table.of(range(ROWS)).decode().replace("12.5%", "12.5 kg", 1).replace("01/02/2020 07:30", "2020-13-01", 1)
+    (tmp_path / "rows.csv").write_text(rows)
+    (tmp_path / "names.csv").write_text(rows.splitlines()[0] + "\n")
+    command = [sys.executable, "-c", textwrap.dedent(ALONE), "--model", "model.zip"]
+    done = subprocess.run([*command, "rows.csv", "-o", "out.csv"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    with pytest.warns(ReadingWarning) as told:
+        ours = score(model, tmp_path / "rows.csv", dataset=dataset)
+    np.testing.assert_allclose(probabilities(found), probabilities(ours), rtol=0, atol=1e-12)
+    assert found["unseen"].tolist() == ours["unseen"].tolist()
+    bad = ours["unseen"][ours["unseen"] != ""].tolist()
+    assert bad == ["Share=12.5 kg (not a number in '%')", "Timestamp=2020-13-01 (not a date, day first)"]
+    assert len(told) == 2
+    assert "1 values of 'Share' cannot be read: missing" in done.stderr
+    done = subprocess.run([*command, "names.csv"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "no rows to score" in done.stderr
+
+
+def test_what_does_not_fit_is_missing_and_counted():
+    table = columns_of(
+        ("When", ["31/01/2020", "01/02/2020", "12/11/2019"]), ("Cost", ["$5", "$7.5", "$1,000"]),
+        ("Size", ["1", "2", "3.5", "9"]), ("Colour", ["Red", "Blue"]),
+    )  # fmt: skip
+    dataset = read_table(table.of(range(ROWS)))
+    model, _ = saved(NaiveBayesClassifier(), dataset)
+    rows = "When,Cost,Size,Colour\n01/31/2020,€5,big,RED\n2020-02-01,$6,-,blue\n01/02/2020,6,N/A,\n"
+    with pytest.warns(ReadingWarning) as told:
+        found = score(model, rows.encode(), dataset=dataset)
+    assert found["unseen"].tolist() == [
+        "When=01/31/2020 (not a date, day first); Cost=€5 (not a number in '$'); Size=big (not a number)", "", "",
+    ]  # fmt: skip
+    assert sorted(str(warning.message)[:42] for warning in told) == [
+        "1 value of 'Cost' cannot be read as a numb",
+        "1 value of 'Size' cannot be read as a numb",
+        "1 value of 'When' cannot be read as a date",
+    ]
+    whole = pd.DataFrame({
+        "When year": [np.nan, 2020, 2020], "When month": [None, "Feb", "Feb"], "When weekday": [None, "Sat", "Sat"],
+        "Cost": [np.nan, 6, 6], "Size": [np.nan, np.nan, np.nan], "Colour": ["Red", "Blue", None],
+    })  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        expected = model.predict_proba(whole[list(dataset.X)])
+    np.testing.assert_array_equal(probabilities(found), expected)
+    with pytest.raises(TableError, match=r"'When' cannot be read: none of its 2 values, .*, is a date, day first"):
+        score(model, b"When,Cost,Size,Colour\n01/31/2020,5,5,Red\n01/30/2020,5,5,Red\n", dataset=dataset)
+    with pytest.raises(TableError, match=r"no column 'When' .*, of which 'When year', .* are made; did you mean"):
+        score(model, b"Wenn,Cost,Size,Colour\n01/01/2020,5,5,Red\n", dataset=dataset)
+    nothing = score(model, b"When,Cost,Size,Colour\n,,,\n", dataset=dataset)
+    with pytest.warns(UnseenLevelWarning):  # nothing was missing in training
+        expected = model.predict_proba(whole.head(1).assign(Colour=None)[list(dataset.X)])
+    np.testing.assert_array_equal(probabilities(nothing), expected)
+    with pytest.raises(AlrvizError, match="no rows to score"):
+        score(model, b"When,Cost,Size,Colour\n", dataset=dataset)
+
+
+def test_rows_of_any_sort_are_read_by_the_same_rules():
+    table = TABLES["everything at once"]
+    dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
+    model, loaded = saved(NaiveBayesClassifier(), dataset)
+    expected = model.predict_proba(dataset.X)
+    raw = pd.read_csv(io.BytesIO(table.of(range(ROWS))), dtype=str, keep_default_na=False)
+    typed = raw.assign(
+        Timestamp=pd.to_datetime(raw["Timestamp"], format="%d/%m/%Y %H:%M"),
+        Age=pd.to_numeric(raw["Age"].replace("NA", None)),
+        Colour=raw["Colour"].astype("category"),
+    )
+    for rows in (raw, raw[raw.columns[::-1]], typed, dataset.X, raw.to_dict("list"), raw.to_dict("records")):
+        np.testing.assert_array_equal(probabilities(score(loaded, rows)), expected)
+    np.testing.assert_array_equal(probabilities(score(loaded, raw.iloc[3].to_dict())), expected[3:4])
+    assert score(loaded, raw, keep="Amount")["Amount"].tolist() == raw["Amount"].tolist()
+
+
+def test_rows_laid_out_in_another_way_are_found_and_told(tmp_path):
+    dataset = read_table(columns_of(("a", ["1,5", "2,25"]), ("b", ["x", "y"]), delimiter=";").of(range(ROWS)))
+    model, _ = saved(NaiveBayesClassifier(), dataset)
+    with pytest.warns(ReadingWarning, match=r"laid out in another way .*delimiter ',', not ';'"):
+        found = score(model, b'b,a\nx,"1,5"\n', dataset=dataset)
+    assert not found["unseen"].any()
+    again = score(model, b"b;a\nx;1.5\n", dataset=dataset, options=ReadOptions(decimal="."))
+    np.testing.assert_array_equal(probabilities(again), probabilities(found))
+
+
+def test_a_run_and_a_loaded_model_know_how_their_table_was_read(tmp_path):
+    table = TABLES["everything at once"]
+    dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
+    run = alrviz.Run(dataset.split_by(repeats="together"), alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2))
+    for _ in run.steps():
+        pass
+    model = run.estimator()
+    expected = model.predict_proba(dataset.X)
+    np.testing.assert_array_equal(probabilities(score(model, table.of(range(ROWS)))), expected)
+    alrviz.save_model(model, tmp_path / "m.zip")
+    loaded = alrviz.load_model(tmp_path / "m.zip")
+    assert loaded.reading_ == model.reading_
+    np.testing.assert_array_equal(probabilities(score(loaded, table.of(range(ROWS)))), expected)
+    np.testing.assert_array_equal(joblib_round(loaded).reading_.columns, model.reading_.columns)
+    with pytest.warns(ConvergenceWarning):
+        assert not hasattr(loaded.fit(dataset.X, dataset.y), "reading_"), "it learned from a frame, of which none knows"
+
+
+def joblib_round(model):
+    import joblib
+
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def test_the_data_set_of_another_model_is_refused():
+    one, other = (read_table(columns_of((name, ["1", "2", "3.5"])).of(range(ROWS))) for name in ("size", "sizes"))
+    with pytest.raises(ModelFileError, match=r"the model has a column 'size', .* did you mean 'sizes'.*fitted on"):
+        alrviz.save_model(NaiveBayesClassifier().fit(one.X, one.y), io.BytesIO(), dataset=other)
+
+
+def test_the_command_reads_as_the_table_was_read_and_says_where_a_model_does_not_know(tmp_path, capsys):
+    table = TABLES["a workbook"]
+    dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
+    model, _ = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    (tmp_path / "rows.xlsx").write_bytes(table.of(range(9)))
+    assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx")]) == 0
+    told = capsys.readouterr()
+    found = pd.read_csv(io.StringIO(told.out))
+    np.testing.assert_allclose(probabilities(found), model.predict_proba(dataset.X.head(9)), rtol=0, atol=1e-12)
+    assert not told.err
+    assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx"), "--sheet", "Notes"]) == 2
+    assert "no column 'when'" in capsys.readouterr().err
+    alrviz.save_model(NaiveBayesClassifier().fit(dataset.X, dataset.y), tmp_path / "old.zip")
+    dataset.X.head(3).to_csv(tmp_path / "rows.csv", index=False)
+    assert cli.main(["score", str(tmp_path / "old.zip"), str(tmp_path / "rows.csv"), "--missing", "-999"]) == 0
+    assert "does not say how its table was read" in capsys.readouterr().err
+
+
+def test_a_file_of_before_that_says_nothing_of_its_table_is_read_as_ever():
+    dataset = read_table(columns_of(("a", ["1", "2", "3.5"]), ("b", ["x", "y"])).of(range(ROWS)))
+    model, _ = saved(NaiveBayesClassifier(), dataset, file := io.BytesIO())
+
+    def without(about):
+        about.pop("reading")
+        return about
+
+    loaded = alrviz.load_model(changed(file, without))
+    assert not hasattr(loaded, "reading_")
+    np.testing.assert_array_equal(probabilities(score(loaded, dataset.X)), model.predict_proba(dataset.X))
+
+
+@pytest.mark.parametrize("lie", [
+    {"how": "guess"}, {"form": "no/form"}, {"form": ["y-m-d"]}, {"part": "minute"}, {"kind": "ordinal"},
+    {"name": "other"},
+    {"decimal": ";"}, {"thousands": "x"}, {"decimal": ",", "thousands": ","}, {"missing": [1]}, {"missing": None},
+    {"unit": 3}, {"spellings": {"red": 1}}, {"spellings": ["red"]}, {"day_first": "no"}, {"source": None}, {"more": 1},
+])  # fmt: skip
+def test_a_lie_about_a_reading_is_refused(lie):
+    table = TABLES["everything at once"]
+    dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
+    saved(NaiveBayesClassifier(), dataset, file := io.BytesIO())
+
+    def lied(about):
+        about["reading"]["columns"][0] |= lie
+        return about
+
+    with pytest.raises(ModelFileError):
+        alrviz.load_model(changed(file, lied))
+
+
+def changed(file, change):
+    return rewritten(file, **{"model.json": json.dumps(change(about_of(file))).encode()})
