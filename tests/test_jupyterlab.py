@@ -38,6 +38,7 @@ while {view}._pump.moving:
 sources = {{r.data_source.id: r.data_source for f in {view}.figures() for r in f.renderers}}
 print("points", sorted(max((len(c) for c in s.data.values()), default=0) for s in sources.values()))
 """
+MENDED = "() => Bokeh.Models.get('panel.models.esm.ReactComponent').prototype._render_code.mended"
 DRAWN = """() => [...window.alrviz.alive.values()].map((view) => view.document()).filter(Boolean).map((document) => {
   const figures = [...document._all_models.values()].filter((model) => model.type === "Figure");
   const sources = new Set(figures.flatMap((figure) => figure.renderers.map((renderer) => renderer.data_source)));
@@ -173,6 +174,7 @@ def test_all_cells_at_once_leave_the_view_complete(
     page.get_by_text(re.compile(ENDS[name])).first.wait_for(timeout=10_000)
     assert _inked(page) > 0.002, "the canvases are blank"
     run = page.get_by_role("button", name=re.compile(r"^Run.*\(space\)")).first
+    assert page.evaluate(MENDED), "what the kernel sets comes back as the reader's"
     assert run.locator(".material-icons").first.evaluate("el => el.getBoundingClientRect().width") < 30, "no icon"
     if turn == 0:
         _keep(page, f"{name}-all")

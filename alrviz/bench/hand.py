@@ -85,7 +85,6 @@ def slider(chromium: Any, url: str, options: argparse.Namespace, found: Findings
         page.evaluate(_SCRIPT)
         thumb = page.get_by_role("slider", name="age: h").first
         thumb.focus()
-        time.sleep(4.0)  # for three seconds a slider takes values that the film gave it for their echo
         for move in range(options.moves):
             if not busy.evaluate("bench.says('^(running|fitting|getting ready)')"):
                 busy.evaluate("bench.press('Run')")

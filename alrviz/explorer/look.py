@@ -13,6 +13,7 @@ import panel_material_ui as pmui
 
 from alrviz.explorer import connection, visits
 from alrviz.explorer.repairs import REPAIRS
+from alrviz.views.state_sync import STATE_SYNC
 from alrviz.views.style import safe as safe  # one way to show a stranger's text, for pages as for views
 
 ACCENT = {"light": "#4a4896", "dark": "#b9b7ff"}
@@ -430,6 +431,7 @@ TEMPLATE = (
     + visits.SCRIPT
     + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT))
     + REPAIRS
+    + STATE_SYNC
     + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
     "#loader .spinner { border-color: var(--alrviz-line); border-top-color: var(--alrviz-accent); }</style>"

@@ -83,11 +83,15 @@
     const text = await new Response(
       new Blob([await packed]).stream().pipeThrough(new DecompressionStream("gzip")),
     ).text();
-    if (name === ESM) return text;
+    if (name === ESM || name === "state-sync") return text; // for the widgets; for when Bokeh is there
+    run(text);
+    return "";
+  }
+
+  function run(text) {
     const script = document.createElement("script");
     script.textContent = text;
     document.head.append(script);
-    return "";
   }
 
   // -- from the kernel ----------------------------------------------------------------------------------------------
@@ -95,6 +99,7 @@
   async function show({ document: text, root, needs }) {
     const loaded = await Promise.all(needs.map(load));
     await until("Bokeh", bokeh);
+    run(loaded[needs.indexOf("state-sync")]);
     const esm = loaded[needs.indexOf(ESM)];
     const json = JSON.parse(text, (_, value) => {
       if (value?.bundle === ESM) value.esm = esm;
@@ -146,6 +151,7 @@
   // -- to the kernel ------------------------------------------------------------------------------------------------
 
   function changed(event) {
+    if (!event.sync) return; // the kernel's own
     if (event.kind === "ModelChanged" && !event.model.properties[event.attr].syncable) return;
     const last = events.at(-1);
     const again = event.kind === "ModelChanged" && last?.kind === event.kind && last.model === event.model;

@@ -28,6 +28,7 @@ from alrviz.pictures.still import still
 from alrviz.views.notebook_link import flush, listen, script, watched
 from alrviz.views.pump import Pump
 from alrviz.views.saved_page import page
+from alrviz.views.state_sync import add_to_page
 from alrviz.views.turns import in_kernel, turn, when_turns_end
 
 EXEC = "application/vnd.holoviews_exec.v0+json"  # what pyviz_comms, which comes with Panel, draws in JupyterLab
@@ -43,6 +44,10 @@ class NotebookViewer(Viewer):
         for name, member in list(vars(cls).items()):
             if inspect.isfunction(member) and not name.startswith("_"):
                 setattr(cls, name, _in_turn(member))
+
+    def __init__(self, **params: Any):
+        super().__init__(**params)
+        add_to_page()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):

@@ -35,6 +35,7 @@ from panel.io.state import set_curdoc
 from panel.models.esm import ReactComponent
 from pyviz_comms import Comm
 
+from alrviz.views.state_sync import STATE_SYNC
 from alrviz.views.style import ICONS
 from alrviz.views.turns import turn
 
@@ -73,11 +74,16 @@ def _bundle() -> str:
     return (_DIST / "panel-material-ui.bundle.js").read_text(encoding="utf-8")
 
 
-_RESOURCES: dict[str, Callable[[], str]] = {"scripts": _scripts, "font": _font, ESM: _bundle}
+_RESOURCES: dict[str, Callable[[], str]] = {
+    "scripts": _scripts,
+    "font": _font,
+    ESM: _bundle,
+    "state-sync": lambda: STATE_SYNC,
+}
 
 
 def resource(name: str) -> str:
-    """Return what every page needs: "scripts", "font", or the bundle of Material's widgets (`ESM`)."""
+    """Return what every page needs: "scripts", "font", "state-sync", or the bundle of Material's widgets (`ESM`)."""
     return _RESOURCES[name]()
 
 

@@ -14,7 +14,6 @@ import panel_material_ui as pmui
 
 from alrviz.pictures.density import Picture, contents, density_picture
 from alrviz.studies.scenes import ColumnRatio
-from alrviz.views.echo import Echo
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import figure_buttons
 from alrviz.views.style import safe
@@ -47,8 +46,8 @@ class RatioCell:
             size="small", sizing_mode="stretch_width", visible=False, margin=(0, 20, 8, 20), sx=SLIDER_FOCUS,
         )  # fmt: skip
         self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
-        self.slider.param.watch(self._moved, ["value", "value_throttled"])
-        self._echo, self._placing, self._touched = Echo(), False, float("-inf")
+        self.slider.param.watch(self._moved, "value")
+        self._placing, self._touched = False, float("-inf")
         self.panel = pn.Column(
             self.words, as_high(self.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
             min_width=MIN_WIDTH, margin=0,
@@ -115,22 +114,16 @@ class RatioCell:
             return
         value = float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())])
         if self.slider.value != value:
-            self._echo.place(value)
             self._placing = True
             try:
                 self.slider.value = value
             finally:
                 self._placing = False
 
-    def _moved(self, *events: Any) -> None:
-        # The throttled value is the slider's place, not its value; it says that the reader moved it.
-        value = self.slider.value
+    def _moved(self, event: Any) -> None:
+        value = event.new
         if self._placing or self.ratio is None or self._slid is None or value is None:
             return
-        own = any(event.name == "value_throttled" for event in events)
-        if not own and self._echo.repeats(value):
-            return
-        self._echo.moved()
         self._touched = time.monotonic()
         self._slid(self.column, float(value) * self.ratio.silverman)
 

@@ -15,7 +15,6 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
-from alrviz.views.echo import Echo
 from alrviz.views.style import ICONS
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0)  # times as fast as usual
@@ -80,7 +79,6 @@ class Transport:
     ):
         self._scrub = scrub
         self._moving = False
-        self._echo = Echo()
         self.run = key_button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
         self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
         self.step = key_button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
@@ -105,19 +103,16 @@ class Transport:
             sx=SLIDER_FOCUS,
             css_classes=["alrviz-wide"],
         )
-        self.slider.param.watch(self._moved, "value")
-        self.slider.param.watch(self._moved, "value_throttled")  # the reader let go: never the browser's own
+        self.slider.param.watch(self._moved, ["value", "value_throttled"])
         menu = [] if playback is None else [playback.menu]
         self.panel = pn.Row(
             self.run, self.back, self.step, self.stop, *menu, self.slider, self.rest,
             sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"],
         )  # fmt: skip
 
-    def _moved(self, event: Any) -> None:
-        if self._moving or (event.name == "value" and self._echo.repeats(int(event.new))):
-            return
-        self._echo.moved()
-        self._scrub(int(event.new))
+    def _moved(self, *events: Any) -> None:
+        if not self._moving:
+            self._scrub(int(events[-1].new))
 
     def show(
         self,
@@ -154,7 +149,6 @@ class Transport:
         self._moving = True
         try:
             end = max(last, 1)
-            self._echo.place(min(max(head, 0), end))
             if end > self.slider.end:
                 change(self.slider, end=end)
             change(self.slider, value=min(max(head, 0), end), disabled=last <= 0)

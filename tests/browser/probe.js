@@ -146,6 +146,39 @@ window.probe = (() => {
   };
   const tookMap = () => took;
 
+  // ---- what is set from the server -----------------------------------------------------------------------------
+
+  /**
+   * Give the widget with this label values as the server does, each at the moment when the one before was drawn and
+   * React has not looked after it yet; returns all values that its model had then, and the last one.
+   */
+  const give = async (label, values) => {
+    const models = Bokeh.documents.flatMap((document) => [...document._all_models.values()]);
+    const isIt = (data) => data?.attributes && "value" in data.attributes && data.attributes.label?.startsWith(label);
+    const model = models.find((m) => isIt(m.attributes.data));
+    const { data, document } = model;
+    const had = [];
+    const hear = (event) => event.model === data && event.attr === "value" && had.push(event.value);
+    const drawn = () => new Promise((done) => {
+      const look = new MutationObserver(() => { look.disconnect(); done(); });
+      look.observe(Bokeh.index.find_one(model).shadow_el, { attributes: true, childList: true, characterData: true, subtree: true });
+      setTimeout(done, 500); // what is drawn already changes nothing
+    });
+    const now = performance.now;
+    let busy = now.call(performance);
+    performance.now = () => (busy += 10); // React rests after every piece of work, as where it has no time
+    document.on_change(hear);
+    for (const value of values) {
+      const next = drawn();
+      data.setv({ value }, { sync: false });
+      await next;
+    }
+    for (let k = 0; k < 5; k++) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    document.remove_on_change(hear);
+    performance.now = now;
+    return { had, value: data.value };
+  };
+
   // ---- looks ---------------------------------------------------------------------------------------------------
 
   const clipped = (element, rect) => {
@@ -326,5 +359,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, awaitMap, tookMap, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, awaitMap, tookMap, give, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

@@ -67,6 +67,26 @@ def test_a_dragged_bandwidth_moves_phi_and_nll(explorer: Explorer):
     explorer.wait(lambda: explorer.js("probe.curves()") == curves, "the curves of the fit")
 
 
+def test_what_the_server_gives_does_not_come_back_as_the_readers(explorer: Explorer):
+    """A film stood still at a step it had shown, and "Bandwidths by hand" were said though no hand was there."""
+    explorer.open(FILM)
+    fitted(explorer)
+    last = explorer.slider_value()
+    for widget, values in (
+        ("Iteration", [3, 4, 5, 6, 2]),
+        ("x1: h", [50, 51, 52, 40]),
+        ("Data", ["led", "iris", "wine", "four-gaussians"]),
+    ):
+        told = explorer.js("([widget, values]) => probe.give(widget, values)", [widget, values])
+        assert told == {"had": values, "value": values[-1]}, widget
+    # The server still has what it had: a hand goes on from what is on the screen.
+    assert explorer.says("^ended$")
+    assert not explorer.says("^Bandwidths by hand")
+    explorer.slider.first.focus()
+    explorer.page.keyboard.press("ArrowRight")
+    explorer.wait_says(f"^step 3 of {last}$")
+
+
 @slow
 def test_a_drawn_point_changes_the_map_at_once(explorer: Explorer):
     explorer.open("?page=boundaries&data=four-gaussians&rows=1000")
@@ -182,6 +202,8 @@ def test_a_view_served_alone_is_drawn_however_late_its_widgets_come(
     explorer.page.goto(explorer.url, wait_until="commit")
     explorer.page.locator(".bk-Figure").wait_for()
     explorer.wait(lambda: explorer.js("probe.maps()[0]?.ground"), "a map")
+    columns = ["sepal width (cm)", "petal width (cm)"]
+    assert explorer.js("([widget, values]) => probe.give(widget, values)", ["x", columns])["had"] == columns
 
 
 def test_axes_of_words_are_drawn_as_words(explorer: Explorer):

@@ -181,6 +181,7 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
     tab = page.tab
     monkeypatch.setattr(boundaries_hand, "REST", 60.0)
     monkeypatch.setattr(boundaries_hand, "SOON", 5.0)
+    monkeypatch.setattr(boundaries_hand, "PATIENT", 60.0)  # however busy the machine is
     words, surface, path = said(page), tab.pictures.map.surface, tab.pictures.path.path
     other = tab.pictures.ratios.cells["x2"].ratio.phi
     for h in (9.0, 8.0, 7.0):
