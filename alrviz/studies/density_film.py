@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.density_fit import feature_columns
@@ -50,21 +49,27 @@ def scene_of(
         else:
             count = int(encoded.levels[j])
             phi = features.levels(d - len(features.numeric)).T[:count]
-            shown = _shown(encoded, j, count, known.get(name))
-            texts = tuple(str(labels[j][k]) if len(labels) else str(k) for k in shown)
-            kept, left = (None, 0) if len(shown) == count else (shown, count - len(shown))
-            parts.append(ColumnRatio(name, _narrow(phi[shown]), weight, levels=texts, shown=kept, left_out=left))
+            texts = labels[j] if len(labels) else range(count)
+            parts.append(_levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, known.get(name)))
     return Scene(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
 
 
-def _shown(encoded: Encoded, j: int, count: int, old: ColumnRatio | None) -> NDArray[np.intp]:
-    """Which levels of a column a scene has: all, or the most frequent in their order."""
+def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], old: ColumnRatio | None) -> ColumnRatio:
+    """Give a column its levels; of too many the most frequent, in their order, with the whole beside them."""
+    count = len(ratio.phi)
     if count <= MOST_LEVELS:
-        return np.arange(count)
-    if old is not None and old.shown is not None:
-        return old.shown
-    rows = np.bincount(encoded.codes[j], minlength=count)[:count]
-    return np.sort(np.argsort(-rows, kind="stable")[:MOST_LEVELS])
+        return replace(ratio, levels=tuple(str(texts[k]) for k in range(count)))
+    if old is not None and old.whole is not None and old.shown is not None:
+        shown, levels = old.shown, old.whole.levels
+    else:
+        rows = np.bincount(encoded.codes[j], minlength=count)[:count]
+        shown = np.sort(np.argsort(-rows, kind="stable")[:MOST_LEVELS])
+        levels = tuple(str(texts[k]) for k in range(count))
+    whole = replace(ratio, levels=levels)
+    drawn = tuple(levels[k] for k in shown)
+    return replace(
+        ratio, phi=ratio.phi[shown], levels=drawn, shown=shown, left_out=count - len(shown), whole=whole
+    )  # fmt: skip
 
 
 def _curve(

@@ -28,6 +28,7 @@ class ColumnRatio:
         bandwidth, silverman: h and Silverman's h, in units of the column; NaN for levels.
         rug, rug_class: (R,) values of some rows and their class codes.
         shown: (G,) the places of `levels` among the column's, None where they are all; left_out: how many are missing.
+        whole: the same with all levels, where some are left out: pictures draw the most frequent, files have all.
     """
 
     column: str
@@ -41,6 +42,7 @@ class ColumnRatio:
     rug_class: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     shown: NDArray[np.intp] | None = None
     left_out: int = 0
+    whole: "ColumnRatio | None" = None
 
     @property
     def weighted(self) -> Floats:
@@ -97,9 +99,9 @@ class BandwidthPath:
 
 
 def scene_frame(scene: Scene) -> pd.DataFrame:
-    """Return a scene as a tidy frame: column, x or level, class spoken for, phi, w, w phi, h."""
+    """Return a scene as a tidy frame, with all levels: column, x or level, class spoken for, phi, w, w phi, h."""
     parts = []
-    for ratio in scene.columns:
+    for ratio in (drawn.whole or drawn for drawn in scene.columns):
         spoken = scene.classes[1:] if ratio.phi.ndim == 1 else scene.classes
         phi, weighted = (np.reshape(values, (len(ratio.phi), -1)) for values in (ratio.phi, ratio.weighted))
         weights = np.atleast_1d(ratio.weight)

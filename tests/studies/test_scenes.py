@@ -133,3 +133,7 @@ def test_of_ninety_thousand_levels_a_scene_has_the_most_frequent():
     assert column.left_out == rows - MOST_LEVELS
     (again,) = scene_of(model, encoded, labels, previous=scene).columns
     assert again.levels == column.levels
+    frame = scene_frame(scene)
+    assert frame["level"].tolist() == list(labels[0]), "a file has all of them"
+    assert frame["phi"].to_numpy()[column.shown] == pytest.approx(column.phi)
+    assert scene_frame(scene_of(model, encoded, labels, previous=scene)).equals(frame)
