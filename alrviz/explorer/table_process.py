@@ -6,7 +6,9 @@
 A reading ends when its token is pulled (Cancel, a page that closes), after the seconds it may last, and beyond the
 memory it may take: the process is killed, whatever it is at. Places are few, so nobody holds one for long while others
 wait: a reading that is not done after `SHORT` seconds moves to one of the places for long ones, and where none is free
-it gives way and begins anew when one is. Who has fewer readings under way comes first.
+it gives way and begins anew when one is. A file of `BIG` bytes takes one of those from the start, with a process of its
+own that others come before: however many wait, a small one finds a place and a warm process. Who has fewer readings
+under way comes first.
 
 A process is started as an interpreter with a command, not forked and without the caller's main module: it runs on every
 system and from every way of serving. It ends with its server, however that ends.
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 
 LOOK = 0.05  # seconds between two looks at the token, the clock and the memory of a reading
 SHORT = 1.0  # seconds of work, its process started, after which a reading counts as long
+BIG = 4_000_000  # bytes of a file whose reading is long whatever it holds
 QUICK_PLACES, LONG_PLACES = 2, 2
+NICE, NICER = 5, 10  # the server's own loop comes first, then small files
 SPARE = 300_000_000  # bytes that a process has anyway: the interpreter and its libraries
 _HEAD = struct.Struct(">Q")
 _PARENT = "ALRVIZ_SERVER_PID"
@@ -81,10 +85,12 @@ def serve() -> None:
     source, out = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     if hasattr(os, "nice"):
-        os.nice(5)  # the server's own loop comes first
+        os.nice(NICE)
     end_with(int(os.environ[_PARENT]))  # in the middle of a reading; between two the end of its pipe says so
     while (request := _receive(source)) is not None:
         data = source.read(request.size)
+        if request.size >= BIG and hasattr(os, "nice"):
+            os.nice(NICER - NICE)  # for good: this process ends with its file
         _send(out, ("share", 0.0))
         try:
             table = read_columns(
@@ -291,9 +297,10 @@ class Readers:
         """
         memory = free_memory() // (QUICK_PLACES + LONG_PLACES)
         request = Request(name, len(data), options, limits.within_memory(memory))
-        with _Place(self._quick, self._long, owner, stop, tell) as place:
+        big = len(data) >= BIG
+        with _Place(self._quick, self._long, owner, stop, tell, big) as place:
             while True:
-                with self._reader() as reader:
+                with self._reader(big) as reader:
                     answer = self._await(reader, request, data, stop, place, memory, seconds)
                 if answer is not _GAVE_WAY:
                     break
@@ -301,17 +308,17 @@ class Readers:
         return _table_of(answer)
 
     @contextmanager
-    def _reader(self) -> Iterator[_Reader]:
-        """A process, warm if there is one; kept for the next where it is still sound and small."""
+    def _reader(self, big: bool) -> Iterator[_Reader]:
+        """A process, warm if there is one; kept for the next where it is still sound and small. Big files have none."""
         with self._lock:
-            reader = self._warm.pop() if self._warm else None
+            reader = self._warm.pop() if self._warm and not big else None
         if reader is None or not reader.alive:
             reader = _Reader()
         try:
             yield reader
         finally:
             with self._lock:
-                keep = not self._warm and reader.sound and reader.alive and reader.memory < 2 * SPARE
+                keep = not big and not self._warm and reader.sound and reader.alive and reader.memory < 2 * SPARE
                 if keep:
                     self._warm.append(reader)
             if not keep:
@@ -362,13 +369,13 @@ _GAVE_WAY = object()
 class _Place:
     """A place held by one reading: a quick one, later one for long readings."""
 
-    def __init__(self, quick: _Line, long: _Line, owner: str, stop: StopToken, tell: Callable[[bool], None]):
-        self._line, self._quick, self._long = quick, quick, long
+    def __init__(self, quick: _Line, long: _Line, owner: str, stop: StopToken, tell: Callable[[bool], None], big: bool):
+        self._line, self._quick, self._long = long if big else quick, quick, long
         self._owner, self._stop, self._tell = owner, stop, tell
         self._held = False
 
     def __enter__(self) -> "_Place":
-        self._take(self._quick)
+        self._take(self._line)
         return self
 
     def __exit__(self, *_: object) -> None:

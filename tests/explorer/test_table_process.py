@@ -163,6 +163,31 @@ def test_however_many_are_slow_others_are_served(readers):
     assert read(readers).n_rows == 40
 
 
+def test_however_many_big_files_are_read_a_small_one_finds_a_place_and_a_process(readers, monkeypatch):
+    monkeypatch.setattr(table_process, "BIG", 2 * len(TABLE))
+    token = StopToken()
+
+    def take(owner):
+        with pytest.raises(Stopped):
+            readers.read(TABLE + TABLE, "slow", None, NO_LIMITS, token, owner=owner)
+
+    readers.warm()
+    (warm,) = readers._warm
+    threads = [threading.Thread(target=take, args=(f"o{i}",)) for i in range(QUICK_PLACES + LONG_PLACES)]
+    try:
+        for thread in threads:
+            thread.start()
+        assert until(lambda: readers._long.awaited)
+        waits = []
+        assert read(readers, owner="small", tell=waits.append).n_rows == 40
+        assert not any(waits)
+        assert readers._warm == [warm]
+    finally:
+        token.stop()
+        for thread in threads:
+            thread.join(30)
+
+
 def test_who_has_many_readings_waits_for_who_has_none(readers):
     line, free, order = table_process._Line(1), StopToken(), []
     line.take("many", free, lambda waits: None)
