@@ -83,9 +83,8 @@ def read_again(
         if bad.any() and feature.source not in told:  # a date is made into several features
             told.add(feature.source)
             notes.append(_tell(columns[feature.source], feature, bad, unread))
-    return NewRows(
-        pd.DataFrame(found), pd.DataFrame({n: _as_given(c) for n, c in columns.items()}), unread, tuple(notes)
-    )
+    given = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
+    return NewRows(pd.DataFrame(found, index=given.index), given, unread, tuple(notes))
 
 
 def _is_many(value: Any) -> bool:
@@ -121,8 +120,8 @@ def _raw(source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop:
             problem = problem or error
             continue
         names = {column.name for column in raw.columns}
-        by_place = not reading.head and not options.header and len(names) == len(reading.names)
-        if set(reading.sources) <= names and (reading.head or options.header or by_place):
+        by_place = reading.unnamed and not options.header
+        if set(reading.sources) <= names and (not by_place or len(names) == len(reading.names)):
             if not as_before:
                 notes.append(_laid_out(reading, raw))
             notes += [note for note in raw.notes if any(word in note for word in _TOLD)]
@@ -130,7 +129,7 @@ def _raw(source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop:
         best = best or raw
     if best is None:
         raise problem or TableError("the table cannot be read")
-    if not reading.head and len(best.columns) != len(reading.names):
+    if reading.unnamed and len(best.columns) != len(reading.names):
         raise TableError(
             f"the rows have {len(best.columns)} columns, and the table that the model learned from, without names, has "
             f"{len(reading.names)}; a file like it was expected"
@@ -156,17 +155,17 @@ def _layouts(reading: Reading, said: ReadOptions, encoding: str | None) -> list[
     own = ReadOptions(
         delimiter=layout.get("delimiter"),
         encoding=encoding,
-        header=layout.get("header"),
+        header=layout.get("header") or not reading.unnamed,
         comment=layout.get("comment"),
         sheet=layout.get("sheet"),
         skip_rows=layout.get("skip_rows"),
         # lines behind the table are looked for where there were some: a file of one row may have none
-        skip_footer=before.get("skip_footer", None if layout.get("skip_footer") else 0),
+        skip_footer=before.get("skip_footer", None if layout.get("skip_footer", 1) else 0),
     )
     anew = ReadOptions(header=True)
     tried = [(True, own), (True, replace(own, skip_rows=0)), (True, replace(own, skip_rows=None))]
     tried += [(False, replace(own, sheet=None)), (False, anew)]
-    if not reading.head:  # names that are numbers are in no file: lines before the rows are looked for again
+    if reading.unnamed:  # names that are numbers are in no file: lines before the rows are looked for again
         named = ReadOptions(delimiter=own.delimiter, header=True, sheet=own.sheet)
         skip = before.get("skip_rows", None if layout.get("skip_rows") else 0)
         tried = [(True, named), (True, replace(own, skip_rows=skip)), (False, ReadOptions(header=False))]

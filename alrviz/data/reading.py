@@ -457,6 +457,11 @@ class Reading:
         ]
 
     @property
+    def unnamed(self) -> bool:
+        """Whether the table had no names, and its columns were numbered: rows are then told by their places."""
+        return not self.head and self.names == tuple(f"column {k + 1}" for k in range(len(self.names)))
+
+    @property
     def sources(self) -> list[str]:
         """The columns that rows need, each once."""
         return list(dict.fromkeys(column.source for column in self.columns))

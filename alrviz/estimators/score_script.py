@@ -308,7 +308,7 @@ def _below_names(lines: Sequence[str], delimiter: str, reading: Reading) -> tupl
             return rows.line_num, list(reading.names)
         if any(cells) and wanted <= set(names := distinct_names(cells)[0]) and header < 2:
             return rows.line_num, names
-        if not reading.head and len(cells) == len(reading.names) and rows.line_num > skipped:
+        if reading.unnamed and len(cells) == len(reading.names) and rows.line_num > skipped:
             return rows.line_num - 1, list(reading.names)
         if count > MOST_TITLES + max(skipped, reading.layout.get("skip_rows", 0)):
             return None

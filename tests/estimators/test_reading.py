@@ -75,6 +75,10 @@ def json_lines(rows):
     return "\n".join(json.dumps(record) for record in FRAME.iloc[list(rows)].to_dict("records")).encode()
 
 
+def json_of(frame):
+    return json_lines(range(len(frame)))
+
+
 def parquet(rows):
     out = io.BytesIO()
     FRAME.iloc[list(rows)].to_parquet(out, index=False)
@@ -334,6 +338,20 @@ def test_rows_of_any_sort_are_read_by_the_same_rules():
         np.testing.assert_array_equal(probabilities(score(loaded, rows)), expected)
     np.testing.assert_array_equal(probabilities(score(loaded, raw.iloc[3].to_dict())), expected[3:4])
     assert score(loaded, raw, keep="Amount")["Amount"].tolist() == raw["Amount"].tolist()
+
+
+@pytest.mark.parametrize("source", [lambda frame: frame, lambda frame: parquet(range(ROWS)), json_of])
+def test_of_a_table_with_types_files_of_text_are_read_by_their_names(source):
+    dataset = read_table(source(FRAME))
+    model, loaded = saved(NaiveBayesClassifier(), dataset)
+    expected = model.predict_proba(dataset.X)
+    for text in (FRAME.to_csv(index=False), FRAME.to_csv(index=False, sep="\t")):
+        np.testing.assert_array_equal(probabilities(score(loaded, text.encode())), expected)
+    with pytest.warns(ReadingWarning, match="numbers in 'Size' were read with a decimal ','"):
+        found = score(loaded, FRAME.to_csv(index=False, sep=";", decimal=",").encode())
+    np.testing.assert_array_equal(probabilities(found), expected)
+    with pytest.raises(TableError, match="no column 'Timestamp'"):
+        score(loaded, b"a,b\n1,2\n")
 
 
 def test_rows_laid_out_in_another_way_are_found_and_told(tmp_path):

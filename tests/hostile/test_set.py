@@ -8,9 +8,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from alrviz import AnDEClassifier, DLRClassifier, KDBClassifier, NaiveBayesClassifier, load_model
+from alrviz.data.again import read_again
+from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import Limits
 from alrviz.data.read import read_columns, read_table
@@ -55,6 +58,7 @@ def test_a_table_is_read_whole_or_refused_in_words(table: Hostile, tmp_path: Pat
             warnings.simplefilter("ignore", UserWarning)
             if dataset.X.shape[1]:
                 Encoder().fit(dataset.X, dataset.y)
+        check_again(dataset, table.make(tmp_path / "once more"))
     if table.truth is None:
         return
     notes = dataset.notes if dataset is not None else read.notes
@@ -64,6 +68,20 @@ def test_a_table_is_read_whole_or_refused_in_words(table: Hostile, tmp_path: Pat
         assert name in found, (name, list(found))
         same = found[name].nunique() == levels
         assert same or any(repr(name) in note for note in notes), (name, found[name].nunique(), levels, notes)
+
+
+def check_again(dataset: Dataset, source: object) -> None:
+    """What is read as a table was read is that table."""
+    again = read_again(source, dataset.reading, limits=LIMITS.within_memory(MEMORY))
+    of = dataset.table.values[dataset.table.names.index(dataset.target)].series
+    found = again.X[of.notna().to_numpy()].reset_index(drop=True)
+    assert list(found) == list(dataset.X)
+    for name, column in dataset.X.items():
+        pd.testing.assert_series_equal(
+            found[name].astype(object).where(found[name].notna(), None),
+            column.astype(object).where(column.notna(), None),
+        )
+    assert not again.unread
 
 
 @pytest.fixture(scope="module")
