@@ -73,6 +73,8 @@ _COMPONENTS = {
             }
         }
     },
+    # The value of a slider that cannot be moved now is still read.
+    "MuiFormLabel": {"styleOverrides": {"root": {"&.Mui-disabled": {"color": "var(--mui-palette-text-secondary)"}}}},
     "MuiFormHelperText": {"styleOverrides": {"root": {"fontSize": "0.9375rem"}}},
 }
 
