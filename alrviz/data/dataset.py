@@ -23,7 +23,15 @@ from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import ColumnReading, Reading
 from alrviz.data.shown import Column, column_notes
-from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_by
+from alrviz.data.splitting import (
+    AT_RANDOM,
+    Splitting,
+    repeat_by_nature,
+    repeated_rows,
+    split_again,
+    split_alike,
+    split_by,
+)
 from alrviz.data.target import Choice, check_labels, class_labels, target_choices
 from alrviz.errors import TableError, nearest
 from alrviz.stop import NEVER, StopToken
@@ -246,18 +254,23 @@ class Dataset:
         return values
 
     def with_target(self, name: str, /, *, quartiles: bool | None = None) -> "Dataset":
-        """Return the same table with another target; `quartiles=True` cuts a numeric one into four classes."""
-        return self.table.dataset(name, kinds=self._said(name), quartiles=quartiles)
+        """Return the same table with another target; `quartiles=True` cuts a numeric one into four classes.
+
+        What `split_by` said holds on.
+        """
+        return split_again(self.table.dataset(name, kinds=self._said(name), quartiles=quartiles), self.splitting)
 
     def with_kinds(self, /, **kinds: str) -> "Dataset":
-        """Return the same table with these columns' kinds changed; the others stay as they are."""
+        """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits."""
         targets = [name for name, kind in kinds.items() if kind == "target" and name != self.target]
         if len(targets) > 1:
             raise TableError(f"{listed(targets)} cannot all be the target; one column is")
         if targets:
             others = {name: kind for name, kind in kinds.items() if name != targets[0]}
-            return self.table.dataset(targets[0], kinds=self._said(targets[0]) | others)
-        return self.table.dataset(self.target, kinds=self._said(self.target) | kinds, quartiles=self.quartiles or None)
+            other = self.table.dataset(targets[0], kinds=self._said(targets[0]) | others)
+            return split_again(other, self.splitting)
+        said, quartiles = self._said(self.target) | kinds, self.quartiles or None
+        return split_alike(self.table.dataset(self.target, kinds=said, quartiles=quartiles), self.splitting)
 
     @cached_property
     def repeated(self) -> np.ndarray:

@@ -8,7 +8,8 @@ it, a study's folds as a race's held-out rows, keeps to it:
     when    rows are judged by a model of earlier ones alone
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ REPEATS = ("separate", "once", "together")
 _NATURE = 10
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: no key is lost, and the order of columns counts
 Codes = NDArray[np.int64]
+Steps = tuple[tuple[str, str, NDArray[np.signedinteger] | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,19 +39,25 @@ class Splitting:
         when: (N,) the place of each row in time, equal for equal times. None: rows have no order.
         words: what was said, for a reader; "" where nothing was.
         call: the call of a data set's that says it, as Python; "" where nothing was said, or arrays were given.
+        said: the arguments of each call of `Dataset.split_by`, in order.
+        kept: which of the rows that have a class are left, their numbers; None: all.
+        steps: of each call what makes another hash of it: what was said, of which column, and its values.
     """
 
     units: Codes | None = None
     when: Codes | None = None
     words: str = ""
     call: str = ""
+    said: tuple[Mapping[str, Any], ...] = ()
+    kept: Codes | None = None
+    steps: tuple[Steps, ...] = ()
 
     def of_rows(self, rows: NDArray[Any]) -> "Splitting":
         """Return the same of some rows, numbers or a mask."""
-        if self.units is None and self.when is None:
+        if self.units is None and self.when is None and self.kept is None:
             return self
-        units, when = (None if part is None else part[rows] for part in (self.units, self.when))
-        return Splitting(units, when, self.words, self.call)
+        units, when, kept = (None if part is None else part[rows] for part in (self.units, self.when, self.kept))
+        return replace(self, units=units, when=when, kept=kept)
 
 
 AT_RANDOM = Splitting()
@@ -95,8 +103,6 @@ def repeat_by_nature(X: pd.DataFrame) -> bool:
 
 def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Dataset":
     """Return `dataset` with what splits of it keep to; see `Dataset.split_by`."""
-    from dataclasses import replace
-
     if repeats not in REPEATS:
         raise TableError(f"repeats={repeats!r}: expected one of {', '.join(REPEATS)}{nearest(repeats, REPEATS)}")
     if sum([repeats == "together", groups is not None, time is not None]) > 1:
@@ -140,7 +146,8 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         if again.any():
             kept = ~again
             frame, labels = frame[kept].reset_index(drop=True), labels[kept].reset_index(drop=True)
-            splitting = splitting.of_rows(kept)
+            left = np.arange(len(kept)) if before.kept is None else before.kept
+            splitting = replace(splitting.of_rows(kept), kept=left[kept])
             notes.append(f"{int(again.sum()):,} rows that repeat an earlier one are left out")
             said.append(("repeats", "once", None))
         words.insert(0, "rows that repeat are counted once")
@@ -153,16 +160,56 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
     if before.words:
         call = f"{before.call}.{call}" if before.call and call else ""
         words = list(dict.fromkeys([*before.words.split("; "), *words]))
-    splitting = Splitting(splitting.units, splitting.when, "; ".join(words), call)
-    if not said:
-        return replace(dataset, splitting=splitting)
-    digest = sha256(dataset.hash.encode())
-    for kind, name, codes in said:
-        digest.update(f"|{kind}={name}".encode())
-        digest.update(b"" if codes is None else codes.tobytes())
-    return replace(
-        dataset, frame=frame, labels=labels, notes=tuple(notes), hash=digest.hexdigest(), splitting=splitting
+    rows = splitting.kept if splitting.kept is not None else before.kept
+    splitting = replace(
+        splitting,
+        words="; ".join(words),
+        call=call,
+        said=(*before.said, asked),
+        kept=rows,
+        steps=(*before.steps, tuple(said)) if said else before.steps,
     )
+    found = replace(dataset, frame=frame, labels=labels, notes=tuple(notes), splitting=splitting)
+    return replace(found, hash=_hashed(dataset.hash, [tuple(said)] if said else []))
+
+
+def _hashed(plain: str, steps: Sequence[Steps]) -> str:
+    for step in steps:
+        digest = sha256(plain.encode())
+        for kind, name, codes in step:
+            digest.update(f"|{kind}={name}".encode())
+            digest.update(b"" if codes is None else codes.tobytes())
+        plain = digest.hexdigest()
+    return plain
+
+
+def split_alike(dataset: "Dataset", splitting: Splitting) -> "Dataset":
+    """Return `dataset`, all its rows, with the splits of another that has the same table and target: other kinds."""
+    if not splitting.said:
+        return dataset
+    frame, labels, kept = dataset.frame, dataset.labels, splitting.kept
+    notes = list(dataset.notes)
+    if kept is not None:
+        frame, labels = frame.iloc[kept].reset_index(drop=True), labels.iloc[kept].reset_index(drop=True)
+        notes.append(f"{dataset.n_rows - len(kept):,} rows that repeat an earlier one are left out")
+    return replace(
+        dataset,
+        frame=frame,
+        labels=labels,
+        notes=tuple(notes),
+        hash=_hashed(dataset.hash, splitting.steps),
+        splitting=splitting,
+    )
+
+
+def split_again(dataset: "Dataset", splitting: Splitting) -> "Dataset":
+    """Return `dataset` with what was said of the splits of another said of it: of the same table with another target.
+
+    Raises `TableError` where that cannot be said of it: of an array that has other rows, of a group that is the target.
+    """
+    for arguments in splitting.said:
+        dataset = dataset.split_by(**arguments)
+    return dataset
 
 
 def _codes(dataset: "Dataset", given: Any, what: str) -> tuple[Codes, str]:

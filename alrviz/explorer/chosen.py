@@ -37,22 +37,37 @@ def said(dataset: "Dataset") -> dict[str, str]:
 
 
 def chosen(
-    table: "Table", kinds: Mapping[int, str], stop: StopToken, made: Mapping[str, str] = MappingProxyType({})
+    table: "Table",
+    kinds: Mapping[int, str],
+    stop: StopToken,
+    made: Mapping[str, str] = MappingProxyType({}),
+    before: "Dataset | None" = None,
 ) -> "Dataset":
     """Return the table with these changes of kinds, by column position; positions it does not have are left out.
 
-    `made` are the kinds that its maker said: they hold where nothing else is said.
+    `made` are the kinds that its maker said: they hold where nothing else is said, and so do the class of `before`,
+    a data set of this table.
     """
     named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
     target = next((name for name, kind in named.items() if kind in TARGETS), None)
     quartiles = True if target is not None and named[target] == "quartiles" else None
+    if target is None and before is not None:
+        target, quartiles = before.target, before.quartiles or None
     others = {**made, **{name: kind for name, kind in named.items() if kind not in TARGETS}}
     others.pop(target if target is not None else table.default_target()[0], None)
     return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
 
 
-def split_as(dataset: "Dataset", slug: str) -> "Dataset":
-    """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have."""
+def split_as(dataset: "Dataset", slug: str, before: "Dataset | None" = None) -> "Dataset":
+    """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have.
+
+    Without a slug the splits of `before`, a data set of this table, hold on.
+    """
+    if not slug and before is not None and not dataset.splitting.said:
+        from alrviz.data.splitting import split_again, split_alike
+
+        alike = before.target == dataset.target
+        return split_alike(dataset, before.splitting) if alike else split_again(dataset, before.splitting)
     if slug in ("once", "together"):
         return dataset.split_by(repeats=slug)
     match = re.fullmatch(r"([gt])(\d{1,5})", slug)

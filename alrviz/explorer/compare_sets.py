@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from alrviz.errors import AlrvizError, TableError
-from alrviz.explorer.chosen import chosen, read_upload, said
+from alrviz.explorer.chosen import chosen, read_upload, said, split_as
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FileLink
 from alrviz.explorer.tables import Upload
@@ -89,8 +89,8 @@ def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], Table]:
         if dataset is not None and mine is not None and mine.hash == link.hash:
             return Table(dataset, "", upload, kinds)
         if served is not None and link.fits(served.hash):
-            made = chosen(served.table, dict(kinds), stop, said(served)) if kinds else served
-            return Table(made, "", None, kinds)
+            made = chosen(served.table, dict(kinds), stop, said(served), served) if kinds else served
+            return Table(split_as(made, "", served), "", None, kinds)
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")

@@ -143,7 +143,7 @@ class Opening(param.Parameterized):
             return
         made = said(dataset)
         self._load(
-            lambda stop: split_as(chosen(dataset.table, kinds, stop, made) if kinds else dataset, split),
+            lambda stop: split_as(chosen(dataset.table, kinds, stop, made, dataset), split, dataset),
             "changing the kinds of columns",
             lambda result: self._arrived(result, source),
         )
@@ -268,8 +268,11 @@ class Opening(param.Parameterized):
         slug = self.source.split if split is None else split
         source = Source(self.upload, self.file, self.demo, changed, slug)
 
+        shown = self.dataset if self.pending is None else None
+        served = self.served if self.served is not None and self.served.table is table else None
+
         def work(stop: StopToken) -> "Dataset":
-            return split_as(chosen(table, changed, stop, made), slug)
+            return split_as(chosen(table, changed, stop, made, shown), slug, served)
 
         what = "changing the kinds of columns" if split is None else "splitting the rows"
         self._load(work, what, lambda dataset: self._arrived(dataset, source))

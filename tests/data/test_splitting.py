@@ -68,6 +68,23 @@ def test_time_judges_by_earlier_rows_and_equal_times_stay_together(frame):
     assert len(judged) == len(set(judged))
 
 
+def test_splits_outlast_a_change_of_kinds(frame):
+    dataset = read_table(pd.concat([frame, frame.head(20)], ignore_index=True), "class", person="categorical")
+    for apart in (
+        dataset.split_by(repeats="once"),
+        dataset.split_by(repeats="once").split_by(groups="person"),
+        dataset.split_by(time=np.arange(dataset.n_rows)[::-1]),
+    ):
+        assert apart.with_kinds().hash == apart.hash
+        other = apart.with_kinds(day="ignore")
+        assert other.splitting is apart.splitting
+        assert other.n_rows == apart.n_rows
+        assert other.hash != apart.hash
+        np.testing.assert_array_equal(other.y, apart.y)
+    changed = dataset.split_by(groups="person").with_target("day", quartiles=True)
+    assert changed.splitting.words == "rows of one 'person' are kept together"
+
+
 def test_rows_that_repeat_are_counted_once_or_kept_together(frame):
     twice = pd.concat([frame, frame.iloc[:120]], ignore_index=True)
     dataset = table(twice)

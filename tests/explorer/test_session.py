@@ -390,6 +390,24 @@ def test_a_table_the_server_was_started_with(registry):
     assert settle(demo).dataset.name == "monks-1"
 
 
+def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outlast_a_change_of_kinds(registry):
+    from alrviz.data.read import read_table
+
+    served = read_table(CSV.encode(), "colour").split_by(groups="class")
+    session = Session(owner="a" * 32, registry=registry, served=served)
+    session.apply(State())
+    session.set_kinds({"size": "ignore"})
+    dataset = settle(session).dataset
+    assert dataset.kinds["size"] == "ignore"
+    assert dataset.target == "colour", "the class that was said, not the one that is guessed"
+    assert dataset.splitting.words == served.splitting.words
+    linked = Session(owner="b" * 32, registry=registry, served=served)
+    linked.apply(session.state)
+    assert settle(linked).dataset.hash == dataset.hash
+    session.set_split("t0")
+    assert settle(session).dataset.splitting.when is not None, "what a visitor says of splits comes first"
+
+
 def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_with(registry):
     rows = "".join(f"{i * 3 % 17}.5,{i}.25\n" for i in range(60))
     upload = Upload.of("measured.csv", f"a,b\n{rows}".encode())
