@@ -1,5 +1,10 @@
 """What the system says of memory: of the machine, and of the container in it."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import pytest
 
 from alrviz import memory
@@ -53,3 +58,38 @@ def test_without_a_limit_the_machine_counts(group, monkeypatch):
     group("box", "max", 5)
     assert memory.total_memory() == machine
     memory.give_back()
+
+
+ARENAS = """
+import ctypes, sys, threading
+from alrviz.memory import few_arenas
+if sys.argv[2] == "few":
+    few_arenas()
+begun = threading.Barrier(12)
+def allocate():
+    begun.wait()
+    held = [bytearray(5000) for _ in range(200)]
+    begun.wait()
+threads = [threading.Thread(target=allocate) for _ in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="arenas are glibc's")
+@pytest.mark.parametrize(("environment", "at_most"), [({}, 2), ({"MALLOC_ARENA_MAX": "4"}, 4)])
+def test_threads_of_a_server_allocate_from_few_arenas(tmp_path, environment, at_most):
+    def arenas(how, environment):
+        clean = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+        told = tmp_path / how
+        subprocess.run([sys.executable, "-c", ARENAS, told, how], env=clean | environment, check=True)
+        return told.read_text().count("<heap nr=")
+
+    assert arenas("few", environment) <= at_most < arenas("all", {})

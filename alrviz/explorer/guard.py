@@ -32,6 +32,7 @@ from tornado.web import Application, OutputTransform, RequestHandler
 
 from alrviz.explorer import connection, front, readers
 from alrviz.explorer.page_queue import PageQueue
+from alrviz.memory import few_arenas
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
@@ -62,6 +63,7 @@ def protect(application: Any, token: str = "") -> None:
     if application in _protected:
         return
     _protected.add(application)
+    few_arenas()
     _contexts.update(context.server_context for context in application.applications.values())
     if not (application.sign_sessions and application.secret_key):
         # Bokeh takes the two when a server is made, and `panel serve` makes it before our first line is run.
