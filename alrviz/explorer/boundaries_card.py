@@ -15,11 +15,12 @@ class Card:
     """What lies on the card, from above.
 
     Args:
-        part: whose buttons play the film. drawing: the row that takes their place. pictures: what lies below.
+        part: whose buttons play the film. made: what stands beside them. drawing: the row that takes their place.
+        pictures: what lies below.
         back: called when bandwidths set by hand are to be forgotten.
     """
 
-    def __init__(self, part: FittingPart, drawing: Any, pictures: Any, back: Callable[[], None]):
+    def __init__(self, part: FittingPart, made: list[Any], drawing: Any, pictures: Any, back: Callable[[], None]):
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         self.back = pmui.Button(
             label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
@@ -27,7 +28,7 @@ class Card:
         )  # fmt: skip
         self.back.on_click(lambda _: back())
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        transport = (part.player.transport.panel, part.player.status, part.pricing.pane)
+        transport = (part.player.transport.panel, part.player.status, *made)
         self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])
         room = {"min-height": "36px"}  # with and without a button: what lies below stays where it is
         said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=room, margin=0)

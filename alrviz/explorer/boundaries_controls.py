@@ -79,8 +79,8 @@ class DlrControls:
     def __init__(self, chosen: Callable[[str, Any], None], pressed: Callable[[Any], None]):
         self._chosen, self._setting = chosen, False
         why = explain("bandwidth")
-        self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=152, description=why, **_SMALL)
-        self._peer = pmui.Select(label="Compare with", options={}, width=184, **_SMALL)
+        self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=146, description=why, **_SMALL)
+        self._peer = pmui.Select(label="Compare with", options={}, width=168, **_SMALL)
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
@@ -92,11 +92,8 @@ class DlrControls:
         self.settings, python = text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)
         for name, button in (("settings", self.settings), ("python", python)):
             button.on_click(lambda _, name=name: pressed(name))
-        tries = [pill(example, pressed) for example in EXAMPLES]
-        last = pn.Row(python, margin=0, styles={"margin-left": "auto"})
-        self.more = pn.FlexBox(
-            asked, *tries, last, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=(12, 0, 0, 0)
-        )
+        self.examples = pn.Row(asked, *(pill(example, pressed) for example in EXAMPLES), margin=0, align="center")
+        self.more = pn.Row(python, margin=(12, 0, 0, 0))
 
     def _tell(self, name: str, value: Any) -> None:
         if not self._setting and value is not None:

@@ -70,9 +70,11 @@ class DlrTab:
         self.columns = ColumnMenus(self._columns_chosen)
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
-        self.told = [self.menus.draw, self.menus.settings]
-        self.card = Card(self.part, self.drawing.bar.panel, self.pictures.seen, self.redraw)
+        self.told = [self.menus.examples]
+        made = [self.menus.draw, self.menus.settings]
+        self.card = Card(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
         self.model_part = ModelPart(self.session, self.jobs)
+        self.menus.more.insert(0, self.part.pricing.pane)
         below = (self.pictures.read, self.pictures.folded, self.model_part.part, self.menus.more)
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
 
@@ -101,7 +103,7 @@ class DlrTab:
         self.menus.show(self.session, self.table or self.session.dataset, self.recipe, self.name)
         self.menus.offer_drawing(not drawn and self.drawing.possible, 0 if waiting is None else len(waiting))
         self.columns.hide(drawn)
-        for part in (self.card.buttons, self.menus.settings, self.menus.more):
+        for part in (self.card.buttons, self.menus.more):
             part.visible = not drawn
 
     def _take_table(self) -> None:
@@ -220,6 +222,8 @@ class DlrTab:
         if (moment.run is None) != self.drawing.on:  # it was asked for before drawing began, or ended
             return
         self.moment = moment
+        if self.drawing.on:
+            self.drawing.remember(moment)
         if self.hand.passes(moment):
             with pn.io.hold():
                 self.pictures.ratios.watch(moment.scene)

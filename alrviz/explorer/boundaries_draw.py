@@ -18,6 +18,10 @@ _HINTS = {
     "remove": "Press a point of the left map to remove it",
 }
 
+_ONE_LINE = (
+    ":host { height: 24px; } span { display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }"
+)
+
 
 class DrawBar:
     """A row of controls, shown while a visitor draws.
@@ -40,7 +44,10 @@ class DrawBar:
         group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
         self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
         self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
-        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 12, 0, 0))
+        # One line in every state: where hints wrapped, the map moved under the pointer.
+        self.words = pn.pane.HTML(
+            "", stylesheets=[PANE_CSS, _ONE_LINE], sizing_mode="stretch_width", margin=(4, 0, 0, 0)
+        )
         self.undo = _button("Undo", "undo", "Undo: take the last change back", undone)
         clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", cleared)
         keep = _button(
@@ -50,13 +57,12 @@ class DrawBar:
         self.action.param.watch(lambda _: self._act(acted), "value")
         # The buttons have a place of their own: whatever a press changes beside them, none slides under the pointer.
         drawn = pn.FlexBox(
-            self.action, self.label, self.words, align_items="center", gap="4px 0", margin=0,
-            styles={"flex": "1 1 0", "min-width": "320px"},
+            self.action, self.label, align_items="center", gap="4px 0", margin=0,
+            styles={"flex": "1 1 0", "min-width": "320px"}, css_classes=["alrviz-line"],
         )  # fmt: skip
         buttons = pn.Row(self.undo, clear, leave, keep, align="center", margin=0, styles={"flex": "0 0 auto"})
-        self.panel = pn.FlexBox(
-            drawn, buttons, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=(0, 0, 8, 0)
-        )
+        controls = pn.FlexBox(drawn, buttons, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(controls, self.words, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
 
     def _act(self, acted: Callable[[], None]) -> None:
         self.label.visible = self.action.value == "add"

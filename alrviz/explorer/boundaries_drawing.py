@@ -1,9 +1,11 @@
 """Drawing on the DLR tab: points that a visitor adds, moves and removes, and models that follow them."""
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer import boundaries_moment as moments
 from alrviz.explorer.boundaries_draw import DrawBar
+from alrviz.explorer.boundaries_moment import Moment
 from alrviz.explorer.sketch import AS_WRITTEN, KINDS, Sketch
 from alrviz.studies.beside import TRUTH
 from alrviz.views.asking import Asking
@@ -32,6 +34,9 @@ class Drawing:
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last
+        # By points and recipe, what was fitted to them. A fit goes on from the one before it, and where it comes from
+        # decides which optimum it finds: points that come back have the fit that they had.
+        self._fits: OrderedDict[Any, Moment] = OrderedDict()
         self.bar = DrawBar(self._acted, self.undo, self._cleared, self.keep, self.leave)
         self.bar.panel.visible = False
 
@@ -71,6 +76,7 @@ class Drawing:
         if self.on:
             self.sketch = self._tab.session.drawn = None
             self._before = []
+            self._fits.clear()
             self._peers.stop()
             self.bar.panel.visible = False
             self._tab.pictures.map.drawing = ""
@@ -145,11 +151,21 @@ class Drawing:
         if sketch is None:
             return
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
-        before = tab.moment
-        tab.ask(lambda stop: moments.of_points(X, y, recipe, before, stop, REST))
+        before, known = tab.moment, self._fits.get(_of(recipe, X, y))
+        if known is None:
+            tab.ask(lambda stop: moments.of_points(X, y, recipe, before, stop, REST))
+        else:
+            tab.ask(lambda stop: iter([known]))
         if name != TRUTH:
             self._peers.ask(lambda stop: moments.peer_of_points(name, X, y, stop, REST))
         tab.hurry()
+
+    def remember(self, moment: Moment) -> None:
+        """Keep what was fitted to points, once nothing follows."""
+        if moment.live is not None and moment.live.settled:
+            self._fits[_of(self._tab.recipe, moment.X, moment.y)] = moment
+            if len(self._fits) > UNDONE:
+                self._fits.popitem(last=False)
 
     def advance(self) -> bool:
         """Take the peer that has come; returns whether there may be more."""
@@ -158,3 +174,7 @@ class Drawing:
             self._tab.pictures.other.outdated = False
             self._tab.pictures.other.watch(*found)
         return self.on and self._peers.busy
+
+
+def _of(recipe: Any, X: Any, y: Any) -> Any:
+    return recipe, X.to_numpy().tobytes(), X.index.to_numpy().tobytes(), tuple(y)

@@ -19,12 +19,11 @@ from alrviz.views.gram_matrix import GramMatrixView
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-# What a window has for pictures: below are header, menus, buttons and sentence, and the words and sliders between the
-# pictures. At 1280x720 both maps, both ratios and both pictures of the path are seen at once.
-_ROOM = room(388, 334)
-HEIGHT, _RATIO = f"calc(.66 * {_ROOM})", f"calc(.34 * {_ROOM})"
-_BETWEEN = 78  # px: a map's heading, a ratio's words and slider
-_PATHS = (f"calc(.5 * ({_ROOM} + {_BETWEEN}px))",) * 2
+# What a window has for pictures beside header, menus, buttons, sentence and headings. At 1280x720 all are seen
+# at once, and the maps are the largest: the two pictures of the path are below them, the ratios in a column beside.
+_ROOM = room(452, 264)
+HEIGHT, _PATHS = f"calc(.69 * {_ROOM})", (f"calc(.31 * {_ROOM})",) * 2
+_RATIO = f"calc(.5 * {_ROOM} - 84px)"  # two of them, each with its words and slider
 
 
 class Pictures:
@@ -46,17 +45,18 @@ class Pictures:
         film: Callable[[], bytes],
         unfolded: Callable[[], None],
     ):
-        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 264, "controls": False}
+        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 280, "controls": False}
         self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
         self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
         self.ratios = DensityRatioView(
-            on_bandwidth=drag, beside=2, height=_RATIO, numbers="Numbers of the density ratios"
+            on_bandwidth=drag, beside=1, height=_RATIO, numbers="Numbers of the density ratios"
         )
         self.path = BandwidthView(on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film)
         self.gram = GramMatrixView(numbers="Numbers of the Gram matrix")
         maps = _row((self.map.top, 1), (self.other.top, 1))
-        left = pn.Column(maps, self.ratios.top, sizing_mode="stretch_width", margin=0)
-        self.seen = _row((left, 2), (self.path.top, 1))
+        path = _row(*((place, 1) for place in self.path.places))
+        left = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
+        self.seen = _row((left, 12), (self.ratios.top, 5))
         read = (_row((self.map.rest, 1), (self.other.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
         self.read = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
         self.folded = Folded("The kernel's Gram matrix", self.gram)

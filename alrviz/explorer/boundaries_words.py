@@ -155,7 +155,21 @@ def compared_html(tab: "DlrTab") -> str:
         words.append(f"<b>{_right(at['error'])}</b> of {trace.heldout_rows:,.0f} held-out rows right")
     words += _beside(tab)
     place = f"<span class='quiet'>iteration {tab.part.player.head:,}:</span>"
-    return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>"
+    return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
+
+
+def _no_scale_html(tab: "DlrTab") -> str:
+    """What a column without a scale leaves out: a table that was chosen for another page may have nothing else."""
+    table = tab.table
+    columns = [] if table is None else list(table.X.columns)
+    names = [str(name) for name in columns if table is not None and table.kinds.get(name) != "numeric"]
+    if not names:
+        return ""
+    have = "is categorical: it has" if len(names) == 1 else "are categorical: they have"
+    return (
+        f"<p class='quiet'><b>{safe(' and '.join(names), 80)}</b> {have} no bandwidth to move, and points cannot be "
+        "drawn. DLR is about numbers: choose numeric columns, other data, or an example.</p>"
+    )
 
 
 def _beside(tab: "DlrTab") -> list[str]:

@@ -144,9 +144,9 @@ def bandwidth_picture(path: BandwidthPath, *, name: str = "bandwidths", dark: bo
     """Draw a path; `name` is the upper figure's, the lower one's ends with -nll."""
     what = contents(path, dark=dark)
     above, below = what.ratio_box, what.loss_box
-    words = ("", "h / Silverman's (log)")
+    words = ("step", "h / hₛ (log)")  # as the words of a ratio have it: hₛ is Silverman's
     upper = frame((above.left, above.right), (above.bottom, above.top), words, name, y_axis_type="log")
-    lower = frame((below.left, below.right), (below.bottom, below.top), ("step", "NLL per row (nats)"), f"{name}-nll")
+    lower = frame((below.left, below.right), (below.bottom, below.top), ("step", "NLL per row"), f"{name}-nll")
     lower.x_range = upper.x_range
     upper.yaxis[0].update(
         ticker=FixedTicker(ticks=ratio_ticks(above.bottom, above.top)),

@@ -75,7 +75,7 @@ class BandwidthView(NotebookViewer):
 
     def _build(self, heights: tuple[str, str], numbers: str, film: Callable[[], bytes] | None) -> None:
         self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
-        self._places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
+        self.places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
         self.sentence = html()
         parts = (("", "the bandwidths"), ("-nll", "the losses"))
         figures = [button for end, what in parts for button in _named(self._name + end, what)]
@@ -85,7 +85,7 @@ class BandwidthView(NotebookViewer):
             saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
         self._numbers = Numbers(saved, self._numbers_html, title=numbers)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top = pn.Column(*self._places, sizing_mode="stretch_width", margin=0)
+        self.top = pn.Column(*self.places, sizing_mode="stretch_width", margin=0)
         self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
@@ -113,7 +113,7 @@ class BandwidthView(NotebookViewer):
         picture = bandwidth_picture(path, name=self._name, dark=self.dark)
         what = contents(path, dark=self.dark)
         self._picture, self._boxes = picture, (what.ratio_box, what.loss_box)
-        for pane, place, figure in zip(self.panes, self._places, (picture.ratios, picture.losses), strict=True):
+        for pane, place, figure in zip(self.panes, self.places, (picture.ratios, picture.losses), strict=True):
             for kind in PRESSES:
                 figure.on_event(kind, lambda event: self._pressed(event.x))
             pane.object = figure
@@ -141,7 +141,7 @@ class BandwidthView(NotebookViewer):
         """Move the line to the step shown, and say what is there."""
         path, picture = self.path, self._picture
         faded = {"opacity": FADED if self.outdated else "1"}
-        for place in self._places:  # not the figures: of one that another replaces at once the browser never hears
+        for place in self.places:  # not the figures: of one that another replaces at once the browser never hears
             place.styles = place.styles | faded
         if path is None or picture is None or not len(path.iterations):
             return

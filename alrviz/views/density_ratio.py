@@ -77,7 +77,9 @@ class DensityRatioView(NotebookViewer):
     def _build(self, numbers: str) -> None:
         self._weighted = pmui.Switch(label="times its weight", value=self.weighted, margin=(0, 12, 0, 0))
         self._weighted.link(self, value="weighted", bidirectional=True)
-        self._columns = pmui.MultiChoice(label="Columns", options=[], width=360, visible=False, margin=0)
+        self._columns = pmui.MultiChoice(
+            label="Columns", options=[], sizing_mode="stretch_width", max_width=360, visible=False, margin=0
+        )
         self._columns.param.watch(self._picked, "value")
         self.sentence = html()
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)

@@ -124,6 +124,11 @@ window.probe = (() => {
     const x = view.frame.x_scale.compute(column(source, "x")[at]), y = view.frame.y_scale.compute(column(source, "y")[at]);
     return onScreen(view, x, y);
   };
+  /** The area of a map's figure. */
+  const mapBox = (number) => {
+    const { width, height } = figures("alrviz-map")[number].view.el.getBoundingClientRect();
+    return width * height;
+  };
   /** What a map shows of its axes: the ends of both. */
   const ranges = (number) => {
     const { x_range, y_range } = figures("alrviz-map")[number].model;
@@ -359,5 +364,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, awaitMap, tookMap, give, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

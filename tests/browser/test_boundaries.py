@@ -236,10 +236,35 @@ def test_all_pictures_of_dlr_are_seen_at_once(explorer: Explorer):
     boxes = [figure.bounding_box() for figure in figures.all()]
     assert all(box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 720 for box in boxes), boxes
     assert min(box["height"] for box in boxes if box is not None) > 100
+    areas = [box["width"] * box["height"] for box in boxes if box is not None]
+    maps = [explorer.js("(k) => probe.mapBox(k)", k) for k in (0, 1)]
+    assert sorted(areas)[-2:] == pytest.approx(sorted(maps), rel=0.01)
+    assert min(maps) > 1.9 * max(sorted(areas)[:-2]), "the maps are what a lecture looks at"
+    example = explorer.button("clear gain").bounding_box()
+    assert example is not None
+    assert example["y"] + example["height"] < boxes[0]["y"], "examples stand where they do on other pages: at the top"
+    wide = explorer.slider.first.locator("xpath=ancestor::*[contains(@class, 'MuiSlider-root')]").bounding_box()
+    assert wide is not None
+    assert wide["width"] > 250
     for name in ("Iteration", "x1: h", "x2: h"):
         slider = explorer.page.get_by_role("slider", name=name).first.bounding_box()
         assert slider is not None, name
         assert slider["y"] + slider["height"] <= 720, name
+
+
+def test_no_hint_moves_the_map(explorer: Explorer):
+    """A hint that wrapped moved the map by a line, under the pointer that was about to press."""
+    explorer.open("?page=boundaries&data=four-gaussians&rows=200")
+    fitted(explorer)
+    explorer.button("Draw").click()
+    explorer.wait_says("per point")
+    explorer.wait(lambda: explorer.js("probe.maps().length === 2"), "both maps")
+    explorer.page.set_viewport_size({"width": 1024, "height": 720})
+    at = explorer.still("probe.placeOn(0, 0.5, 0.5)")
+    for press, hint in (("Remove", "Press a point"), ("Move", "Drag a point"), ("Add", "Press on the left map")):
+        explorer.page.get_by_role("button", name=press, exact=True).click()
+        explorer.wait_says(hint)
+        assert explorer.still("probe.placeOn(0, 0.5, 0.5)") == at, press
     assert explorer.says("four-gaussians")
 
 

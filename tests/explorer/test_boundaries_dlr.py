@@ -141,8 +141,10 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
     assert list(tab.table.X.columns) == ["temperature", "region"]
     assert not tab.pictures.map.surface.across.numeric
     assert not tab.menus.draw.visible  # points are drawn between numbers
+    assert "<b>region</b> is categorical: it has no bandwidth" in said(page)
     tab.columns.menus[1].value = "stage"
     until(page, lambda: settled(page) and list(tab.table.X.columns) == ["region", "stage"])
+    assert "<b>region and stage</b> are categorical: they have no bandwidth" in said(page)
     assert page.session.axes == (2, 3)
     tab.columns.menus[0].value = "stage"  # the two change places
     assert tab.columns.chosen == ("stage", "region")

@@ -163,6 +163,25 @@ def test_changes_are_taken_back_one_by_one(page):
     tab.drawing.leave()
 
 
+def test_points_that_come_back_have_the_fit_that_they_had(page):
+    """A fit goes on from the one before: after Undo it came from elsewhere, and ended elsewhere."""
+    tab = page.tab
+    tab.drawing.begin()
+    until(page, lambda: settled(page) and tab.moment.X is not None)
+    fit, words, names = tab.moment.density, said(page), set(tab.moment.X.index)
+    for k in range(25):
+        tab.drawing.add(0.2 * k - 2, 30.0)
+    until(page, lambda: settled(page) and len(tab.moment.X) == 225)
+    assert said(page) != words
+    for _ in range(25):
+        tab.drawing.undo()
+    until(page, lambda: settled(page) and len(tab.moment.X) == 200)
+    assert set(tab.moment.X.index) == names
+    assert np.array_equal(tab.moment.density.log_h, fit.log_h)
+    assert np.array_equal(tab.moment.density.w, fit.w)
+    assert said(page) == words
+
+
 def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
     tab = page.tab
     tab.drawing.begin()
