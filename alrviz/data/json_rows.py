@@ -40,8 +40,14 @@ def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
 
 def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
     raw, _, notes = to_utf8(data, "utf-8", stop)
-    rows = _objects(bytes(raw).decode("utf-8"), limits, stop)
-    columns: dict[str, list[Any]] = {}
+    twice = list[str]()
+    rows = _objects(bytes(raw).decode("utf-8"), limits, stop, twice)
+    if twice:
+        notes.append(
+            f"{len(twice):,} {'object has' if len(twice) == 1 else 'objects have'} a name twice, such as "
+            f"{short(twice[0])}: the last value was taken"
+        )
+    columns: dict[tuple[str, ...], list[Any]] = {}  # by the names of the objects that it is in, and its own
     for count, row in enumerate(rows):
         if count % 1000 == 0:
             stop.check()
@@ -53,18 +59,29 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
             column = columns[name]
             column.extend([None] * (count - len(column)))
             column.append(value)
-    names, renamed = clean_names(list(columns))
-    notes = [*notes, *renamed]
-    series = [pd.Series([*values, *[None] * (len(rows) - len(values))], dtype=object) for values in columns.values()]
+    paths = sorted(columns, key=len)  # of equal names the flat one keeps it, whichever a row has first
+    names, renamed = clean_names([".".join(path) for path in paths])
+    called, notes = dict(zip(paths, names, strict=True)), [*notes, *renamed]
     values = []
-    for name, column in zip(names, series, strict=True):
+    for path, cells in columns.items():
         stop.check()
-        values.append(from_series(name, column, notes))
+        series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
+        values.append(from_series(called[path], series, notes))
     return Raw(values, options, notes)
 
 
-def _objects(text: str, limits: Limits, stop: StopToken) -> list[dict[str, Any]]:
-    decoder, place, rows = json.JSONDecoder(), BETWEEN.match(text).end(), list[Any]()  # type: ignore[union-attr]
+def _objects(text: str, limits: Limits, stop: StopToken, twice: list[str]) -> list[dict[str, Any]]:
+    """The rows; to `twice` goes a name of each object that has it twice."""
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice.append(next(name for name in names if names.count(name) > 1))
+        return found
+
+    decoder = json.JSONDecoder(object_pairs_hook=made)
+    place, rows = BETWEEN.match(text).end(), list[Any]()  # type: ignore[union-attr]
     listed = text[place : place + 1] == "["
     place += listed
     while (place := BETWEEN.match(text, place).end()) < len(text):  # type: ignore[union-attr]
@@ -98,14 +115,14 @@ def _of_one(value: dict[str, Any], limits: Limits) -> list[dict[str, Any]]:
     return [value]
 
 
-def _flat(row: dict[str, Any], before: str = "", depth: int = 1) -> dict[str, Any]:
-    if depth > DEEPEST:
+def _flat(row: dict[str, Any], before: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    if len(before) >= DEEPEST:
         raise TableError(f"the JSON holds objects in objects, more than {DEEPEST} deep; one object a row was expected")
-    found: dict[str, Any] = {}
+    found: dict[tuple[str, ...], Any] = {}
     for key, value in row.items():
-        name = before + str(key)
+        name = (*before, str(key))
         if isinstance(value, dict) and value:
-            found |= _flat(value, name + ".", depth + 1)
+            found |= _flat(value, name)
         else:
             found[name] = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
     return found

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alrviz.data.kinds import as_levels
 from alrviz.errors import TableError, nearest
 
 if TYPE_CHECKING:
@@ -225,6 +226,8 @@ def _codes(dataset: "Dataset", given: Any, what: str) -> tuple[Codes, str]:
         series, name = pd.Series(np.asarray(given)), f"the given {what}"
         if series.shape != (dataset.n_rows,):
             raise TableError(f"the {what} has {len(series):,} values for {dataset.n_rows:,} rows; expected one per row")
+    if what == "time":
+        series = _in_time(dataset, series, name)
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(object if what == "group" else str).where(series.notna())
     try:
@@ -232,3 +235,20 @@ def _codes(dataset: "Dataset", given: Any, what: str) -> tuple[Codes, str]:
     except TypeError as error:
         raise TableError(f"{name} holds values that have no order: {error}") from error
     return codes.astype(np.int64), name
+
+
+def _in_time(dataset: "Dataset", series: pd.Series, name: str) -> pd.Series:
+    """The values of a column as they follow each other in time: text has an order where the table says so alone."""
+    text = isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype) or (
+        series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in ("string", "mixed", "categorical")
+    )
+    if not text:
+        return series
+    if dataset.kinds.get(str(series.name)) == "ordinal":
+        return as_levels(series, ordered=True).cat.codes.astype(np.float64).replace(-1, np.nan)
+    dates = [str(each.name) for each in dataset.table.values if each.series.dtype.kind == "M"]
+    others = [each for each in dataset.frame if dataset.frame[each].dtype.kind in "ifM" and each != dataset.target]
+    such = f", such as {' or '.join(map(repr, [*dates, *others][:3]))}" if others else ""
+    raise TableError(
+        f"{name} holds text, of which nobody knows the order in time; a column of dates or numbers was expected{such}"
+    )

@@ -62,7 +62,8 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     Raises
     ------
     ModelFileError
-        A ValueError: no model of ours (rf, svm, scikit-learn's own), for which joblib is the way.
+        A ValueError: no model of ours (rf, svm, scikit-learn's own), for which joblib is the way; a folder that does
+        not exist; a data set of other columns.
     NotFittedError
         From scikit-learn: it was not fitted yet.
 
@@ -79,7 +80,11 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     if hasattr(path, "write"):
         _write(parts, path)
         return
-    target = Path(path)
+    target = Path(path).expanduser()
+    if not target.parent.is_dir():
+        raise ModelFileError(f"no folder {str(target.parent)!r} to write {target.name!r} to; make it first")
+    if target.is_dir():
+        raise ModelFileError(f"{str(target)!r} is a folder; a file was expected, such as {str(target / 'model.zip')!r}")
     part = target.with_name(target.name + ".part")  # what is there already stays until there is something whole
     try:
         with part.open("wb") as file:

@@ -33,8 +33,7 @@ def split_folds(y: NDArray[Any], folds: int, seed: int, splitting: Splitting = A
         return stratified_folds(y, folds, seed)
     _, units = np.unique(splitting.units, return_inverse=True)
     n_units = int(units.max()) + 1
-    if n_units < folds:
-        raise RecipeError(f"{n_units} groups cannot be shared out over {folds} folds; expected at most {n_units} folds")
+    _check_units(n_units, folds)
     if n_units <= _GROUPS:
         from sklearn.model_selection import StratifiedGroupKFold
 
@@ -47,6 +46,19 @@ def split_folds(y: NDArray[Any], folds: int, seed: int, splitting: Splitting = A
         inside = np.isin(units, held)
         found.append((np.flatnonzero(~inside), np.flatnonzero(inside)))
     return found
+
+
+def check_folds(y: NDArray[Any], folds: int, splitting: Splitting = AT_RANDOM) -> None:
+    """Raise `RecipeError` where groups or times are too few for so many folds, before any is made."""
+    if splitting.when is not None:
+        _folds_in_time(splitting.when, folds)
+    elif splitting.units is not None:
+        _check_units(len(np.unique(splitting.units)), folds)
+
+
+def _check_units(n_units: int, folds: int) -> None:
+    if n_units < folds:
+        raise RecipeError(f"{n_units} groups cannot be shared out over {folds} folds; expected at most {n_units} folds")
 
 
 def _folds_in_time(when: NDArray[Any], folds: int) -> list[tuple[Rows, Rows]]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
+from alrviz.fitting.folds import check_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.memory import total_memory
 from alrviz.passes.threads import available_threads
@@ -48,7 +49,8 @@ class Study(Arrivals):
         link: what shows it in the explorer, kept with it; "" where it was not made there.
 
     Raises:
-        RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages.
+        RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages;
+            fewer groups, or times, than folds.
     """
 
     def __init__(
@@ -71,6 +73,9 @@ class Study(Arrivals):
         check_max_memory(max_memory)
         if n_jobs is not None:
             jobs_of(n_jobs)
+        by_hash = {dataset.hash: dataset for dataset in datasets}
+        for key, folds in {(cell.data_hash, cell.split.folds) for cell in cells if cell.split.folds > 1}:
+            check_folds(by_hash[key].y, folds, by_hash[key].splitting)
         self._max_memory = fair_memory() if max_memory is None else int(max_memory)
         super().__init__(datasets, recipes, [replace(cell, max_memory=self._max_memory) for cell in cells])
         self.kind = kind

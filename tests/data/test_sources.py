@@ -115,6 +115,18 @@ def test_an_array_is_numbered():
         read_columns({"a": [1, 2], "b": [1, 2, 3]})
 
 
+def test_names_with_dots_and_objects_in_json_are_columns_apart():
+    lines = [f'{{"a.b": {i}, "a": {{"b": {i * 2}, "c": 1}}, "class": "{"xy"[i % 2]}"}}' for i in range(8)]
+    lines[3] = '{"a": {"b": 6, "c": 1}, "a.b": 3, "class": "y"}'  # in whichever order
+    lines[4] = '{"a": {"b": 8, "c": 0, "c": 1}, "class": "x", "class": "x", "a.b": 4}'
+    dataset = read_table("\n".join(lines).encode(), "class")
+    assert dataset.frame["a.b"].tolist() == list(range(8))
+    assert read_table("\n".join(lines[::-1][4:]).encode(), "class").frame["a.b"].tolist() == [3, 2, 1, 0]
+    assert dataset.frame["a.b (2)"].tolist() == [2 * i for i in range(8)]
+    assert any("'a.b (2)'" in note for note in dataset.notes)
+    assert any("2 objects have a name twice, such as 'c': the last value was taken" in note for note in dataset.notes)
+
+
 def test_objects_in_json_become_columns():
     rows = [{"a": {"b": i, "c": [i]}, "class": "xy"[i % 2]} | ({"d": 1.5} if i else {}) for i in range(9)]
     table = read_columns("\n".join(map(json.dumps, rows)).encode())

@@ -189,3 +189,28 @@ def test_what_cannot_be_split_so_is_refused_with_the_nearest(frame):
     few = dataset.split_by(groups=np.arange(300) % 3)
     with pytest.raises(RecipeError, match="3 groups cannot be shared out over 5 folds"):
         split_folds(few.y, 5, 0, few.splitting)
+    recipes = [Recipe("anje", order=1)]
+    with pytest.raises(RecipeError, match=r"3 groups .* over 5 folds; expected at most 3 folds"):
+        bias_variance(few, recipes, folds=5)  # before it is run
+    assert len(bias_variance(few, recipes, rounds=1, folds=3).cells) >= 3
+    with pytest.raises(RecipeError, match="different times are too few"):
+        choose_order(dataset.split_by(time=np.arange(300) % 3), folds=5)
+
+
+def test_text_has_no_order_in_time(frame):
+    made = frame.assign(
+        at=[f"{h}:00" for h in frame.day],
+        size=np.resize(["low", "medium", "high"], 300),
+        when=pd.Timestamp("2024-01-01"),
+    )
+    made["when"] += pd.to_timedelta(made["day"], unit="D")
+    dataset = read_table(made.assign(at=made["at"].astype("category")), target="class", size="ordinal")
+    with pytest.raises(TableError, match=r"'person' holds text, .* dates or numbers was expected, such as 'when' or "):
+        dataset.split_by(time="person")
+    with pytest.raises(TableError, match="'at' holds text"):
+        dataset.split_by(time="at")
+    with pytest.raises(TableError, match="the given time holds text"):
+        dataset.split_by(time=frame.person)
+    order = dataset.split_by(time="size").splitting.when
+    assert [order[made["size"] == size][0] for size in ("low", "medium", "high")] == [0, 1, 2]
+    assert np.array_equal(dataset.split_by(time="when").splitting.when, dataset.split_by(time="day").splitting.when)

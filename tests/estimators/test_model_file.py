@@ -188,6 +188,15 @@ def test_the_file_says_where_it_comes_from(tmp_path):
         np.testing.assert_array_equal(cells[[f"{name}_{k}" for k in range(10)]], frame[name])
 
 
+def test_a_place_that_no_file_can_have_is_told(tmp_path):
+    model = NaiveBayesClassifier().fit(*drawn(40))
+    with pytest.raises(ModelFileError, match=r"no folder '.*nowhere' to write 'm\.zip' to; make it first"):
+        save_model(model, tmp_path / "nowhere" / "m.zip")
+    with pytest.raises(ModelFileError, match=r"is a folder; a file was expected, such as '.*model\.zip'"):
+        save_model(model, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("family", ["rf", "svm"])
 def test_a_model_of_others_names_joblib(family):
     with pytest.raises(ModelFileError, match=r"no form in a model file.*joblib\.dump"):
