@@ -335,12 +335,16 @@ _HEAD_SCRIPT = """
     say();
   };
   title();
+  const drawn = () => {  // the page's frame is there, in place of OPENING
+    if (!first(".MuiAppBar-root")) { setTimeout(drawn, 50); return; }
+    document.documentElement.dataset.drawn = "";
+  };
+  drawn();
   // Of the rail's buttons the one that stands for the page shown says so; React draws them some time after their hosts.
   const rails = () => {
     const hosts = Array.from(deep(document)).filter((el) => el.classList.contains("alrviz-rail"));
     const button = (host) => host.shadowRoot?.querySelector("button");
-    if (!hosts.length || !hosts.every(button)) { setTimeout(rails, 100); return; }
-    document.documentElement.dataset.drawn = "";  // in place of OPENING
+    if (!hosts.length || !hosts.every(button)) { setTimeout(rails, 200); return; }
     const mark = () => {
       for (const host of hosts)
         if (host.classList.contains("alrviz-here")) button(host).setAttribute("aria-current", "page");
@@ -406,14 +410,14 @@ _OPENING_CSS = (
     PROGRESS_CSS.replace("[role", "#alrviz-opening [role")
     + f"""
 #alrviz-opening {{ position: fixed; inset: 0; z-index: 1200; background: var(--alrviz-ground);
-  font: 400 16px/1.5 {FONT}; }}
+  color: var(--alrviz-text); font: 400 16px/1.5 {FONT}; }}
 #alrviz-opening b {{ display: block; box-sizing: border-box; height: 56px; padding: 0 16px;
   font: 700 1.375rem/55px {FONT}; background: var(--alrviz-paper); border-bottom: 1px solid var(--alrviz-line); }}
-#alrviz-opening div:first-of-type {{ margin: 12px 16px; }}
+#alrviz-opening > div {{ margin: 12px 16px; }}
 #alrviz-opening p {{ margin: 0; }}
-html[data-drawn] #alrviz-opening {{ display: none; }}
+html[data-drawn] #alrviz-opening, html:not([data-drawn]) #loader .spinner {{ display: none; }}
 @media (min-width: 1200px) {{
-  #alrviz-opening div:first-of-type {{ margin: 0 0 0 {RAIL}px; padding: 12px 16px; height: 100vh;
+  #alrviz-opening > div {{ margin: 0 0 0 {RAIL}px; padding: 12px 16px; height: 100vh;
     border-left: 1px solid var(--alrviz-line); }}
 }}
 """
