@@ -98,10 +98,17 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         end_process(process)
 
 
+@pytest.fixture(scope="module")
+def context(browser: Any) -> Iterator[Any]:
+    """A reader's browser, which keeps JupyterLab's scripts from one page to the next."""
+    made = browser.new_context(viewport={"width": 1280, "height": 1700})
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def opened(lab: Lab, browser: Any) -> Iterator[Callable[[str], Any]]:
+def opened(lab: Lab, context: Any) -> Iterator[Callable[[str], Any]]:
     """A function that opens a notebook; no script may fail, and nothing may be asked of another machine."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1700})
     problems: list[str] = []
 
     def asked(request: Any) -> None:
@@ -118,7 +125,8 @@ def opened(lab: Lab, browser: Any) -> Iterator[Callable[[str], Any]]:
         return page
 
     yield open_one
-    context.close()
+    for page in context.pages:
+        page.close()
     lab.end_kernels()
     assert not problems, "\n".join(problems)
 
@@ -159,23 +167,29 @@ ENDS = {
 }
 
 
+def _run_whole(page: Any, name: str) -> list[int]:
+    """Run all cells at once, and see that the page has drawn every point that the kernel has; return how many."""
+    _run_all(page)
+    counts = _points(page)
+    assert sum(counts) > 30
+    wait_until(lambda: page.evaluate(DRAWN) == [counts], 60, lambda: f"{counts}; drawn: {page.evaluate(DRAWN)}")
+    page.get_by_text(re.compile(ENDS[name])).first.wait_for(timeout=10_000)
+    wait_until(lambda: _inked(page) > 0.002, 30, "colours on the canvases")
+    run = page.get_by_role("button", name=re.compile(r"^Run.*\(space\)")).first
+    assert page.evaluate(MENDED), "what the kernel sets comes back as the reader's"
+    assert run.locator(".material-icons").first.evaluate("el => el.getBoundingClientRect().width") < 30, "no icon"
+    return counts
+
+
+# One run of order is the beginning of the next test.
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "order")) for n in ENDS])
 @pytest.mark.parametrize("turn", range(RUNS))
-@pytest.mark.parametrize("name", ENDS)
 def test_all_cells_at_once_leave_the_view_complete(
     lab: Lab, opened: Callable[[str], Any], name: str, turn: int
 ) -> None:
     """A view whose cell is followed at once by one that runs it: the page has every point that the kernel has."""
-    copy = lab.notebook(name)
-    page = opened(copy)
-    _run_all(page)
-    counts = _points(page)
-    assert sum(counts) > 30
-    wait_until(lambda: page.evaluate(DRAWN) == [counts], 30, f"{counts} on the page")
-    page.get_by_text(re.compile(ENDS[name])).first.wait_for(timeout=10_000)
-    assert _inked(page) > 0.002, "the canvases are blank"
-    run = page.get_by_role("button", name=re.compile(r"^Run.*\(space\)")).first
-    assert page.evaluate(MENDED), "what the kernel sets comes back as the reader's"
-    assert run.locator(".material-icons").first.evaluate("el => el.getBoundingClientRect().width") < 30, "no icon"
+    page = opened(lab.notebook(name))
+    _run_whole(page, name)
     if turn == 0:
         _keep(page, f"{name}-all")
 
@@ -183,9 +197,7 @@ def test_all_cells_at_once_leave_the_view_complete(
 def test_the_file_keeps_the_last_picture_and_pages_find_the_view_again(lab: Lab, opened: Callable[[str], Any]) -> None:
     copy = lab.notebook("order")
     page = opened(copy)
-    _run_all(page)
-    counts = _points(page)
-    wait_until(lambda: page.evaluate(DRAWN) == [counts], 30, f"{counts} on the page")
+    counts = _run_whole(page, "order")
     _save(page)
     (shown,) = [output["data"] for output in lab.outputs(copy) if "image/png" in output.get("data", {})]
     assert "n = 2 lowers held-out log loss" in "".join(shown["text/plain"])
