@@ -2,7 +2,8 @@
 
 An output holds a view's picture, its words, and a script that asks the kernel for the view itself (notebook_link.py).
 The picture is renewed when what moved has come to rest and after a cell, so that whoever opens the file later, without
-a kernel, sees what was seen last. Every public method and every parameter that is set takes a turn (turns.py).
+a kernel, sees what was seen last. Every method, and every parameter that is set, takes a turn (turns.py): a method may
+be what watches a parameter, which a widget of another layout sets on a thread of its own.
 """
 
 import base64
@@ -42,7 +43,7 @@ class NotebookViewer(Viewer):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         for name, member in list(vars(cls).items()):
-            if inspect.isfunction(member) and not name.startswith("_"):
+            if inspect.isfunction(member) and not name.startswith("__"):
                 setattr(cls, name, _in_turn(member))
 
     def __init__(self, **params: Any):

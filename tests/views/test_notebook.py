@@ -10,18 +10,25 @@ import json
 import re
 import threading
 import time
+import traceback
+from functools import partial
+from itertools import count
 from types import SimpleNamespace
 
 import panel as pn
 import pytest
+from bokeh.document import Document
+from bokeh.protocol import Protocol
 from PIL import Image
 
 import alrviz
 from alrviz import views
 from alrviz.errors import AlrvizError
-from alrviz.views import notebook, notebook_link, turns
+from alrviz.pictures.thin import min_max
+from alrviz.views import live, notebook, notebook_link, turns
 from alrviz.views.notebook import EXEC, NotebookViewer
 from alrviz.views.notebook_link import ESM, Link, packed
+from tests.conftest import wait_until
 
 
 class PageComm:
@@ -187,9 +194,9 @@ def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
     assert "ZeroDivisionError" in caplog.text
 
 
-def opened(kernel, view):
+def opened(kernel, view, page=None):
     view._ipython_display_()
-    page = PageComm()
+    page = page or PageComm()
     (key,) = [key for key, output in notebook._Output.all.items() if output.view is view]
     kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
     return page
@@ -220,6 +227,86 @@ def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(k
     assert len(page.texts()) == 2, "the last message is not answered"
     page.say(done=True)
     assert page.texts() == ["three", "two", "four"]
+
+
+class ReadingPage(PageComm):
+    """A page that reads what it is sent as BokehJS does: the models it has after every message."""
+
+    def send(self, data, buffers=()):
+        super().send(data, buffers)
+        if "document" in data:
+            ((_, made),) = json.loads(data["document"]).items()
+            self.document = Document.from_json(made)
+            self.say(ready=True)
+        elif "patch" in data:
+            header, metadata, content, *rest = data["patch"]
+            message = Protocol().assemble(header, metadata, content)
+            rest = iter([buffers.pop(0) if part is None else part for part in rest])
+            for ref, payload in zip(rest, rest, strict=True):
+                message.assemble_buffer(json.loads(ref), payload)
+            self.document.apply_json_patch(message.payload)
+            self.say(done=True)
+
+    def points(self, sources):
+        """What the page has in these sources."""
+        there = [self.document.get_model_by_id(source.id).data for source in sources]
+        return [{name: list(column) for name, column in dict(data).items()} for data in there]
+
+
+def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, monkeypatch):
+    """Buttons, cells and the pump are of three threads; one source that two of them feed at once loses its points."""
+    entered, feed = [], live.feed
+
+    def slowly(source, line):
+        entered.append(threading.get_ident())
+        time.sleep(0.0005)  # another thread may come now
+        done = feed(source, line)
+        assert entered.pop() == threading.get_ident(), "two threads feed one picture"
+        return done
+
+    monkeypatch.setattr(live, "feed", slowly)
+    # A long line is thinned anew again and again, and shorter each time.
+    monkeypatch.setattr("alrviz.pictures.convergence.min_max", partial(min_max, limit=60))
+    recipes = [alrviz.Recipe(name, alpha=0, max_iter=100_000, tol=1e-300) for name in ("lr", "alr")]
+    race = alrviz.race(alrviz.load_demo("led", rows=200), recipes)
+    view = views.RaceView(race)
+    page = opened(kernel, view, ReadingPage())
+    failed, over = [], threading.Event()
+
+    def again(step):
+        try:
+            for k in count():
+                if over.is_set():
+                    return
+                step(k)
+                time.sleep(0.002)  # the race needs the interpreter too
+        except Exception:
+            failed.append(traceback.format_exc())
+
+    def cell(k):
+        view.param.update(axis=["iterations", "passes"][k % 2])
+
+    def hand(k):
+        with turns.turn():  # as the kernel's comms take one
+            view.transport.slider.value = k % 50
+        view.press_run()  # the slider has paused it
+
+    view.press_run()
+    threads = [threading.Thread(target=again, args=(step,)) for step in (lambda _: view._pump._tick(), cell, hand)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: failed or len(race.runs[0].trace) > 1_000, 120, "a long race")
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed[0]
+    view.press_stop()
+    race.join()
+    view._pump.look()
+    sources = [renderer.data_source for figure in view.figures() for renderer in figure.renderers]
+    assert max(len(source.data["x"]) for source in sources if "x" in source.data) > 30
+    kernels = [{name: list(column) for name, column in dict(source.data).items()} for source in sources]
+    assert json.dumps(page.points(sources), default=float) == json.dumps(kernels, default=float)
 
 
 def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, monkeypatch):
