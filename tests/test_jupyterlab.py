@@ -27,7 +27,15 @@ pytest.importorskip("jupyterlab", reason="jupyterlab is in the test extra")
 RUNS = int(os.environ.get("ALRVIZ_LAB_RUNS", "1"))
 FOLDER = os.environ.get("ALRVIZ_SHOTS", "")
 MOST = 500_000  # bytes that a view may add to a file
-LONG = {"rows=1000": "rows=20_000", "max_iter=1000": "max_iter=100_000, tol=1e-300"}  # a race that can be stopped
+# A race that can be stopped, laid out beside what is Panel's.
+LAID_OUT = "pn.Column('# A heading', pn.widgets.Select.from_param(view.param.axis), view)"
+LONG = {
+    "rows=1000": "rows=20_000",
+    "max_iter=1000": "max_iter=100_000, tol=1e-300",
+    '"view"': f'"import panel as pn\\n", "{LAID_OUT}"',
+    "race.join()": "pass",
+    "run.outcome.code": "run.phase",
+}
 VIEW = "[data-lm-suppress-shortcuts]"
 # Added as the last cell: when nothing moves any more, what the kernel's figures hold.
 COUNTS = """
@@ -44,6 +52,9 @@ DRAWN = """() => [...window.alrviz.alive.values()].map((view) => view.document()
   const sources = new Set(figures.flatMap((figure) => figure.renderers.map((renderer) => renderer.data_source)));
   return [...sources].map((source) => source.get_length() ?? 0).sort((a, b) => a - b);
 })"""
+
+LABELS = """() => [...window.alrviz.alive.values()].map((view) => view.document()).filter(Boolean)
+  .flatMap((document) => [...document._all_models.values()].map((model) => String(model.axis_label ?? "")))"""
 
 
 class Lab:
@@ -226,12 +237,12 @@ def _iteration(page: Any) -> int:
     return int(re.search(r"iteration ([\d,]+)", text)[1].replace(",", ""))
 
 
-def test_a_long_race_moves_and_stops(lab: Lab, opened: Callable[[str], Any]) -> None:
+def test_a_long_race_laid_out_beside_other_things_moves_and_stops(lab: Lab, opened: Callable[[str], Any]) -> None:
     def longer(text: str) -> str:
         for old, new in LONG.items():
             assert old in text
             text = text.replace(old, new)
-        return text.replace("race.join()", "pass").replace("run.outcome.code", "run.phase")
+        return text
 
     page = opened(lab.notebook("race", longer))
     page.locator(".jp-CodeCell").first.locator(".jp-InputArea").click()
@@ -245,5 +256,7 @@ def test_a_long_race_moves_and_stops(lab: Lab, opened: Callable[[str], Any]) -> 
     stopped = _iteration(page)
     page.wait_for_timeout(1_000)
     assert _iteration(page) == stopped
+    page.get_by_label("Axis", exact=True).select_option("passes")
+    wait_until(lambda: any("passes" in label for label in page.evaluate(LABELS)), 30, "the other axis")
     assert not page.get_by_text("Traceback").count()
     _keep(page, "race-stopped")

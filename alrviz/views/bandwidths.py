@@ -19,7 +19,7 @@ from alrviz.studies.export import to_csv
 from alrviz.studies.scenes import BandwidthPath, path_frame
 from alrviz.views.folded import Numbers
 from alrviz.views.live_map import PRESSES
-from alrviz.views.notebook import NotebookViewer
+from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons, file_button
 from alrviz.views.style import FADED, safe
@@ -87,7 +87,7 @@ class BandwidthView(NotebookViewer):
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(*self.places, sizing_mode="stretch_width", margin=0)
         self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout."""

@@ -26,6 +26,7 @@ from alrviz.pictures.bias_variance import (
 from alrviz.studies.export import study_csv
 from alrviz.views.bias_variance_words import GRID, filled, grid_html, numbers_html, sentence_html
 from alrviz.views.folded import Numbers
+from alrviz.views.notebook import ViewLayout
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
@@ -85,7 +86,7 @@ class BiasVarianceView(StudyView):
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         self._numbers = Numbers(self._saves(), self._numbers_html)
         # The bar stands above the grid: six recipes would push it out of a low window.
-        self.layout = pn.Column(
+        self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._numbers,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip

@@ -17,6 +17,7 @@ from alrviz.studies.compare import COMPARED, pairs, to_latex
 from alrviz.studies.export import study_csv
 from alrviz.views.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
 from alrviz.views.folded import Numbers
+from alrviz.views.notebook import ViewLayout
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, figure_buttons
 from alrviz.views.study_view import StudyView
@@ -84,7 +85,7 @@ class CompareView(StudyView):
         )  # fmt: skip
         self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self._numbers_html)
-        self.layout = pn.Column(
+        self.layout = ViewLayout(
             self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
         )
 

@@ -27,7 +27,7 @@ from alrviz.views.folded import Numbers
 from alrviz.views.live_map import LiveMap
 from alrviz.views.map_hand import MapHand
 from alrviz.views.map_menus import MapMenus
-from alrviz.views.notebook import NotebookViewer
+from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
 from alrviz.views.saving import Origin, save_buttons
 from alrviz.views.style import CSS, FADED, safe
@@ -134,7 +134,7 @@ class DecisionMapView(NotebookViewer):
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(above, body, sizing_mode="stretch_width", margin=0)
         self.rest = pn.Column(self.caption, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout; the view comes alive with it."""

@@ -18,7 +18,7 @@ from alrviz.views.bandwidths import BandwidthView
 from alrviz.views.decision_map import DecisionMapView
 from alrviz.views.density_ratio import DensityRatioView
 from alrviz.views.fit_player import FitPlayer
-from alrviz.views.notebook import NotebookViewer
+from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
 from alrviz.views.style import safe
 
@@ -60,7 +60,7 @@ class DensityFilmView(NotebookViewer):
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         halves = [pn.Column(part, sizing_mode="stretch_width", margin=8) for part in (self.map, self.path)]
-        self.layout = pn.Column(
+        self.layout = ViewLayout(
             bar, self.error, pn.Row(*halves, sizing_mode="stretch_width"), self.ratios, sizing_mode="stretch_width"
         )
         self.param.watch(lambda _: self._ground(), "dark")

@@ -17,7 +17,7 @@ from alrviz import __version__
 from alrviz.studies.export import to_csv
 from alrviz.studies.scenes import Scene, scene_frame
 from alrviz.views.folded import Numbers
-from alrviz.views.notebook import NotebookViewer
+from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
 from alrviz.views.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
 from alrviz.views.ready import server_session
@@ -90,7 +90,7 @@ class DensityRatioView(NotebookViewer):
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
         self.top = pn.Column(self._columns, self._area, sizing_mode="stretch_width", margin=0)
         self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout."""

@@ -13,7 +13,7 @@ from alrviz.pictures.gram import Picture, contents, gram_picture
 from alrviz.studies.export import to_csv
 from alrviz.studies.gram import Gram
 from alrviz.views.folded import Numbers
-from alrviz.views.notebook import NotebookViewer
+from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
 from alrviz.views.saving import save_buttons
 from alrviz.views.style import FADED, safe
@@ -52,7 +52,7 @@ class GramMatrixView(NotebookViewer):
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._place = pn.Column(self.pane, margin=0)
-        self.layout = pn.Column(self.sentence, self._place, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.sentence, self._place, self._numbers, sizing_mode="stretch_width", margin=0)
         self.param.watch(lambda _: self.watch(self.gram), "dark")
         self.param.watch(lambda _: self._mark(), "outdated")
         self.watch(gram)

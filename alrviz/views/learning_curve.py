@@ -27,6 +27,7 @@ from alrviz.pictures.learning_curve import (
 from alrviz.studies.crossing import crossings
 from alrviz.studies.export import study_csv
 from alrviz.views.folded import Numbers
+from alrviz.views.notebook import ViewLayout
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.saving import csv_button, save_buttons
 from alrviz.views.study_view import StudyView
@@ -96,7 +97,7 @@ class LearningCurveView(StudyView):
         )
         self._numbers = Numbers(saves, self._numbers_html)
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(
+        self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
         )
 

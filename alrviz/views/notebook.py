@@ -14,6 +14,7 @@ import re
 import sys
 import time
 import uuid
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from html import escape, unescape
@@ -37,6 +38,15 @@ WIDTH = 900  # px of the picture in the file
 SETTLE = 2.0  # seconds after a cell in which a view that nobody looks at may show what it has to show
 
 
+def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taken(*args: Any, **named: Any) -> Any:
+        with turn():
+            return method(*args, **named)
+
+    return taken
+
+
 class NotebookViewer(Viewer):
     """A view that lives in a notebook, and leaves its picture there."""
 
@@ -54,10 +64,18 @@ class NotebookViewer(Viewer):
         if name.startswith("_"):
             super().__setattr__(name, value)
             return
+        if isinstance(value, ViewLayout) and name == "layout":
+            value._view = weakref.ref(self)
+            _take_layouts()
         with turn():
             super().__setattr__(name, value)
 
     _pump: Pump | None = None
+
+    @property
+    def _views(self) -> list["NotebookViewer"]:
+        """The views that are shown: this one; of a layout all that stand in it."""
+        return [self]
 
     def _pumped(self, look: Callable[[], bool], period: int, gone: Callable[[], None] | None = None) -> Any:
         """Return what wakes a pump of the view's own, which renews the picture in a notebook when nothing moves."""
@@ -66,7 +84,7 @@ class NotebookViewer(Viewer):
 
     # ---- its picture -------------------------------------------------------------------------------------------------
 
-    layout: Any  # what Panel shows; `__panel__` has it come alive as well
+    layout: Any  # what Panel lays out; `__panel__` has it come alive as well
 
     def figures(self) -> list[Any]:
         """Return the Bokeh figures that are seen now, in the order of the page."""
@@ -134,13 +152,68 @@ class NotebookViewer(Viewer):
             path.write_text(text, encoding="utf-8")
 
 
-def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    def taken(*args: Any, **named: Any) -> Any:
-        with turn():
-            return method(*args, **named)
+class ViewLayout(pn.Column):
+    """What a view is laid out in. Of it Panel knows no more: by its layout a view is found in others."""
 
-    return taken
+    _view: Callable[[], NotebookViewer | None] | None = None
+
+    @property
+    def view(self) -> NotebookViewer | None:
+        """Whose layout it is; None for a copy, which nothing moves."""
+        return None if self._view is None else self._view()
+
+    def save(self, filename: Any, title: str | None = None, resources: Any = None, **more: Any) -> Any:
+        """Save it as Panel does; a page with all inside is the view's own: Panel's would ask a network."""
+        view = self.view
+        if view is None or more or str(getattr(resources, "mode", resources)).lower() != "inline":
+            return super().save(filename, title, resources, **more)
+        return view.save(filename, title)
+
+
+class _Laid(NotebookViewer):
+    """Views that a notebook has laid out beside each other, and other things."""
+
+    def __init__(self, layout: Any, views: list[NotebookViewer]):
+        super().__init__()
+        self.layout, self._together = layout, views
+
+    @property
+    def _views(self) -> list[NotebookViewer]:
+        """The views in it."""
+        return self._together
+
+    def __panel__(self) -> Any:
+        """Return the layout; its views come alive with it."""
+        for view in self._together:
+            view.__panel__()
+        return self.layout
+
+    def said(self) -> str:
+        """Return what the views say."""
+        return " ".join(filter(None, (view.said() for view in self._together)))
+
+
+def _views_in(layout: Any) -> list[NotebookViewer]:
+    """Return the views that stand in a layout; not those of which a view is made."""
+    found = layout.select(ViewLayout)
+    inner = {id(part) for laid in found for part in laid.select(ViewLayout) if part is not laid}
+    views = [laid.view for laid in found if id(laid) not in inner]
+    return [view for view in views if view is not None]
+
+
+def _take_layouts() -> None:
+    """Have the notebook show layouts with views in them as it shows the views."""
+    shell = _shell()
+    if shell is not None:
+        shell.display_formatter.ipython_display_formatter.for_type(pn.viewable.Viewable, _show_layout)
+
+
+def _show_layout(layout: Any) -> None:
+    """Show a layout with views in it; any other is none of ours, and IPython goes on as if it had not asked."""
+    views = _views_in(layout)
+    if not views or _other_ways():
+        raise NotImplementedError
+    (views[0] if layout is views[0].layout else _Laid(layout, views))._ipython_display_()
 
 
 # ---- outputs ---------------------------------------------------------------------------------------------------------
@@ -187,7 +260,8 @@ class _Output:
         style = f"max-width: {WIDTH}px; width: 100%"
         shown = f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
         html = f"<div class='alrviz-view' id='alrviz-{self.key}'>{shown}</div>\n<script>{script(self.key)}</script>"
-        plain = f"{type(self.view).__name__}: {words}" if words else type(self.view).__name__
+        names = ", ".join(type(view).__name__ for view in self.view._views)
+        plain = f"{names}: {words}" if words else names
         return {"text/plain": plain, "image/png": picture, "text/html": html, EXEC: ""}, {EXEC: {"id": self.key}}
 
     def renew(self) -> None:
@@ -229,13 +303,13 @@ def renew(view: NotebookViewer) -> None:
     """Bring the pictures of a view in the notebook's file up to date."""
     with turn():
         for output in list(_Output.all.values()):
-            if output.view is view:
+            if any(one is view for one in output.view._views):
                 output.renew()
 
 
 def _shown() -> list[NotebookViewer]:
     """Return the views that stand in an output, each once."""
-    return list({id(output.view): output.view for output in _Output.all.values()}.values())
+    return list({id(view): view for output in _Output.all.values() for view in output.view._views}.values())
 
 
 def _before_cell(_info: Any = None) -> None:

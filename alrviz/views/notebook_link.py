@@ -233,7 +233,7 @@ links: set[Link] = set()
 
 def watched(view: Any) -> bool:
     """Whether a page shows this view."""
-    return any(link.view is view and link.ready for link in links)
+    return any(link.ready and any(one is view for one in link.view._views) for link in links)
 
 
 def flush() -> None:

@@ -17,6 +17,7 @@ from alrviz.pictures.palette import racer_colours
 from alrviz.studies.choose_order import Verdict
 from alrviz.studies.export import study_csv
 from alrviz.views.folded import Numbers
+from alrviz.views.notebook import ViewLayout
 from alrviz.views.panes import as_high, html
 from alrviz.views.saving import buttons_of_parts, csv_button
 from alrviz.views.study_view import StudyView
@@ -73,7 +74,7 @@ class OrderStudyView(StudyView):
         saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
         saves += buttons_of_parts(self._name, "alrviz-orders", parts, self.origin)
         self._numbers = Numbers(saves, self._numbers_html)
-        self.layout = pn.Column(
+        self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
 

@@ -18,6 +18,7 @@ from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
 from alrviz.studies.export import study_csv
 from alrviz.studies.path_reading import WORDS, Reading, generative_name, path_names, paths_of, readings, sentence
 from alrviz.views.folded import Numbers
+from alrviz.views.notebook import ViewLayout
 from alrviz.views.panes import as_high, html, say
 from alrviz.views.path_follower import Follower
 from alrviz.views.path_slider import AlphaSlider
@@ -77,7 +78,7 @@ class PathView(StudyView):
         self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
         self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self._numbers_html)
-        self.layout = pn.Column(
+        self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
         self.param.watch(lambda _: self.redraw(), "measure")

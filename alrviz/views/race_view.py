@@ -27,7 +27,7 @@ from alrviz.views.folded import Numbers
 from alrviz.views.judging import Judging
 from alrviz.views.live import LivePicture
 from alrviz.views.measure_menu import MeasureMenu
-from alrviz.views.notebook import NotebookViewer
+from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
 from alrviz.views.player import Player
 from alrviz.views.replay import replay
@@ -153,7 +153,7 @@ class RaceView(NotebookViewer):
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
         left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures"])
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
-        self.layout = pn.Column(self.sentence, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.sentence, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout; the view comes alive with it."""

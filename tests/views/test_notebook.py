@@ -19,6 +19,8 @@ import panel as pn
 import pytest
 from bokeh.document import Document
 from bokeh.protocol import Protocol
+from bokeh.resources import INLINE
+from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 
 import alrviz
@@ -69,6 +71,7 @@ def kernel(monkeypatch):
     events = SimpleNamespace(register=lambda name, call: calls[name].append(call))
     made.parent = {}
     shell = SimpleNamespace(kernel=SimpleNamespace(comm_manager=manager), events=events, get_parent=lambda: made.parent)
+    shell.display_formatter = made.shows = DisplayFormatter()
 
     def publish(data, metadata=None, *, transient=None, update=False):
         made.published.append(SimpleNamespace(data=data, metadata=metadata, transient=transient, update=update))
@@ -448,6 +451,52 @@ def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
     assert "<title>&lt;a race&gt;</title>" in out.getvalue()
     with pytest.raises(AlrvizError, match=r"\.html or \.png; got 'race\.pdf'"):
         view.save(tmp_path / "race.pdf")
+
+
+def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
+    """What a notebook lays out beside other things loses no message either, and keeps its picture."""
+    study, race = small_study(), small_race()
+    views_ = views.OrderStudyView(study), views.RaceView(race)
+    layout = pn.Column("# Two at once", pn.Row(*views_))
+    assert kernel.shows.format(layout) == ({}, {})
+    (shown,) = kernel.published
+    assert shown.data["text/plain"].startswith("OrderStudyView, RaceView: Press Run")
+    assert len(text_of(shown.data)) < 300_000
+    (key,) = notebook._Output.all
+    page = PageComm()
+    kernel.targets["alrviz"](page, {"content": {"data": {"key": key}}})
+    assert "Two at once" in page.sent[0][0]["document"]
+    page.say(ready=True)
+    study.run()
+    end_cell(kernel)
+    page.say(done=True)
+    assert any("fits" in text for text in page.texts())
+    assert kernel.published[-1].update
+    assert kernel.published[-1].data["text/plain"] != shown.data["text/plain"]
+    page.say(bye=True)
+    assert not notebook_link.links
+
+
+def test_layouts_without_views_are_shown_as_panel_does(kernel):
+    views.RaceView()
+    bundle, _ = kernel.shows.format(pn.Row("nothing of ours"))
+    assert not kernel.published
+    assert "text/plain" in bundle
+    view = views.RaceView(small_race())
+    kernel.shows.format(pn.panel(view))
+    (shown,) = kernel.published
+    assert shown.data["text/plain"].startswith("RaceView: ")
+
+
+def test_what_panel_makes_of_a_view_is_saved_with_all_inside(tmp_path):
+    race = small_race()
+    race.start()
+    race.join()
+    view = views.RaceView(race)
+    pn.panel(view).save(tmp_path / "race.html", title="mine", resources=INLINE)
+    page = (tmp_path / "race.html").read_text(encoding="utf-8")
+    assert "<title>mine</title>" in page
+    assert "panel-material-ui.bundle.js" not in page
 
 
 def test_link_shows_nothing_of_panel_that_was_not_asked_for(kernel):
