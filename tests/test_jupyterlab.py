@@ -251,11 +251,15 @@ def test_a_long_race_laid_out_beside_other_things_moves_and_stops(lab: Lab, open
     page.get_by_role("button", name="Run or pause (space)").first.click(timeout=120_000)
     before = _iteration(page)
     wait_until(lambda: _iteration(page) > before + 300, 90, "the race to move")
+    page.locator(".alrviz-view").evaluate("place => { place.dataset.before = true }")
     page.get_by_role("button", name=re.compile(r"Stop.*\(s\)")).first.click()
     page.get_by_text("stopped").first.wait_for(timeout=10_000)
     stopped = _iteration(page)
     page.wait_for_timeout(1_000)
     assert _iteration(page) == stopped
+    # The picture in the file is another now, so the output was drawn anew and the view has moved: it looks as before.
+    page.locator(".alrviz-view:not([data-before])").wait_for(timeout=60_000)
+    assert page.locator(".MuiSelect-icon").first.evaluate("el => el.getBoundingClientRect().width") < 40, "no style"
     page.get_by_label("Axis", exact=True).select_option("passes")
     wait_until(lambda: any("passes" in label for label in page.evaluate(LABELS)), 30, "the other axis")
     assert not page.get_by_text("Traceback").count()

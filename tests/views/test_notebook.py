@@ -398,6 +398,10 @@ def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
         assert b"data:font/woff2;base64,d09GMg" in gzip.decompress(packed(name)), "a woff2 file begins with wOF2"
 
 
+def test_the_rules_of_material_are_text_that_moves_with_a_view():
+    assert re.findall(r"this\.isSpeedy=[^,]+", notebook_link.resource(ESM)) == ["this.isSpeedy=!1"]
+
+
 def test_threads_take_turns(kernel):
     inside, most = [], []
 
