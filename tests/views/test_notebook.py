@@ -215,7 +215,7 @@ def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(k
     page = opened(kernel, view)
     (sent, _) = page.sent[0]
     assert "Step limit" in sent["document"]
-    assert set(sent["needs"]) == {"scripts", "font", ESM}
+    assert set(sent["needs"]) == {"scripts", "font", "state-sync", ESM}
     assert len(sent["document"]) < 1_000_000
     assert "cdn.holoviz" not in sent["document"]
 
