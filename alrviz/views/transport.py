@@ -26,7 +26,11 @@ SLIDER_FOCUS = {
     }
 }
 
-
+# Where the buttons leave the slider less than can be aimed at, as in a notebook's cell, it has a line of its own.
+_ROOM = """
+:host { flex-wrap: wrap; row-gap: 4px; }
+:host > .alrviz-wide { flex: 1 1 96px !important; min-width: 96px; }
+"""
 _SNUG = {"minWidth": 0, "padding": "6px 4px", "textTransform": "none", "& .MuiButton-icon": {"margin": "0 2px 0 0"}}
 
 # The click is heard before the button's own handler. The button is found by a class of its own: it may be redrawn.
@@ -107,7 +111,7 @@ class Transport:
         menu = [] if playback is None else [playback.menu]
         self.panel = pn.Row(
             self.run, self.back, self.step, self.stop, *menu, self.slider, self.rest,
-            sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"],
+            sizing_mode="stretch_width", margin=0, css_classes=["alrviz-run"], stylesheets=[_ROOM],
         )  # fmt: skip
 
     def _moved(self, *events: Any) -> None:
