@@ -260,6 +260,7 @@ def test_a_long_race_laid_out_beside_other_things_moves_and_stops(lab: Lab, open
     # The picture in the file is another now, so the output was drawn anew and the view has moved: it looks as before.
     page.locator(".alrviz-view:not([data-before])").wait_for(timeout=60_000)
     assert page.locator(".MuiSelect-icon").first.evaluate("el => el.getBoundingClientRect().width") < 40, "no style"
+    assert page.locator(".MuiSlider-root").first.evaluate("el => el.getBoundingClientRect().width") > 80, "no slider"
     page.get_by_label("Axis", exact=True).select_option("passes")
     wait_until(lambda: any("passes" in label for label in page.evaluate(LABELS)), 30, "the other axis")
     assert not page.get_by_text("Traceback").count()
