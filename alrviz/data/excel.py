@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from alrviz.data.interpret import Known, Raw
-from alrviz.data.layout import HEAD_ROWS, count_footer, count_names, count_titles, joined_names, left_out
+from alrviz.data.layout import HEAD_ROWS, QUANTITY, count_footer, count_names, count_titles, joined_names, left_out
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import listed
@@ -39,6 +39,7 @@ from alrviz.errors import TableError, nearest
 from alrviz.stop import StopToken
 
 PIECE = 1 << 18  # bytes of XML between two looks at the stop token: some 20 ms
+FEWEST_ROWS = 3  # of a table, names included: a sheet of less may be a title or a remark
 EXACT_DIGITS = 15  # more of them are no float's: such whole numbers stay as they are written
 # What a format's code shows when words in quotes, colours and escaped characters are taken out of it.
 NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
@@ -49,15 +50,19 @@ EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
 def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None) -> Raw:
-    """Return the columns of the first visible sheet that holds something, read as the same table saved as CSV.
+    """Return the columns of the first visible sheet that looks like a table, read as the same table saved as CSV.
+
+    Where none does it is the first that holds something.
 
     `known` are the names of a table like it that was read before.
     """
     with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = _Book(archive, limits, stop)
-        sheet, title = _chosen_sheet(book, options.sheet)
+        sheet, title, passed = _chosen_sheet(book, options.sheet)
     others = [name for name, _ in book.sheets if name != title]
-    notes = [f"the sheet {title!r} was read, of {len(book.sheets)}; there are also {listed(others)}"] if others else []
+    why = f", as {listed(passed)} {'looks' if len(passed) == 1 else 'look'} like no table" if passed else ""
+    there = f"the sheet {title!r} was read, of {len(book.sheets)}{why}; there are also {listed(others)}"
+    notes = [there] if others else []
     places = sorted(sheet.columns)
     head = sheet.cells(places, 0, HEAD_ROWS)
     titles = count_titles(head, len(places)) if options.skip_rows is None else min(options.skip_rows, sheet.rows - 1)
@@ -100,8 +105,10 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
     )
 
 
-def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", str]:
-    formulas = 0
+def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", str, list[str]]:
+    """Return the sheet to read, its title, and the titles of those before it that look like no table."""
+    formulas, passed = 0, list[str]()
+    first: tuple[_Sheet, str, list[str]] | None = None
     sheets = sorted(book.sheets, key=lambda sheet: sheet[1] in book.hidden)
     if wanted is not None:
         names = [name for name, _ in book.sheets]
@@ -119,7 +126,12 @@ def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", st
         if sheet.rows:
             if sheet.rows == 1 and sheet.uncached:
                 raise TableError(_only_formulas(title, sheet.uncached))
-            return sheet, title
+            if wanted is not None or sheet.looks_like_a_table():
+                return sheet, title, passed
+            first = first or (sheet, title, [])
+            passed.append(title)
+    if first is not None:
+        return first
     if formulas:
         raise TableError(_only_formulas(sheets[0][0], formulas))
     what = "workbook" if wanted is None else f"sheet {sheets[0][0]!r}"
@@ -287,6 +299,10 @@ class _Texts:
             self._parts.append(text)
 
 
+def _is_number(text: str) -> bool:
+    return bool(QUANTITY.match(text))
+
+
 def _cell(codes: "array[int]", row: int, texts: list[str]) -> str:
     code = codes[row] if row < len(codes) else -1
     return texts[code] if code >= 0 else ""
@@ -407,6 +423,16 @@ class _Sheet:
         if kind == "b":
             return str(value.strip() not in ("0", "false"))
         return value.removesuffix("T00:00:00") if kind == "d" else value
+
+    def looks_like_a_table(self) -> bool:
+        """Whether it has several columns and rows, and in one of them numbers, or texts that repeat: no remarks."""
+        if len(self.columns) < 2 or self.rows < FEWEST_ROWS:
+            return False
+        for column in self.columns.values():
+            texts, filled = list(column.levels), sum(code >= 0 for code in column.codes)
+            if filled > 1 and (3 * len(texts) <= 2 * filled or 2 * sum(map(_is_number, texts)) > len(texts)):
+                return True
+        return False
 
     def cells(self, places: Sequence[int], begin: int, end: int) -> list[list[str]]:
         """Return the texts of some rows, empty where there is none."""

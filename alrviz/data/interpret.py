@@ -5,6 +5,7 @@ then the convention of numbers for the whole table, then column by column date, 
 its own, else time, else levels.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,8 +18,8 @@ from alrviz.data.dates import Dates, parse_dates, parse_times
 from alrviz.data.missing import detect_missing, without_numbers
 from alrviz.data.numbers import detect_convention, digits_note, force_numbers, listed, parse_numbers, short
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
-from alrviz.data.quantities import plain_numbers
-from alrviz.data.reading import ColumnReading
+from alrviz.data.quantities import measured_limits, plain_numbers
+from alrviz.data.reading import LIMIT, ColumnReading, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
@@ -95,8 +96,10 @@ def interpret(
     remarks = list(notes)
     columns, tokens, gone, doubts = without_missing(columns, options, stop)
     remarks += doubts
-    plain = [plain_numbers(column) for column in columns]
-    bare = [column if found is None else found[0] for column, found in zip(columns, plain, strict=True)]
+    limited = [measured_limits(column) for column in columns]
+    numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
+    plain = [plain_numbers(column) for column in numerals]
+    bare = [column if found is None else found[0] for column, found in zip(numerals, plain, strict=True)]
     decimal, thousands = detect_convention(bare, options, stop)
     parsed, apart, units = [], [], dict[str, list[str]]()
     day_first = decimal == "," or options.delimiter == ";"
@@ -117,8 +120,12 @@ def interpret(
             values, note = words(column, options, missing)
             if _other_decimal(numbers, decimal) is not None:
                 values = replace(values, hint=f"all values are numbers with a decimal {_MARKS[_other(decimal)]}")
-        if numbers is not column and values.series.dtype.kind in "if":
+        if found is not None and values.series.dtype.kind in "if":
             units.setdefault(unit or "", []).append(column.name)
+        limit = limited[done]
+        if limit is not None and values.reading is not None and values.reading.how == "number":
+            values = replace(values, reading=replace(values.reading, limits=True))
+            remarks.append(limits_note(column, limit[1]))
         parsed.append(replace(values, series=without_numbers(values.series, tokens)))
         remarks += [note] if note else []
     remarks += [
@@ -179,6 +186,17 @@ def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, 
     return missing if options.missing is not None else tuple(dict.fromkeys((*missing, *DOUBTFUL)))
 
 
+def limits_note(column: TextColumn, such: str) -> str:
+    """Return a note about numbers that are limits, such as one is, and are read as the number."""
+    signed = np.append(pc.match_substring_regex(column.levels, LIMIT).to_numpy(zero_copy_only=False), False)
+    rows = int(signed[column.codes].sum())
+    values = f"{rows:,} {'value' if rows == 1 else 'values'}"
+    return (
+        f"{values} of {column.name!r} {'is a limit' if rows == 1 else 'are limits'}, "
+        f"such as {short(such)}: read as the number, {re.sub(LIMIT, '', such)}"
+    )
+
+
 def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) -> tuple[Values, str]:
     """Return a column of text that is of no numbers and dates as levels (times as hours), and a note.
 
@@ -211,6 +229,9 @@ def said_numbers(
     name = column.name
     if (times := parse_times(column)) is not None:
         return times[0], ColumnReading(name, name, "time", "numeric", missing=missing, form=times[1])
+    limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
+    if limits:
+        column = TextColumn.of(name, column.codes, without_limits(column.levels))
     found = plain_numbers(column)
     bare, unit = (column, None) if found is None else found
     own = detect_convention([bare], options)
@@ -221,7 +242,7 @@ def said_numbers(
             if each == own:
                 raise
         else:
-            return series, ColumnReading(name, name, "number", "numeric", "", missing, *each, unit)
+            return series, ColumnReading(name, name, "number", "numeric", "", missing, *each, unit, limits=limits)
     raise AssertionError("the last of the marks returns or raises")
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from alrviz.data.dates import parse_dates, parse_times
 from alrviz.data.numbers import listed
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING
-from alrviz.data.quantities import plain_numbers
+from alrviz.data.quantities import measured_limits, plain_numbers
 from alrviz.data.reading import numbers_among
 from alrviz.data.text import NUMBERLIKE, TextColumn
 from alrviz.stop import NEVER, StopToken
@@ -61,12 +61,13 @@ def detect_missing(
 
 
 def _is_measured(column: TextColumn) -> bool:
-    """Whether all levels are numbers, quantities, dates or times."""
+    """Whether all levels are numbers, quantities, limits, dates or times."""
     if len(column.levels) == 0:
         return False
     return (
         bool(pc.all(pc.match_substring_regex(column.levels, NUMBERLIKE)).as_py())
         or plain_numbers(column) is not None
+        or measured_limits(column) is not None
         or parse_dates(column, day_first=False) is not None
         or parse_times(column) is not None
     )

@@ -7,10 +7,26 @@ is beside the number goes, what it means stays: a bracket is a minus, k, M and B
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.reading import QUANTITY, bare_numbers
+from alrviz.data.reading import LIMIT, QUANTITY, bare_numbers, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn
 
+FEWEST = 5  # numbers beside which a limit is one
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
+
+
+def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
+    """Return a column of measurements of which some are limits (<5), read as the number, and such a text; else None.
+
+    Numbers have to be many more than limits: <20, 20, 30, >30 are levels.
+    """
+    signed = pc.match_substring_regex(column.levels, LIMIT)
+    n_signed = pc.sum(signed).as_py() or 0
+    if not n_signed or len(column.levels) - n_signed < max(FEWEST, 3 * n_signed):
+        return None
+    bare = without_limits(column.levels)
+    if not _all_match(bare, NUMBERLIKE) and not _all_match(bare, QUANTITY):
+        return None
+    return TextColumn.of(column.name, column.codes, bare), column.levels.filter(signed)[0].as_py()
 
 
 def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:

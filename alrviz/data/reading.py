@@ -1,6 +1,6 @@
 """How texts become values, as it was decided when a table was read: applied to whatever rows come later.
 
-    70 kg, 1,234.5, (3), 19M     "number": decimal mark, thousands mark, the unit beside it
+    70 kg, 1,234.5, (3), 19M     "number": decimal mark, thousands mark, the unit beside it, whether < 5 is 5
     31/01/2020 19:00             "date": its form, day or month first; a feature is a part of it (year, month ...)
     13:45                        "time": hours
     Red, red, RED                "levels": the spelling that stands for all
@@ -49,6 +49,14 @@ def number_pattern(decimal: str, thousands: str) -> str:
     mark = {"": "", " ": r"[ \x{00a0}\x{202f}]", ".": r"\.", ",": ",", "'": "['\\x{2019}]"}[thousands]
     whole = rf"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)" if mark else "[0-9]+"
     return rf"^[+-]?(({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+
+
+LIMIT = r"^(?:[<>]=?|[≤≥]) ?"  # what stands before the limit of what could be measured
+
+
+def without_limits(levels: "pa.Array") -> "pa.Array":
+    """Return texts without the sign that makes a number a limit: 5 for <5, 100 for >= 100."""
+    return pc.replace_substring_regex(levels, LIMIT, "")
 
 
 def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
@@ -303,7 +311,8 @@ class ColumnReading:
     of a date, one of `PARTS`. missing: the texts that are missing, numbers among them as numbers too. decimal and
     thousands: marks of numbers, decimal "" where the source had numbers of its own type and no text. unit: what may
     stand beside a number, None where nothing does. form: of dates or times, "" where the source had dates of its own
-    type. spellings: by the folded text, the level that stands for its spellings.
+    type. spellings: by the folded text, the level that stands for its spellings. limits: whether numbers may be limits
+    (<5), which are read as the number.
     """
 
     name: str
@@ -318,6 +327,7 @@ class ColumnReading:
     form: str = ""
     day_first: bool = False
     spellings: Mapping[str, str] = field(default_factory=dict)
+    limits: bool = False
 
     @property
     def what(self) -> str:
@@ -376,6 +386,8 @@ class ColumnReading:
         """Texts as numbers, NaN where they are none."""
         if self.how == "time":
             return hours_of(texts, self.form)
+        if self.limits:
+            texts = without_limits(texts)
         if self.unit is not None:
             bare = bare_numbers(texts)
             known = (unit in ("", self.unit) for unit in bare.units)

@@ -138,7 +138,10 @@ def _reading(state: Any, encoder: Encoder) -> Reading:
         forms = {"date": DATE_FORMS, "time": TIME_FORMS}.get(column.how, {})
         _require(all(isinstance(text, str) for text in texts) and isinstance(column.unit, str | None))
         _require(
-            column.how in HOWS and column.kind in ("numeric", "categorical") and isinstance(column.day_first, bool)
+            column.how in HOWS
+            and column.kind in ("numeric", "categorical")
+            and isinstance(column.day_first, bool)
+            and isinstance(column.limits, bool)
         )
         _require((column.part in PARTS) if column.how == "date" else column.part == "")
         _require(column.form in forms or (column.form == "" and column.how != "time"))

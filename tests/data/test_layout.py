@@ -125,12 +125,25 @@ def workbook(sheets):
     return buffer.getvalue()
 
 
+def test_remarks_before_the_table_are_no_table():
+    notes = "Notes\n\nPrices are in euros\nAll shops\n"
+    about = "Author,A. Miller\nContact,miller@example.org\nSource,the shops\nLicence,free\n"
+    for first in (notes, about):
+        dataset = read_table(workbook({"About": first, "Sales": NAMES + BODY, "More": NAMES + BODY}), "class")
+        assert dataset.n_rows == 40
+        assert dataset.options.sheet == "Sales"
+        said = "the sheet 'Sales' was read, of 3, as 'About' looks like no table; there are also 'About', 'More'"
+        assert said in dataset.notes
+    assert read_columns(workbook({"A": about, "B": notes})).options.sheet == "A", "the first, where none is one"
+    assert read_table(workbook({"A": NAMES + BODY, "B": about}), "class").options.sheet == "A"
+
+
 def test_a_sheet_can_be_chosen():
     data = workbook(
         {"cover": "a report\n", "sales": "Sales by region\n\n" + NAMES + BODY + "Total,820\n", "more": NAMES + BODY}
     )
     with pytest.raises(TableError, match="only one column"):
-        read_table(data)
+        read_table(data, options=ReadOptions(sheet="cover"))
     for sheet in ("sales", 2):
         dataset = read_table(data, options=ReadOptions(sheet=sheet))
         assert dataset.n_rows == 40

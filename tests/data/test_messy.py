@@ -56,6 +56,25 @@ def test_numbers(values, numbers):
     np.testing.assert_allclose(found[: len(values)], [np.nan if number is None else number for number in numbers])
 
 
+LAB = ["<5", "7.2", "12", "30.5", "8", ">100", "55", "6.1", "41", "99", "17", "5.5"]
+
+
+def test_limits_of_a_measurement_are_numbers_and_told():
+    for values, numbers in (
+        (LAB, [5, 7.2, 12, 30.5, 8, 100]),
+        (["< 0.05 mg/L", "0.7 mg/L", "1.2 mg/L", "3 mg/L", "8 mg/L", "2 mg/L", "-"], [0.05, 0.7, 1.2, 3, 8, 2]),
+    ):
+        dataset = table_of(values)
+        kind, found = first(dataset)
+        assert kind == "numeric"
+        assert found[: len(numbers)] == numbers
+        assert any("of 'a' are limits, such as '<" in note for note in dataset.notes)
+    assert "10 values of 'a' are limits, such as '<5': read as the number, 5" in table_of(LAB).notes
+    said = table_of(["<5", "7", ">9"], a="numeric")
+    assert first(said)[1][:3] == [5, 7, 9]
+    assert first(table_of(["<20", "20", "30", "40", ">40"]))[0] == "ordinal", "few numbers: they are levels"
+
+
 GERMAN = [
     ("euros", ["1.234,50 €", "12,00 €", "-3,10 €", "7,00 €", "1.000.000,00 €"], [1234.5, 12, -3.1, 7, 1e6]),
     ("a decimal comma", ["1,5", "2,25", "13,0", "4,75", "5,5"], [1.5, 2.25, 13, 4.75, 5.5]),

@@ -29,7 +29,7 @@ from alrviz import (
 )
 from alrviz.errors import AlrvizError, ModelFileError, ReadingWarning, TableError, UnseenLevelWarning
 from tests.data.test_layout import BODY, CASES, NAMES, workbook
-from tests.data.test_messy import DATES, GERMAN, NUMBERS, WORDS
+from tests.data.test_messy import DATES, GERMAN, LAB, NUMBERS, WORDS
 from tests.estimators.model_files import about_of, rewritten
 
 ROWS = 48
@@ -118,6 +118,8 @@ TABLES = {
         ("a", ["Red", "red", "blue"]), options={"options": ReadOptions(merge_case=False)}
     ),
     "codes by case": columns_of(("a", ["a", "A", "b", "B"]), ("b", ["1", "2", "3"])),
+    "limits": columns_of(("a", LAB), ("b", ["<1,5", "1,5", "2", "3", "4,25", "5", "6"]), delimiter=";"),
+    "limits said to be numbers": columns_of(("a", ["<5", "7", ">9"]), options={"a": "numeric"}),
     "kinds said": columns_of(
         ("n", ["1", "2", "2.5", "12"]), ("m", ["1 kg", "2 kg", "x"]), ("o", ["5.5", "7.0", "8"]),
         options={"n": "categorical", "o": "ordinal"},
