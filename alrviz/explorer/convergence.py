@@ -192,7 +192,10 @@ class ConvergencePage:
                 self.session.load_demo(value)
             return
         self.choice.choose(name, value)
+        if name == "question":  # as an example does: whoever asks one wants to see the answer
+            self._autorun, self.race_view.player.halted = True, False
         self._ask()
+        self._start_if_cheap()
 
     def show_example(self, example: Example) -> None:
         """Set everything to an example and race as soon as its table is there."""

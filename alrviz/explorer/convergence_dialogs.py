@@ -81,7 +81,7 @@ class Dialogs:
         else:
             self._text.object = _SHARE + (NOT_HERE if is_local() else "")
             self._link.value = reader_link(self.session.registry.share(entry))
-            self._code.object = qr_html(self._link.value)
+            self._code.object = qr_html(self._link.value, named=False)
             self._keep.value = entry.keep
         self._share.open()
 

@@ -16,17 +16,21 @@ NOT_HERE = (
 _TOO_LONG = "<p>This link is too long for a QR code: it names tables or many recipes. Copy it instead.</p>"
 
 
-def qr_html(link: str) -> str:
-    """Return the code of a link as an SVG, black on white on any ground, and the link; words where it is too long."""
+def qr_html(link: str, *, named: bool = True) -> str:
+    """Return the code of a link as an SVG, black on white on any ground; words where it is too long.
+
+    named: whether the link stands below it.
+    """
     try:
         code = segno.make(link, error="m", micro=False)
     except segno.DataOverflowError:
         return _TOO_LONG
     svg = code.svg_inline(omitsize=True, light="#fff", border=4)
-    return (
-        f"<div role='img' aria-label='QR code of the link' style='max-width:min(100%,52vh); margin:0 auto'>{svg}</div>"
-        f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
-    )
+    # So large that a dialog with all its words fits a projector of 720 lines.
+    style = "max-width:min(100%,34vh); margin:0 auto"
+    picture = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
+    words = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
+    return picture + (words if named else "")
 
 
 def is_local() -> bool:

@@ -39,7 +39,7 @@ DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out rows", DASHES))  # words and dashes
-BEST = "best known F: gap 0"  # at the line where a gap of 0 stands
+BEST = "best known F: smaller gaps are not resolved"  # at the line of `gap_floor`
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FEW = 60  # points; with more the line shows them well enough
 # Ticks of a logarithmic horizontal axis; those that would cover each other are left out by the axis.

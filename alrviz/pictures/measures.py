@@ -119,16 +119,28 @@ def values(columns: Columns, measure: str, part: str, rows: float, best: float =
 
 
 def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
-    """Where a gap of 0 stands on a logarithmic axis: below all others by half a decade or more; None if none is 0.
+    """Where a gap that cannot be told from 0 stands on a logarithmic axis; None if no racer has a gap of 0.
 
-    The racer that is the best known one has the gap 0: left out it would seem to be behind.
+    The best known F is the lowest that was met: it still had something to go, which is missing in the last gaps of the
+    racer that met it, and drawn as they are they fall off a cliff. What is missing is estimated by Aitken's
+    extrapolation of its last two tenths, and no further than half a decade below all other gaps.
     """
-    every = np.concatenate([*gaps, np.empty(0)])
-    every = every[np.isfinite(every)]
-    above = every[every > 0]
-    if not len(every) or len(above) == len(every):
+    lines = [gap[np.isfinite(gap)] for gap in gaps]
+    best = [gap[: int((gap <= 0).argmax()) + 1] for gap in lines if (gap <= 0).any()]
+    if not best:
         return None
-    return float(10.0 ** np.floor(np.log10(above.min()) - 0.5)) if len(above) else 1.0
+    above = np.concatenate(lines)
+    least = float(above[above > 0].min()) if (above > 0).any() else 1.0
+    return max(least / 3, *(_left_to_go(gap) for gap in best))
+
+
+def _left_to_go(gap: np.ndarray) -> float:
+    """How far F would still have fallen, about, after the last of these gaps, which is 0."""
+    step = max(1, (len(gap) - 1) // 10)
+    if len(gap) <= 2 * step:
+        return 0.0
+    before, last = float(gap[-1 - 2 * step] - gap[-1 - step]), float(gap[-1 - step])
+    return last * last / (before - last) if 0 < last < before else max(last, 0.0)
 
 
 def points(
@@ -145,7 +157,7 @@ def points(
 ) -> dict[str, np.ndarray]:
     """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0.
 
-    floor: where what is 0 stands on a logarithmic axis (`gap_floor`); without it that is left out. zero: where an x of
+    floor: below it nothing is drawn but at it (`gap_floor`); without it what is 0 is left out. zero: where an x of
     0 stands on such an axis (`zero_place`).
     """
     x = np.asarray(columns[AXES[axis][0]], float)
@@ -153,6 +165,6 @@ def points(
         x = np.where(x <= 0, zero, x)
     y = values(columns, measure, part, rows, best)
     if floor is not None:
-        y = np.where(y <= 0, floor, y)
+        y = np.where(y < floor, floor, y)
     kept = np.isfinite(y) & ((y > 0) if log else True)
     return {"x": x[kept], "y": y[kept], "step": np.asarray(columns["index"])[kept]}

@@ -59,7 +59,8 @@ class View:
 
     label: of the vertical axis. short: heads the column of numbers. log: whether its axis is logarithmic. train,
     heldout: (S,) for each line, None where it has none. less: what the player takes from each line's values, () for
-    nothing: a level that moves with a film that grows. grey: levels drawn across, by their words.
+    nothing: a level that moves with a film that grows. floor: below it nothing is drawn but at it, 0 for nothing.
+    grey: levels drawn across, by their words.
     """
 
     label: str
@@ -68,6 +69,7 @@ class View:
     train: Sequence[Floats | None]
     heldout: Sequence[Floats | None]
     less: Sequence[float] = ()
+    floor: float = 0.0
     grey: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -176,6 +178,7 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
                 "label": view.label, "short": view.short, "log": view.log,
                 "grey": [[words, *_numbers([level])] for words, level in view.grey.items()],
                 "less": _numbers(view.less, _EXACT),
+                "floor": view.floor,
                 "lines": [{"y": _numbers(y, _EXACT if view.less else _DIGITS, steps), "held": _numbers(held, at=steps)}
                           for y, held in zip(view.train, view.heldout, strict=True)],
             }

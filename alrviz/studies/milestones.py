@@ -86,7 +86,7 @@ class Milestones:
 
     to_zero: whether the objective has no minimum but falls to 0. best: F* (not per row). goals: the two values of F
     to come below, and words for them. met: racer's name -> one mapping of unit -> count a goal, None where it was not
-    met.
+    met. unit: what `at` counts, a key of `UNITS`.
     """
 
     to_zero: bool
@@ -94,11 +94,12 @@ class Milestones:
     goals: tuple[float, ...]
     words: tuple[str, ...]
     met: Mapping[str, tuple[Mapping[str, float] | None, ...]]
+    unit: str = "iterations"
 
-    def at(self, name: str, goal: int, unit: str = "iterations") -> float | None:
-        """When `name` met goal number `goal`, in `unit`; None if it did not."""
+    def at(self, name: str, goal: int, unit: str = "") -> float | None:
+        """When `name` met goal number `goal`, in `unit` or the milestones' own; None if it did not."""
         counts = self.met[name][goal]
-        return None if counts is None else counts[unit]
+        return None if counts is None else counts[unit or self.unit]
 
     def table(self) -> pd.DataFrame:
         """One row a racer and goal: racer, milestone, iterations, passes, seconds (NaN where it was not met)."""
@@ -135,7 +136,7 @@ def _first(lane: Lane, goal: float) -> dict[str, float] | None:
     return {unit: float(lane.of(column)[below[0]]) for unit, column in UNITS.items()}
 
 
-def milestones(lanes: Sequence[Lane]) -> Milestones:
+def milestones(lanes: Sequence[Lane], unit: str = "iterations") -> Milestones:
     """When each racer of one objective first came near the best known value of it."""
     best = min((lane.best for lane in lanes), default=float("inf"))
     to_zero = falls_to_zero(lanes)
@@ -148,7 +149,7 @@ def milestones(lanes: Sequence[Lane]) -> Milestones:
         goals = tuple(best * (1 + level) for level in RELATIVE)
         words = tuple(f"within {100 * level:g} % of the best {noun}" for level in RELATIVE)
     met = {lane.name: tuple(_first(lane, goal) for goal in goals) for lane in lanes}
-    return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=met)
+    return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=met, unit=unit)
 
 
 def by_objective(lanes: Sequence[Lane]) -> dict[Hashable, list[Lane]]:

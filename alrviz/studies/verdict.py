@@ -12,8 +12,9 @@
 | "faster" | one racer needs the fewest iterations (the tighter milestone decides) |
 | "crossed" | one leads at the first milestone, another at the second, both by 1.25 or more |
 
-An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1). A racer that never met the milestone counts as
-"at least" its last iteration. Differences of held-out log loss below two paired standard errors are called a tie.
+An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes and seconds are compared likewise. A
+racer that never met the milestone counts as "at least" its last iteration. Differences of held-out log loss below two
+paired standard errors are called a tie.
 
 A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
 """
@@ -22,7 +23,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.milestones import Lane, Milestones, by_objective, falls_to_zero, milestones, paired
+from alrviz.studies.milestones import UNITS, Lane, Milestones, by_objective, falls_to_zero, milestones, paired
 from alrviz.studies.racing import APART, NEAR, level_words, near_words, racing_words
 
 NO_DIFFERENCE = APART
@@ -76,10 +77,11 @@ def objective_key(recipe: Recipe) -> Hashable:
     return (*common, float(of["alpha"]), *toward, *on)
 
 
-def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
+def verdict(lanes: Sequence[Lane], *, by: str = "you", unit: str = "iterations") -> Verdict:
     """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it.
 
-    `by` is who stopped it, should it have been stopped: "you", "the server", "its owner".
+    `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
+    counted in, a key of `UNITS`; the picture's axis, or sentence and picture could name two winners.
     """
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):
@@ -102,7 +104,7 @@ def verdict(lanes: Sequence[Lane], *, by: str = "you") -> Verdict:
         )
     if falls_to_zero(lanes):
         return _perfect(lanes)
-    return _raced(lanes, milestones(lanes))
+    return _raced(lanes, milestones(lanes, unit))
 
 
 def _ended_early(lanes: Sequence[Lane], by: str) -> Verdict:
@@ -185,7 +187,8 @@ class _Ranking:
 
 def _count(lane: Lane, marks: Milestones, goal: int) -> float:
     met = marks.at(lane.name, goal)
-    return max(float(lane.iterations if met is None else met), 1.0)
+    spent = lane.last_of(UNITS[marks.unit]) if met is None else met
+    return max(spent, 1.0 if marks.unit == "iterations" else 1e-9)
 
 
 def _ranking(lanes: Sequence[Lane], marks: Milestones, goal: int) -> _Ranking:
@@ -211,8 +214,13 @@ def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
     met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
     missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
     met.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
-    words = [f"{lane.name} {marks.at(lane.name, goal):.0f}" for lane in met]
-    return _with_unit([*words, *(f"{lane.name} not after {lane.iterations}" for lane in missed)])
+    words = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in met]
+    late = [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in missed]
+    return _with_unit([*words, *late], marks.unit)
+
+
+def _amount(count: float, unit: str) -> str:
+    return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
 def _both(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
@@ -226,10 +234,10 @@ def _short(marks: Milestones, goal: int) -> str:
     return marks.words[goal].split(" of ")[0]
 
 
-def _with_unit(counts: Iterable[str]) -> str:
-    """A list of counts of iterations; the first says the unit."""
+def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
+    """A list of counts; the first says the unit."""
     first, *others = counts
-    return ", ".join([f"{first} iterations", *others])
+    return ", ".join([f"{first} {unit}", *others])
 
 
 def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
@@ -246,7 +254,7 @@ def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict
     counts = "" if len(lanes) > FEW else f" {_both(lanes, marks, rank.goal)}"
     return Verdict(
         "faster",
-        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster (iterations){rivals}{level}.{counts}",
+        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{level}.{counts}",
         rank.first.name,
         rank.factor,
         rank.at_least,

@@ -319,7 +319,7 @@ class RaceView(NotebookViewer):
         at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
         ended = watched.shown and at_end
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
-        told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"))
+        told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"), unit=self.axis)
         self._told = told.sentence
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")

@@ -16,8 +16,8 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.convergence import Curve
-from alrviz.pictures.measures import AXES, MEASURES, axis_label, is_log, values
+from alrviz.pictures.convergence import BEST, Curve
+from alrviz.pictures.measures import AXES, MEASURES, axis_label, gap_floor, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
@@ -140,13 +140,16 @@ def _view(name: str, curves: list[Curve], steps: Any, watched: Watched) -> View:
         part: [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
         for part in ("train", "heldout")
     }
-    less = [curve.best / curve.rows for curve in curves] if name == "gap" else []
+    gap = name == "gap"
+    less = [curve.best / curve.rows for curve in curves] if gap else []
+    floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
     levels = watched.levels()
     grey = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
+    grey |= {} if floor is None else {BEST: floor}
     label = axis_label(name, watched.to_zero)
     return View(
         label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=parts["train"],
-        heldout=parts["heldout"], less=less, grey=grey,
+        heldout=parts["heldout"], less=less, floor=floor or 0.0, grey=grey,
     )  # fmt: skip
 
 

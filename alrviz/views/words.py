@@ -82,7 +82,9 @@ def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]
 
 def _until(watched: Watched, marks: dict[str, Milestones], unit: str) -> str:
     kinds = {mark.to_zero for mark in marks.values()}
-    of = "" if watched.same_objective else " of its own objective"
+    # While a race goes on a milestone is met by all who lead: the best is what has been seen so far.
+    of = "" if watched.shown else " <b>so far</b>: it moves until the race has ended"
+    of = of if watched.same_objective else f" of its own objective{of}"
     near = [f"1 %, 0.1 %: {unit} until that near the best{of}"] if False in kinds else []
     low = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
     return f"<p class='quiet'>{'; '.join(near + low)}</p>"
@@ -164,7 +166,8 @@ def ends_html(watched: Watched, dark: bool = False) -> str:
         cells.append("" if outcome is None else safe(outcome.code))
         rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     head = "".join(f"<th>{words}</th>" for words in (*heads, "ended"))
-    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+    until = _until(watched, marks, "iterations") if marks else ""
+    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(rows)}</table></div>{until}"
 
 
 def numbers_html(watched: Watched, dark: bool = False) -> str:

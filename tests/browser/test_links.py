@@ -111,3 +111,20 @@ def test_a_press_is_answered_before_the_page_is_built(explorer: Explorer):
     explorer.wait_says("^What am I looking at.$")
     assert explorer.js("window.seen"), "it opens without a word"
     explorer.wait(lambda: not explorer.says("^Opening"), "the page alone")
+
+
+def test_the_codes_of_links_are_seen_whole_on_a_projector(explorer: Explorer):
+    """In 720 lines the dialog ended in the middle of the code, and a phone read nothing."""
+    explorer.open("?page=convergence&data=monks-1")
+    explorer.wait_says("^ended$")
+    for press in ("QR code", "Share"):
+        explorer.button(press).click()
+        code = explorer.page.get_by_role("img", name="QR code of the link")
+        explorer.wait(lambda code=code: code.is_visible() and code.bounding_box(), "the code")
+        seen = explorer.page.locator(".MuiDialog-paper:visible").bounding_box()
+        box = explorer.wait(lambda code=code: code.bounding_box(), "the code")
+        assert seen is not None
+        assert box["y"] + box["height"] <= seen["y"] + seen["height"] <= 720, press
+        assert box["height"] > 200
+        explorer.page.keyboard.press("Escape")
+        code.wait_for(state="hidden")

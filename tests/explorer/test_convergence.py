@@ -181,6 +181,21 @@ def test_an_example_races_by_itself():
     assert page.race_view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
 
 
+def test_a_question_that_is_asked_races_by_itself_as_an_example_does():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    before = page.race_view.race
+    page.controls.question.value = "orders"
+    until(page, lambda: page.race_view.race is not before and ended(page))
+    assert [run.recipe.params["order"] for run in page.race_view.race.runs] == [1, 2, 3]
+    before = page.race_view.race
+    page.controls.question.value = "alr-or-lr"
+    page.controls.alpha.value = 1.0  # a setting alone is not a question
+    until(page, lambda: page.pricing.known)
+    page.pump()
+    assert page.race_view.outdated or page.race_view.race is not before
+
+
 def test_only_a_hand_that_keeps_a_race_from_being_shown_is_told_as_a_pause():
     registry = Registry(ServerLimits(), timer=False)
     page = open_page("?data=monks-1", registry=registry)

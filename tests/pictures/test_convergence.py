@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.convergence import FEW, Curve, contents, convergence, legend_rows
+from alrviz.pictures.convergence import BEST, FEW, Curve, contents, convergence, legend_rows
 from alrviz.pictures.labels import LETTER, WIDTH
 from alrviz.pictures.measures import FIRST, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, contrast, racer_colours
@@ -53,13 +53,24 @@ def test_gap_is_logarithmic_and_the_best_point_stands_on_a_line_of_its_own_below
     racers = [curve("lr", [2, 1.5, 1.0], best=ROWS * 0.9), curve("alr", [2, 1.0, 0.9], best=ROWS * 0.9)]
     what = contents(racers, measure="gap", baseline=BASELINE)
     np.testing.assert_allclose(what.train[0]["y"], [1.1, 0.6, 0.1])
-    np.testing.assert_allclose(what.train[1]["y"], [1.1, 0.1, 0.01])
-    place = what.words["words"].index("best known F: gap 0")
-    assert what.words["y"][place] == pytest.approx(0.01)
-    assert what.box.bottom < 0.01
+    np.testing.assert_allclose(what.train[1]["y"], [1.1, 0.1, 0.1 / 3])
+    place = what.words["words"].index(BEST)
+    assert what.words["y"][place] == pytest.approx(0.1 / 3)
+    assert what.box.bottom < 0.1 / 3
     assert what.box.log
-    assert what.grey["y"] == pytest.approx([0.01])
+    assert what.grey["y"] == pytest.approx([0.1 / 3])
     assert not len(what.heldout[0]["y"])
+
+
+def test_the_tail_of_the_lowest_racer_is_no_cliff():
+    """It ended at 1 + 0.95**200: what it had left to go was missing in its last gaps, which fell ever faster."""
+    steps = np.arange(201)
+    racer = curve("lr", 1 + 0.95**steps, best=ROWS * (1 + 0.95**200))
+    y = contents([racer], measure="gap").train[0]["y"]
+    falls = np.diff(np.log10(y))
+    assert falls.min() > 2.2 * np.log10(0.95)  # twice as steep where the gap meets what is left; a cliff fell by 1.3
+    assert y[-1] == y[-2]
+    assert y[-1] == pytest.approx(0.95**200, rel=0.2)
 
 
 def test_nll_turns_logarithmic_when_it_falls_to_zero_and_the_label_says_so():

@@ -324,3 +324,18 @@ def test_while_it_goes_on_different_objectives_are_compared_held_out():
     assert verdict(lanes).sentence == (
         "Racing, iteration 1: different objectives; held-out log loss lr 0.6000, alr 0.8000 nats per row."
     )
+
+
+def test_who_leads_is_told_along_the_axis_that_is_shown():
+    """In iterations alr won, in seconds lr: the sentence spoke of iterations under a picture of seconds."""
+    lr, alr = lane("lr", falling(40, 100)), lane("alr", falling(10, 25))
+    slow = alr.frame.assign(seconds=lambda frame: 10 * frame["seconds"])
+    lanes = [lr, Lane(name="alr", label="alr", frame=slow, n_rows=ROWS, outcome="converged")]
+    assert verdict(lanes).winner == "alr"
+    told = verdict(lanes, unit="seconds")
+    assert (told.winner, told.factor) == ("lr", 2.5)
+    assert told.sentence == (
+        "lr is 2.5 times faster (seconds). Within 0.1 % of the best NLL: lr 50 seconds, alr 125; "
+        "within 1 %: lr 20 seconds, alr 50."
+    )
+    assert "(passes)" in verdict([lr, alr], unit="passes").sentence
