@@ -150,5 +150,5 @@ def test_a_restarted_server_is_found_by_itself_and_the_race_in_the_run_store(los
     explorer.line.server = urlsplit(serve(*ANYWHERE, ALRVIZ_HOME=str(home)).url).port
     assert "was restarted" in explorer.found(False)
     explorer.wait(lambda: explorer.fewest() >= 1, "the race as it was kept")
-    assert explorer.asked()["kept"] == [asked]
+    assert explorer.wait(lambda: explorer.asked().get("kept"), "the race in the address") == [asked]
     assert not explorer.says("^running$")
