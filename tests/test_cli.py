@@ -16,6 +16,11 @@ import pytest
 
 import alrviz
 from alrviz import cli
+from alrviz.explorer.convergence_words import dataset_code
+from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.registry import Registry
+from alrviz.explorer.session import Session
+from alrviz.explorer.state import State
 from tests.conftest import wait_until
 
 COMMAND = [sys.executable, "-m", "alrviz.cli"]
@@ -90,6 +95,28 @@ def test_a_missing_file_names_its_neighbour(tmp_path, capsys):
 def test_a_folder_is_no_file(tmp_path, capsys):
     assert cli.main(["explore", str(tmp_path)]) == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_explore_reads_as_it_is_told(tmp_path):
+    rows = "".join(
+        f"{i % 7};{'-999' if i % 5 == 0 else i};1,{i % 4};{'xy'[i % 2]};{'nt'[i % 3 > 0]}\n" for i in range(40)
+    )
+    file = tmp_path / "table.csv"
+    file.write_text("left\nout\n" + rows, encoding="utf-8")
+    said = ["--skip-rows", "2", "--header", "0", "--missing", "-999", "--decimal", ",", "--delimiter", ";"]
+    dataset = cli._read(cli._parser().parse_args(["explore", str(file), *said, "--class", "column 4"]))
+    assert dataset.target == "column 4"
+    assert dataset.n_rows == 40
+    assert dataset.frame["column 2"].isna().sum() == 8
+    assert dataset.frame["column 3"].max() == 1.3
+    session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False), served=dataset)
+    session.apply(State())
+    made = {"alrviz": alrviz}
+    session.served_from = str(file)
+    exec(dataset_code(session), made)
+    assert made["dataset"].hash == dataset.hash
+    with pytest.raises(SystemExit):
+        cli.main(["explore", str(file), "--header", "many"])
 
 
 @pytest.mark.parametrize("command", ["explore", "score"])

@@ -12,6 +12,7 @@ from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:
+    from alrviz.data.options import ReadOptions
     from alrviz.explorer.session import Session
     from alrviz.fitting.price import Price
 FEW = 4  # racers whose whole price has room
@@ -111,7 +112,7 @@ def _table_code(session: "Session") -> str:
         return "dataset = alrviz.read_table('table.csv')"
     if session.upload is None:
         name, note = session.served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
-        options = None
+        options: ReadOptions | None = dataset.table.asked
     else:
         name, note = session.upload.name, "a file that was dropped: give its folder too"
         options = session.upload.options
