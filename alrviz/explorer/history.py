@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.explorer.state import MOST_SETS, State, first_demo, read_link, write_link
 from alrviz.explorer.studies import kept_where
+from alrviz.explorer.table_choice import split_words
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Kept, Store
@@ -48,6 +50,14 @@ class Item:
     def title(self) -> str:
         """What it is about: "race on led"."""
         return f"{KINDS.get(self.kept.kind, self.kept.kind)} on {self.kept.data_name}"
+
+    @property
+    def rows_words(self) -> str:
+        """How its numbers were cut and its rows were split, as far as that is known."""
+        cut = dict.fromkeys(cuts_text(recipe) for recipe in self.recipes if recipe.cuts != "keep")
+        said = [f"numbers cut by {' or '.join(cut)}"] if cut else []
+        slug = read_link(self.kept.link).split if self.kept.link else ""
+        return ", ".join(said + ([f"rows split: {split_words(slug)}"] if slug else []))
 
     @property
     def link(self) -> str:
@@ -145,6 +155,7 @@ def when(seconds: float, now: float | None = None) -> str:
 
 
 def line_of(item: Item) -> str:
-    """State, age and size in a line."""
+    """State, age, size, cuts and split in a line."""
     state = STATES.get(item.kept.state, item.kept.state)
-    return f"{state} · {when(item.kept.changed)} · {bytes_text(item.size)}"
+    how = f" · {item.rows_words}" if item.rows_words else ""
+    return f"{state} · {when(item.kept.changed)} · {bytes_text(item.size)}{how}"

@@ -32,6 +32,12 @@ _WHY = (
     "make a model look better than it is; rows of the past are not to be judged by the future"
 )
 _MOST = 25  # columns in the menu of splits
+FEW = 8  # entries that are read at a glance; of more those that are likely come first
+MORE = "more"  # the menu's entry for all others
+_UNIT = re.compile(
+    r"(^|[^a-z])(id|nr|no|group|subject|patient|person|user|customer|client|batch|session|site|house)s?([^a-z]|$)"
+)
+_TIME = re.compile(r"date|time|year|month|day|week|hour|quarter")
 
 
 def cut_params(slug: str) -> dict[str, Any]:
@@ -96,7 +102,10 @@ def split_menu(session: Session) -> Any:
     menu = pmui.Select(label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_WHY)
 
     def chosen(event: Any) -> None:
-        if event.new is not None and event.new != session.source.split and session.dataset is not None:
+        if event.new == MORE and session.dataset is not None:
+            menu.tags = [session.dataset.hash]  # of this table all are offered from now on
+            show_split(menu, session)
+        elif event.new is not None and event.new != session.source.split and session.dataset is not None:
             session.set_split(event.new)
 
     menu.param.watch(chosen, "value")
@@ -105,7 +114,32 @@ def split_menu(session: Session) -> Any:
 
 def show_split(menu: Any, session: Session) -> None:
     """Show how rows are split, and what else is there for this table."""
-    menu.param.update(options=split_options(session.dataset), value=session.source.split)
+    dataset, slug = session.dataset, session.source.split
+    options = split_options(dataset)
+    if dataset is not None and dataset.hash not in menu.tags:
+        options = likely_splits(dataset, options, slug)
+    menu.param.update(options=options, value=slug)
+
+
+def likely_splits(dataset: "Dataset", options: dict[str, str], chosen: str = "") -> dict[str, str]:
+    """Return those entries that a table's columns speak for, the one chosen among them, and MORE for all others.
+
+    Columns speak by what they hold, dates or names that were taken for no property, and by what they are called.
+    """
+    if len(options) <= FEW:
+        return options
+
+    def likely(slug: str) -> bool:
+        if slug in _SPLITS or slug == chosen:
+            return True
+        column = dataset.columns[int(slug[1:])]
+        name = re.sub(r"([a-z])([A-Z])", r"\1_\2", str(column.name)).lower()
+        if slug[0] == "g":
+            return bool(_UNIT.search(name)) or column.kind == "ignore"
+        return bool(_TIME.search(name)) or bool(pd.api.types.is_datetime64_any_dtype(dataset.frame[column.name].dtype))
+
+    found = {words: slug for words, slug in options.items() if likely(slug)}
+    return found if len(found) == len(options) else {**found, "by another column ...": MORE}
 
 
 def split_options(dataset: "Dataset | None") -> dict[str, str]:
@@ -126,3 +160,13 @@ def split_options(dataset: "Dataset | None") -> dict[str, str]:
         if (dated or pd.api.types.is_numeric_dtype(dtype)) and not column.missing and column.levels > 2:
             times[f"in time by {column.name}"[:60]] = f"t{k}"
     return options | dict(list(groups.items())[:_MOST]) | dict(list(times.items())[:_MOST])
+
+
+def split_words(slug: str) -> str:
+    """Return what a slug means where its table is not at hand: a column is called by its place."""
+    if slug in _SPLITS:
+        return _SPLITS[slug]
+    match = re.fullmatch(r"([gt])(\d{1,6})", slug)
+    if match is None:
+        return _SPLITS[""]
+    return f"{'together' if match[1] == 'g' else 'in time'} by column {int(match[2]) + 1}"

@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from alrviz.explorer import history, history_part, loading
 from alrviz.explorer.compare_page import HISTORY, ComparePage
 from alrviz.explorer.convergence import ConvergencePage
+from alrviz.explorer.history import Item, line_of
 from alrviz.explorer.history_part import MOST, SURE
 from alrviz.explorer.state import read_link
 from alrviz.explorer.studies import kept_where
+from alrviz.explorer.table_choice import split_words
 from alrviz.fitting.recipe import Recipe
 from tests.explorer import maps
 from tests.explorer.pages import OWNER, session_of, until
@@ -60,6 +63,7 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     page = listed()
     assert [item["label"] for item in page.history.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
     assert page.history.list.items[1]["secondary"].startswith("lr, alr · done · just now · ")
+    assert page.history.list.items[1]["secondary"].endswith(" · numbers cut by MDL")
     assert "nb" in page.history.told.object
     assert "10 of 10 fits" not in page.history.told.object
     assert "20 of 20 fits" in page.history.told.object
@@ -244,3 +248,13 @@ def test_the_tab_is_in_the_link_and_hides_the_comparison():
 )
 def test_ages_are_in_words(ago, words):
     assert history.when(1e9 - ago, 1e9) == words
+
+
+def test_the_history_says_how_numbers_were_cut_and_rows_split():
+    kept = SimpleNamespace(
+        spec=json.dumps({"recipes": [Recipe("lr", discretize="quantile", n_bins=5).to_json()]}),
+        link="?page=compare&sets=iris&split=g1", state="done", changed=0.0,
+    )  # fmt: skip
+    assert line_of(Item(kept, 10)).endswith(" · numbers cut by 5 quantiles, rows split: together by column 2")
+    assert split_words("t0") == "in time by column 1"
+    assert split_words("once") == "repeats counted once"

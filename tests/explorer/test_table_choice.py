@@ -14,7 +14,7 @@ from alrviz.explorer.convergence_words import dataset_code
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.order_page import OrderPage
 from alrviz.explorer.path_page import PathPage
-from alrviz.explorer.table_choice import CUTS, EACH, cut_params, cuts_of, cuts_slug, split_options, with_cuts
+from alrviz.explorer.table_choice import CUTS, EACH, MORE, cut_params, cuts_of, cuts_slug, split_options, with_cuts
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import opened, until
 
@@ -132,7 +132,7 @@ def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     assert "split=once" in page.session.link
     assert "dataset = dataset.split_by(repeats='once')" in part.script(part.known)
     page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
+    until(page, lambda: page.study_view.study.phase == "done" and page.study_view.drawn[0][0] == "done")
     assert "Rows that repeat are counted once" in page.study_view.sentence.object
     again = opened(OrderPage, page.session.link)
     again.session.load_bytes("signs.csv", csv)
@@ -160,6 +160,30 @@ def test_groups_and_times_are_offered_and_the_script_gives_the_same_rows(csv, tm
     with contextlib.redirect_stdout(io.StringIO()):
         exec("import alrviz\n" + dataset_code(page.session), made)
     assert made["dataset"].hash == page.session.dataset.hash
+    page.close()
+
+
+def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entry():
+    """A table of thirteen columns had a menu of 27 entries."""
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({f"v{k}": random.integers(0, 9, 200) for k in range(10)})
+    frame = frame.assign(
+        patient_no=np.arange(200) % 30, visit_date=pd.date_range("2024-01-01", periods=200).astype(str)
+    )
+    frame["class"] = np.where(frame["v0"] > 4, "a", "b")
+    page = page_on(frame.to_csv(index=False).encode(), OrderPage, "?page=order&of=lr_a1")
+    settled(page)
+    menu, dataset = page.controls.split, page.session.dataset
+    whole = split_options(dataset)
+    assert len(whole) > 20
+    assert len(menu.options) <= 8
+    assert {"at random", "together by patient_no", "in time by visit_date"} < set(menu.options)
+    menu.value = MORE
+    assert menu.options == whole
+    assert menu.value == ""  # nothing was chosen by that
+    menu.value = whole["together by v3"]
+    until(page, lambda: page.session.loading is None and page.session.dataset.splitting.units is not None)
+    assert "together by v3" in menu.options
     page.close()
 
 
