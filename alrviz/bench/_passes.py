@@ -34,5 +34,5 @@ def ready(encoded: Encoded, recipe: Recipe, n_jobs: int | None = None, merge: bo
     times.append(time.perf_counter())
     tables = prepared.tables(order, recipe.params["smoothing"])
     times.append(time.perf_counter())
-    fit = assemble(covered.rows, covered.cover, tables, recipe.family, recipe.params, encoded.classes)
+    fit = assemble(covered.rows, covered.cover, tables, recipe.params, encoded.classes)
     return Ready(plan, covered, fit, *(b - a for a, b in pairwise(times)))

@@ -24,8 +24,7 @@ from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError
 from alrviz.estimators import DLRClassifier
 from alrviz.fitting.density import DensityObjective
-from alrviz.fitting.density_fit import assemble_density
-from alrviz.fitting.density_price import reference_seconds
+from alrviz.fitting.families.density import assemble_density, reference_seconds
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.passes.room import Floats

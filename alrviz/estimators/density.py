@@ -13,7 +13,7 @@ from alrviz.estimators.checks import check_table
 from alrviz.estimators.frames import normalised
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.estimators.text import documented
-from alrviz.fitting.density_fit import feature_columns
+from alrviz.fitting.families.density import feature_columns
 from alrviz.fitting.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats

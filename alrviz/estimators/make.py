@@ -1,24 +1,13 @@
 """From a recipe to the estimator that fits it."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.estimators.conditional import ELRClassifier
-from alrviz.estimators.density import DLRClassifier
-from alrviz.estimators.generative import AnJEClassifier
-from alrviz.estimators.linear import ALRClassifier, LRClassifier
-from alrviz.estimators.networks import AnDEClassifier, KDBClassifier, TANClassifier
-from alrviz.estimators.others import BoostingClassifier, ForestClassifier, SVMClassifier
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
-
-_CLASSES: dict[str, type[RecipeClassifier]] = {
-    "lr": LRClassifier, "alr": ALRClassifier, "anje": AnJEClassifier, "dlr": DLRClassifier, "tan": TANClassifier,
-    "kdb": KDBClassifier, "ande": AnDEClassifier, "elr": ELRClassifier, "rf": ForestClassifier,
-    "hgb": BoostingClassifier, "svm": SVMClassifier,
-}  # fmt: skip
 
 
 def make_estimator(
@@ -42,8 +31,13 @@ def make_estimator(
     """
     if not isinstance(recipe, Recipe):
         raise RecipeError(f"expected a Recipe, got {type(recipe).__name__}; Recipe.from_json reads one from text")
+    module, _, name = recipe.definition.estimator.rpartition(".")
     return of_class(
-        _CLASSES[recipe.family], recipe, categorical_features=categorical_features, n_jobs=n_jobs, max_memory=max_memory
+        getattr(import_module(module), name),
+        recipe,
+        categorical_features=categorical_features,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
     )
 
 

@@ -12,7 +12,7 @@ from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
 from alrviz.estimators.recipes import Progress, RecipeClassifier
 from alrviz.estimators.text import documented
-from alrviz.fitting.networks import Learned, learn
+from alrviz.fitting.families.networks import Learned, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
 from alrviz.fitting.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe

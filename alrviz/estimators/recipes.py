@@ -28,7 +28,7 @@ from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import AlrvizError, LostColumnsWarning, UnseenLevelWarning
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
-from alrviz.fitting.families import ENCODING, family_params
+from alrviz.fitting.families import ENCODING, family_of
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
@@ -66,7 +66,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Raises:
             RecipeError: for a value that is not known, naming the nearest that is.
         """
-        known = family_params(self._family)
+        known = family_of(self._family).params
         params = {name: getattr(self, name) for name in known if hasattr(self, name)}
         params |= {name: getattr(self, name) for name in ENCODING if hasattr(self, name)}
         recipe = Recipe(self._family, holdout=0.0, **params)

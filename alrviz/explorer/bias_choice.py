@@ -114,7 +114,7 @@ def checked(recipes: tuple[Recipe, ...], folds: str, sizes: str) -> Asked:
 
 def _pulls(recipe: Recipe) -> bool:
     """Whether a recipe has an alpha that a fold may choose."""
-    param = FAMILIES[recipe.family].get("alpha")
+    param = recipe.definition.params.get("alpha")
     return param is not None and param.word is not None
 
 
@@ -123,7 +123,7 @@ def pulled(recipes: tuple[Recipe, ...], alpha: float | str | None) -> tuple[Reci
     found = []
     for recipe in recipes:
         if _pulls(recipe):
-            own = FAMILIES[recipe.family]["alpha"].default
+            own = recipe.definition.params["alpha"].default
             recipe = recipe.replace(alpha=own if alpha is None else alpha)
         found.append(recipe)
     return tuple(found)
@@ -165,4 +165,4 @@ def fresh(recipes: tuple[Recipe, ...], columns: int) -> Recipe:
         if higher not in recipes:
             return higher
     there = {recipe.family for recipe in recipes}
-    return Recipe(next(family for family in ("lr", "alr", "anje", "tan", "kdb", "ande", "rf") if family not in there))
+    return Recipe(next(family for family in FAMILIES if family not in there))

@@ -11,6 +11,7 @@ from alrviz.explorer.questions import OWN
 from alrviz.explorer.racer_fields import Choosable
 from alrviz.explorer.studies import kept_where
 from alrviz.explorer.study_costs import Costs, price_recipes, processes, remarks_of
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.matrix import STOCHASTIC
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -18,7 +19,7 @@ from alrviz.stop import StopToken
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-FAMILIES = ("lr", "alr", "anje")
+LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
 REPEATS, FIRST_REPEATS = (3, 5, 10, 20, 50), 5
 WINDOWS, FIRST_WINDOW = (100, 300, 1000, 3000, 10_000), 1000
 _MOST_REPEATS, _MOST_WINDOW = 100, 1_000_000
@@ -30,17 +31,17 @@ _VISIT, _TRIED = 8e-8, 16 * 2000
 
 def learner(recipe: Recipe) -> Recipe:
     """Return the nearest recipe that can learn row by row."""
-    if recipe.family == "anje":
+    if "solver" not in recipe.params:  # its counts learn
         return recipe
     solver = recipe.params["solver"] if recipe.params["solver"] in STOCHASTIC else "adagrad"
     return recipe.replace(
         solver=solver, alpha=0.0, start="zero", objective="nll", share="cell-class", class_weight=None, bounds=None,
-        scale="theta" if recipe.family == "alr" else "none",
+        scale=recipe.definition.params["scale"].default,
     )  # fmt: skip
 
 
 # What has no part in learning row by row: steps are one a row, and rows are never held out.
-LEARNERS = Choosable(FAMILIES, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=learner)
+LEARNERS = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=learner)
 
 
 def _by(solver: str, *families: str, orders: tuple[int, ...] = ORDERS) -> tuple[Recipe, ...]:
@@ -97,12 +98,12 @@ class Asked:
     @property
     def has_theta(self) -> bool:
         """Whether a learner takes log theta from the rows: alr alone does."""
-        return any(recipe.family == "alr" for recipe in self.recipes)
+        return any(recipe.definition.learns_rows == "log theta" for recipe in self.recipes)
 
 
 def checked(recipes: tuple[Recipe, ...], folds: str, theta: str) -> Asked:
     """Return the settings of a link; what is none of ours is the tab's own."""
-    found = tuple(dict.fromkeys(learner(recipe) for recipe in recipes if recipe.family in FAMILIES)) or FIRST
+    found = tuple(dict.fromkeys(learner(recipe) for recipe in recipes if recipe.definition.learns_rows)) or FIRST
     match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", folds, re.ASCII)
     repeats, window = (int(match[1]), int(match[2])) if match else (FIRST_REPEATS, FIRST_WINDOW)
     return Asked(
@@ -128,7 +129,7 @@ def learn(
     columns = dataset.X.shape[1]
 
     def seconds(recipe: Recipe) -> float:
-        rows = dataset.n_rows + (0 if recipe.family == "anje" else _TRIED)
+        rows = dataset.n_rows + (_TRIED if "solver" in recipe.params else 0)
         return 0.05 + rows * comb(columns, recipe.params["order"]) * _VISIT
 
     priced = price_recipes(dataset, asked.recipes, 0.0, stop, seconds)

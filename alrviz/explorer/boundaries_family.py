@@ -22,7 +22,7 @@ from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import ALPHAS
 from alrviz.explorer.session import Session
-from alrviz.fitting.families import RUNS
+from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.decision_map import first_axes
 from alrviz.studies.mapped import model_at
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 HEIGHT = room(380, 340)
 _PEER = "peer "  # before a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
-_LABELS = {"alr": "alr", "lr": "lr", "anje": "AnJE, naive Bayes", "dlr": "dlr", "elr": "elr"}
 
 
 class FamilyTab:
@@ -143,7 +142,7 @@ class FamilyTab:
         recipe, ours = self.recipe, not self.name
         self._setting = True
         try:
-            families = {_LABELS.get(name, name): name for name in RUNS}
+            families = {FAMILIES[name].words: name for name in RUNS}
             self.model.options = {**families, **{label: _PEER + slug for label, slug in peers.items()}}
             self.model.value = recipe.family if ours or dataset is None else _PEER + self.name
             self.order.visible = ours and "order" in recipe.params

@@ -13,7 +13,7 @@ from alrviz.errors import RecipeError
 from alrviz.explorer.questions import MOST_RACERS
 from alrviz.explorer.racer_fields import HIGHEST
 from alrviz.fitting.families import ENCODING, FAMILIES
-from alrviz.fitting.param import Param
+from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
 
 LETTERS = {
@@ -70,7 +70,7 @@ def read_recipes(
 
 
 def _param(family: str, name: str) -> Param | None:
-    return FAMILIES[family].get(name) or ENCODING.get(name)
+    return FAMILIES[family].params.get(name) or ENCODING.get(name)
 
 
 def _write(recipe: Recipe) -> str:

@@ -18,6 +18,7 @@ from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import safe_name
 from alrviz.explorer.upload import DropStrip
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.export import race_about, weights_csv
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 # Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
 MOST = 500_000
 SHOWN = 5  # predictions
-READY = ("tan", "kdb", "ande")  # families of ours that no run shows
-CELLLESS = ("dlr", "ande")  # families without a table of cells and weights
+# Families of ours that no run shows.
+READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
     "<p>The model as it is where the fit ended, of this page's training rows: held-out rows are not in it. The zip "
@@ -147,7 +148,7 @@ class ModelPart:
         small = size <= MOST
         for button in (self.zipped, self.pickled):
             button.visible = small
-        self.weights.visible = small and run.recipe.family not in CELLLESS
+        self.weights.visible = small and run.recipe.definition.shows_weights
         much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
         fine = f"<p>Fitted on {_fitted_on(run, self._race.dataset)}.</p>"
         say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
@@ -252,8 +253,8 @@ def _fitted_on(run: Any, dataset: Any) -> str:
 def _size(run: Any) -> int:
     """The numbers that a run's model holds: cells x classes, or of dlr the numbers that vote."""
     if isinstance(run, Ready):
-        counts = run.classifier.tables_.counts if run.recipe.family == "ande" else run.classifier.counts_
-        return int(counts.size)
+        model = run.classifier
+        return int((model.counts_ if run.recipe.definition.shows_weights else model.tables_.counts).size)
     if run.tables is not None:
         return int(run.tables.counts.size)
     return sum(len(column.values) for column in getattr(getattr(run.model, "features", None), "columns", ()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.formulas import math
 from alrviz.explorer.glossary import term_html
-from alrviz.fitting.families import ENCODING, FAMILIES
+from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.views.style import safe
@@ -83,7 +83,7 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
 
 def recipe_code(recipe: Recipe) -> str:
     """Python that makes the recipe: its family and whatever is not the default."""
-    params = FAMILIES[recipe.family]
+    params = recipe.definition.params
     given = {name: value for name, value in recipe.params.items() if value != params[name].default}
     given |= {name: getattr(recipe, name) for name, param in ENCODING.items() if getattr(recipe, name) != param.default}
     ordered = {name: given.pop(name) for name in ("order", "alpha", "scale", "start") if name in given} | given

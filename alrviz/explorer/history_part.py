@@ -189,9 +189,7 @@ def item_html(item: Item, size: int, count: int) -> str:
 
 def _settings(recipe: Any) -> str:
     """What differs from a family's defaults, in words."""
-    from alrviz.fitting.families import FAMILIES
-
-    given = FAMILIES[recipe.family]
+    given = recipe.definition.params
     changed = {name: value for name, value in recipe.params.items() if value != given[name].default}
     return ", ".join(
         f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"

@@ -128,4 +128,4 @@ def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:
         chosen = chosen.replace(alpha=float(f"{median(alphas):.3g}"))
     mine = chosen.replace(seed=seed)
     shared = {name: mine.params[name] for name in ("order", "alpha", "penalty") if name in mine.params}
-    return mine, Recipe("lr" if mine.family != "lr" else "alr", seed=seed, **shared)
+    return mine, Recipe(mine.definition.rival, seed=seed, **shared)

@@ -10,7 +10,7 @@ from alrviz.explorer.study_costs import Costs, price_recipes, processes, remarks
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.path import ALPHAS
+from alrviz.studies.path import ALPHAS, has_path
 from alrviz.studies.path_reading import Reading
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def given_paths(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
     found = [
         recipe.replace(alpha=1.0, objective="nll", holdout=FIRST[0].holdout, seed=0)
         for recipe in recipes
-        if recipe.family in ("lr", "alr")
+        if has_path(recipe)
     ]
     return tuple(dict.fromkeys(found))[:MOST_RACERS] or FIRST
 
@@ -87,5 +87,5 @@ def racers_of(recipes: Sequence[Recipe], found: Sequence[Reading], seed: int) ->
     """Return the racers of "use this": each path's recipe at its best alpha; of one path the other family beside it."""
     racers = [recipes[one.racer].replace(alpha=one.alpha, seed=seed) for one in found]
     if len(racers) == 1 and racers[0].params["center"] != 1:
-        racers.append(racers[0].replace(family="lr" if racers[0].family == "alr" else "alr"))
+        racers.append(racers[0].replace(family=racers[0].definition.rival))
     return tuple(racers)[:MOST_RACERS]

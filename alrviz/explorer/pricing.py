@@ -155,14 +155,14 @@ def priced(
     from alrviz.fitting.beside import Beside
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.price import price_of
-    from alrviz.fitting.warm import warm_conditional, warm_covers, warm_density, warm_fit
+    from alrviz.fitting.warm import warm_covers
 
     found, beside = [], None
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         tell("preparing: encoding")
         prepared = prepare(dataset, recipe, stop=stop)
         tell("preparing: compiling")
-        if recipe.family != "dlr":
+        if recipe.definition.counts_cells:
             beside = beside or Beside(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
             beside.wait(stop)  # the price times a pass, which needs those kernels and the processor to itself
@@ -172,11 +172,5 @@ def priced(
         stop.check()
         if not price.refused:
             tell("preparing: compiling")
-            classes = prepared.encoded.n_classes
-            if recipe.family == "dlr":
-                warm_density(classes)
-            elif recipe.family == "elr":
-                warm_conditional(classes, prepared.wide)
-            else:
-                warm_fit(recipe, classes, prepared.plan(recipe.params["order"], stop).largest > 2**16)
+            recipe.definition.warm_for(recipe, prepared, stop)
     return found

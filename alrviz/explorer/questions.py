@@ -131,7 +131,7 @@ def recipes_of(
     common: dict[str, Any] = {"alpha": alpha, "penalty": "phi", "max_iter": STEPS, "start": "zero", "solver": "lbfgs"}
     found = []
     for family, params in asked.racers(order):
-        shared = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family]}
+        shared = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family].params}
         found.append(Recipe(family, seed=seed, **cuts, **{**shared, **params}))
     return tuple(dict.fromkeys(recipe for recipe in found if recipe.params.get("order", 1) <= columns))[:MOST_RACERS]
 

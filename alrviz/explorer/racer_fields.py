@@ -10,8 +10,8 @@ from typing import Any
 from alrviz.errors import RecipeError
 from alrviz.explorer.questions import ALPHAS
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.families.param import Param
 from alrviz.fitting.matrix import SOLVER_NAMES
-from alrviz.fitting.param import Param
 from alrviz.fitting.recipe import Recipe
 
 HIGHEST: Mapping[str, float] = {
@@ -48,7 +48,7 @@ class Choosable:
     def values(self, recipe: Recipe, name: str) -> list[Any]:
         """The values that a menu offers for a parameter; [] where a number is to be typed."""
         if name == "alpha" and self.by_fold:
-            param, own = FAMILIES[recipe.family][name], recipe.params[name]
+            param, own = recipe.definition.params[name], recipe.params[name]
             numbers = sorted({*ALPHAS, *([own] if own != param.word else [])})
             return [param.word, *numbers] if param.word else list(numbers)
         return [value for value in offered(recipe, name) if self._keeps(recipe, name, value)]
@@ -72,10 +72,6 @@ RACERS = Choosable()
 MODEL = "Model"  # what the recipe of a map is called
 # Of a study, which has splits of its own; any family.
 JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
-FAMILY_WORDS: Mapping[str, str] = {
-    "anje": "AnJE", "dlr": "dlr", "tan": "TAN", "kdb": "KDB", "ande": "AnDE", "rf": "random forest",
-    "hgb": "boosting", "svm": "SVM",
-}  # fmt: skip
 _FIELDS = (
     Field("scale", "Scale"),
     Field("order", "Order n"),
@@ -132,7 +128,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
 
 def racer_fields(families: Collection[str] = RUNS) -> tuple[Field, ...]:
     """The settings of recipes of these families, in the order in which they are shown."""
-    names = dict.fromkeys(name for family in families for name in FAMILIES[family])
+    names = dict.fromkeys(name for family in families for name in FAMILIES[family].params)
     known = [field for field in _FIELDS if field.name in names]
     more = names.keys() - {field.name for field in known}
     return (*known, *(Field(name, name) for name in names if name in more))
@@ -145,7 +141,7 @@ def common_fields() -> tuple[Field, ...]:
 
 def param_of(name: str) -> Param:
     """What the registry says of a parameter, from the first family that has it."""
-    found = (params[name] for params in (ENCODING, *FAMILIES.values()) if name in params)
+    found = (params[name] for params in (ENCODING, *(of.params for of in FAMILIES.values())) if name in params)
     return next(found)
 
 
@@ -158,7 +154,7 @@ def in_words(name: str, value: Any) -> str:
 def offered(recipe: Recipe, name: str) -> list[Any]:
     """The values of a parameter that this recipe may take as it is otherwise; its own is always among them."""
     own = recipe.params[name] if name in recipe.params else getattr(recipe, name)
-    params = FAMILIES[recipe.family] if name in recipe.params else ENCODING
+    params = recipe.definition.params if name in recipe.params else ENCODING
     return [value for value in params[name].choices if value == own or _takes(recipe, name, value)]
 
 

@@ -14,7 +14,6 @@ from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.racer_fields import (
-    FAMILY_WORDS,
     HIGHEST,
     MODEL,
     RACERS,
@@ -25,7 +24,7 @@ from alrviz.explorer.racer_fields import (
     param_of,
     racer_fields,
 )
-from alrviz.fitting.families import ENCODING, RUNS
+from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.style import safe
 
@@ -62,7 +61,7 @@ class RacerSettings:
         self._title, self._problem, self._badge, self._solver = _html(), _html(), _html(), _html()
         self._reasons: Sequence[str] = ()
         family = self._select(Field("family", "Family"))
-        family.options = {FAMILY_WORDS.get(name, name): name for name in self._choosable.families}
+        family.options = {FAMILIES[name].words: name for name in self._choosable.families}
         self._fields: dict[str, Any] = {"family": family}
         # A link may ask for a run of a family that is not on offer.
         fields = racer_fields((*RUNS, *self._choosable.families))

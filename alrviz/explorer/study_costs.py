@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import comb, log2, sqrt
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 from alrviz.data.encode import lost_text
@@ -26,9 +26,6 @@ _COUNTED = 2e-7  # of a row and a tuple: planning, counting and judging
 # Fits that choosing alpha takes, in each of its folds: a loose end and the last one's start make them short.
 _ALPHAS, _SHORT, _WARM = 9, 8, 0.012
 _TUNED = 1500  # passes of elr, which fits folds to find where to stop
-_COLUMN, _LEVEL = 1.5e-8, 4.7e-8  # of a network's row and pair of columns; of a forest's row, column tried and level
-_PAIR = 1.1e-7  # of an SVM's pair of rows
-_TREE, _BINNED = 1.5e-3, 8e-9  # of a boosted tree, and of its rows and columns
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
 
@@ -95,14 +92,7 @@ def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuple
 
 def whole_seconds(recipe: Recipe, rows: int, columns: int, classes: int = 1) -> float:
     """About how long a fit takes that is done at one go: a network's, a forest's, an SVM's."""
-    if recipe.family == "svm":
-        return _SECONDS + _PAIR * rows**2
-    if recipe.family == "rf":
-        return float(recipe.params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
-    if recipe.family == "hgb":
-        trees = recipe.params["n_estimators"] * (1 if classes == 2 else classes)  # of more than two one for each
-        return float(trees) * (_TREE + _BINNED * rows * columns)
-    return _SECONDS + _COLUMN * rows * columns**2
+    return recipe.definition.seconds(recipe.params, rows, columns, classes)
 
 
 def by_cv(recipe: Recipe) -> bool:

@@ -44,28 +44,28 @@ def assemble(
     rows: Rows,
     cover: Cover,
     tables: Tables,
-    family: str,
     params: Mapping[str, Any],
     classes: Any,
     stop: StopToken = NEVER,
     *,
     seed: int = 0,
 ) -> Fit:
-    """Return the fit that `family` with `params` (complete, as a recipe holds them) makes of `tables` and the `rows` of
-    `cover`.
+    """Return the fit that `params` (complete, as a recipe of a linear family holds them) make of `tables` and of the
+    `rows` of `cover`.
 
     `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn.
 
     Raises:
         RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
     """
-    if family == "anje":
-        return _assemble(rows, cover, tables, "lr", {**_NO_STEPS, **params}, seed, stop)
-    weighted = class_weighted(rows, params["class_weight"], classes)
-    return _assemble(weighted, cover, tables, _METRICS[params["scale"]], params, seed, stop)
+    full = {**_NO_STEPS, **params}
+    weighted = class_weighted(rows, full["class_weight"], classes)
+    return _assemble(weighted, cover, tables, _METRICS[full["scale"]], full, seed, stop)
 
 
+# What is fitted where a family says nothing of it: AnJE, as it is.
 _NO_STEPS: Mapping[str, Any] = {
+    "scale": "none", "class_weight": None,
     "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "objective": "nll", "bounds": None,
     "memory": 1, "max_iter": 0, "tol": 0.0, "share": "cell-class",
 }  # fmt: skip

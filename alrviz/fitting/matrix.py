@@ -51,11 +51,7 @@ def fitting_solvers(objective: str, bounded: bool = False) -> list[str]:
 
 
 def chosen_solver(params: Mapping[str, Any]) -> str:
-    """Return the solver of a recipe's parameters, "none" where nothing is fitted; choice.py tells why."""
-    if "bandwidth" in params:  # dlr, whose weights have one solver
-        return "newton"
-    if "cross_tuning" in params:  # elr, whose scores are no sums of its weights
-        return "cg"
+    """Return the solver of a linear family's parameters, "none" where nothing is fitted; choice.py tells why."""
     solver = str(params.get("solver", "none"))
     if solver != "auto":
         return solver

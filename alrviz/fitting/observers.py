@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from alrviz.fitting.assemble import class_weighted
 from alrviz.fitting.minimised import Minimised
+from alrviz.fitting.prepare import Covered
 from alrviz.fitting.solvers import State
 from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
@@ -83,7 +85,19 @@ def shares_loss(log_pi: Floats, rows: Rows) -> float:
     return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
 
 
-def baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
+def baseline_losses(
+    covered: Covered, tables: Tables, class_weight: Any, classes: Any, stop: StopToken = NEVER
+) -> dict[str, float]:
+    """Return what curves of training rows, as their classes weigh, and of held-out ones are compared with."""
+    weighted, found = class_weighted(covered.rows, class_weight, classes), {}
+    for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
+        if rows is not None:
+            losses = _baselines(tables, covered.cover, rows, stop)
+            found.update({f"{prefix}{name}": loss for name, loss in losses.items()})
+    return found
+
+
+def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
     """Return the log losses per row that a curve is compared with: class prior, and AnJE where smoothing allows it."""
     stop.check()
     total = float(rows.weights.sum())

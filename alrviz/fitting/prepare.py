@@ -20,7 +20,6 @@ from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import TableError
-from alrviz.fitting.recipe import Recipe
 from alrviz.models.cover import Cover, cover_rows
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
@@ -32,6 +31,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.fitting.recipe import Recipe
 
 # Encodings and tables kept per data set: as many as a race over orders, or one of another discretisation, goes back to.
 KEPT = 4
@@ -168,7 +168,7 @@ _shelves: "WeakKeyDictionary[Dataset, _Shelf]" = WeakKeyDictionary()
 _shelves_lock = threading.Lock()
 
 
-def prepare(dataset: "Dataset", recipe: Recipe, n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
+def prepare(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
     """Split and encode `dataset` as `recipe` says; on how many threads makes no other rows.
 
     Raises:
@@ -182,7 +182,7 @@ def prepare(dataset: "Dataset", recipe: Recipe, n_jobs: int | None = None, stop:
         return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
 
 
-def _encode(dataset: "Dataset", recipe: Recipe, n_jobs: int | None, stop: StopToken) -> Prepared:
+def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: StopToken) -> Prepared:
     train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
     frame, labels = dataset.X, dataset.y
     stop.check()

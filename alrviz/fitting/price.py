@@ -5,21 +5,17 @@ hand the number of cells that occur is found by looking at (a sample of) the tup
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.choice import Choice, choose
-from alrviz.fitting.density_price import density_price
 from alrviz.fitting.matrix import STOCHASTIC
-from alrviz.fitting.network_price import network_price, table_price
-from alrviz.fitting.networks import tables_order
 from alrviz.fitting.peak import MANY, VISIT, RowCounts, peak_bytes, tables_of
-from alrviz.fitting.recipe import Recipe
 from alrviz.memory import free_memory
 from alrviz.models.index import MOST_ROWS
 from alrviz.models.plan import Plan, plan_cover
@@ -32,6 +28,7 @@ from alrviz.stop import NEVER, StopToken
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.recipe import Recipe
 
 # Tuples up to which all are looked at for cells that occur; of more so many are drawn, by the cells they could have: on
 # Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn alike were 12 % off.
@@ -65,11 +62,22 @@ class Price:
     choice: Choice | None = None
 
 
+class ShapePrice(NamedTuple):
+    """What a fit takes by the shape of its table alone: free numbers, bytes at the peak, what solves it, and seconds of
+    a pass on one thread of the reference machine, None where they are not known.
+    """
+
+    parameters: int
+    bytes: int
+    choice: Choice
+    seconds: float | None = None
+
+
 def price(
     levels: ArrayLike,
     n_classes: int,
     n_rows: int,
-    recipe: Recipe,
+    recipe: "Recipe",
     *,
     cells_seen: int | None = None,
     plan: Plan | None = None,
@@ -115,7 +123,7 @@ def price(
 
 def price_of(
     encoded: "Encoded",
-    recipe: Recipe,
+    recipe: "Recipe",
     holdout: "Encoded | None" = None,
     max_memory: int | None = None,
     stop: StopToken = NEVER,
@@ -127,12 +135,19 @@ def price_of(
     `prepared` is where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
     both to stay there.
     """
-    if "order" not in recipe.params:
-        found = _price_shape(encoded, recipe, holdout, max_memory, stop)
-        alone = found.seconds_per_pass if timed else None
-        n_jobs = None if prepared is None else prepared.n_jobs
-        seconds = None if alone is None else seconds_here(alone, n_jobs, encoded.n_classes)
-        return replace(found, seconds_per_pass=seconds)
+    return recipe.definition.price(encoded, recipe, holdout, max_memory, stop, timed, prepared)
+
+
+def price_cells(
+    encoded: "Encoded",
+    recipe: "Recipe",
+    holdout: "Encoded | None" = None,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+    timed: bool = False,
+    prepared: "Prepared | None" = None,
+) -> Price:
+    """Return the price of a recipe of a linear family, the cells that occur counted or estimated."""
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout = holdout.n_rows if holdout is not None else 0
     order = int(recipe.params["order"])
@@ -169,33 +184,26 @@ def price_of(
     )
 
 
-def _price_shape(
-    encoded: "Encoded", recipe: Recipe, holdout: "Encoded | None", max_memory: int | None, stop: StopToken
+def price_shape(
+    shape: ShapePrice,
+    what: str,
+    encoded: "Encoded",
+    max_memory: int | None = None,
+    timed: bool = False,
+    prepared: "Prepared | None" = None,
 ) -> Price:
-    """The price of a family that has no cells of order n: dlr, networks and what scikit-learn fits.
-
-    Its seconds, where there are any, are those on one thread of the reference machine.
-    """
-    n_heldout = 0 if holdout is None else holdout.n_rows
-    if recipe.family == "dlr":
-        what, found = "features", density_price(encoded, recipe, n_heldout)
-    elif recipe.family in ("rf", "hgb", "svm"):
-        what, found = "numbers", table_price(encoded, recipe)
-    else:
-        order = tables_order(recipe, encoded.n_columns)
-        tables = price_of(encoded, Recipe("anje", order=order), holdout, max_memory, stop)
-        if tables.refused:
-            return tables
-        what, found = "tables", network_price(encoded, recipe, n_heldout, tables)
+    """Return the price of a family that has no cells of order n; `what` takes the memory ("features", "tables")."""
     allowed = free_memory() // 2 if max_memory is None else max_memory
-    refused = ""
-    if found.bytes > allowed:
+    refused = seconds = None
+    if shape.bytes > allowed:
         refused = (
             f"the {what} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
-            f"{found.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
+            f"{shape.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )
-    return Price(found.parameters, 0, found.bytes, found.seconds, allowed, refused, found.choice)
+    if timed and shape.seconds is not None:
+        seconds = seconds_here(shape.seconds, None if prepared is None else prepared.n_jobs, encoded.n_classes)
+    return Price(shape.parameters, 0, shape.bytes, seconds, allowed, refused or "", shape.choice)
 
 
 def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:
@@ -204,7 +212,7 @@ def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:
     return shared[share] + n_classes if share in shared else (seen + 1) * n_classes
 
 
-def _weight(encoded: "Encoded", recipe: Recipe) -> float:
+def _weight(encoded: "Encoded", recipe: "Recipe") -> float:
     """Weight of the training rows together, at most: "balanced" leaves it, named classes may raise it."""
     named = recipe.params.get("class_weight")
     return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)

@@ -3,49 +3,24 @@
 It is the key of the run store (with the data's hash), what the URL carries, a row of a study and what "copy as Python"
 writes. A recipe is complete: defaults are filled in when it is made, so that it means the same under a later version.
 
-Every parameter is checked against one registry, families.py; estimators and pages ask it too.
+Every parameter is checked against the registry of families; estimators and pages ask it too.
 """
 
 import json
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.families import ENCODING, FAMILIES, UNCUT, check_param, family_params
-from alrviz.fitting.matrix import SOLVER_NAMES, STOCHASTIC, chosen_solver
-from alrviz.fitting.rules import check_together
+from alrviz.fitting.families import ENCODING, FAMILIES, check_param, family_of
+from alrviz.fitting.families.family import Family
 
 # Format 1 had fewer parameters: what it left out takes its default, which is what it did.
 FORMAT = 2
 _READ = (1, FORMAT)
-
-# What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
-# is 1e7; or at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
-_PAPER: Mapping[str, Any] = MappingProxyType(
-    {
-        "start": "zero",
-        "alpha": 0.0,
-        "unseen": "m-estimate",
-        "solver": "lbfgsb",
-        "objective": "nll",
-        "bounds": None,
-        "class_weight": None,
-        "share": "cell-class",
-        "memory": 5,
-        "tol": 1e7 * 2.0**-52,
-        "max_iter": 10_000,
-    }
-)
-# What [DLR] ran, whose h is Silverman's or Algorithm 1's: without a penalty, from w = 0.
-_PAPER_DLR: Mapping[str, Any] = MappingProxyType(
-    {"alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman")}
-)
-_CENTERS = {1: "1", "anje": "AnJE"}
-_LABELS = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta-gamma": "alrj"}
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -88,10 +63,10 @@ class Recipe:
         seed: int = 0,
         **params: Any,
     ):
-        known = family_params(family)
+        of = family_of(family)
         checked = {name: check_param(family, name, value) for name, value in params.items()}
-        full = {name: checked.get(name, param.default) for name, param in known.items()}
-        check_together(family, full)
+        full = {name: checked.get(name, param.default) for name, param in of.params.items()}
+        of.check_together(full)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
         for name, value in encoding.items():
@@ -99,61 +74,44 @@ class Recipe:
         object.__setattr__(self, "params", MappingProxyType(dict(sorted(full.items()))))
 
     @property
+    def definition(self) -> Family:
+        """The family as an object: its words, prices and fits."""
+        return FAMILIES[self.family]
+
+    @property
     def label(self) -> str:
         """Short family name for legends and colours: "lr", "diagonal", "adaptive", "alr", "alrj", "anje" or "nb"."""
-        if self.family == "anje" and self.params["order"] == 1:
-            return "nb"
-        if self.family == "hgb":
-            return "boosting"
-        return _LABELS.get(str(self.params.get("scale")), self.family)
+        return self.definition.label(self.params)
 
     @property
     def solver(self) -> str:
         """The solver that will run, "auto" resolved (see choice.py; a run may choose one of less memory)."""
-        return chosen_solver(self.params)
+        return self.definition.solver(self.params)
 
     @property
     def name(self) -> str:
         """One line: what is fitted, from where, with which loss, penalty, bounds and solver."""
-        p = self.params
-        if self.family in _NAMES:
-            return _NAMES[self.family](p)
-        if self.family == "anje":
-            return f"{self.label} n={p['order']}"
-        if self.family == "dlr":
-            alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{_toward(p)}"
-            return f"{self.label} {p['bandwidth']} from {p['start']}{alpha}"
-        strength = "by CV" if p["alpha"] == "cv" else f"{p['alpha']:g}"
-        alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{_toward(p)}"
-        shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
-        loss = "" if p["objective"] == "nll" else f", {p['objective']}"
-        bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
-        return (
-            f"{self.label} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {SOLVER_NAMES[self.solver]}"
-        )
+        return self.definition.title(self.params)
 
     @property
     def cuts(self) -> str | None:
         """How numeric columns are cut: `discretize`, and "keep" where the family takes them as they are."""
-        return "keep" if self.family in UNCUT else self.discretize
+        return "keep" if self.definition.takes_numbers else self.discretize
 
     @property
     def missing(self) -> str:
-        """What a missing value is: a level, or none ("skip"). elr sums it out where no column is another's parent."""
-        alone = self.params.get("structure") == "nb"
-        return str(self.params.get("missing", "skip" if alone else "level"))
+        """What a missing value is: "level", one of its own, or "skip", none."""
+        return self.definition.missing(self.params)
 
     @property
     def draws(self) -> bool:
         """Whether the fit itself, beside the split, depends on the seed."""
-        p = self.params
-        split = p.get("bandwidth") in ("validation", "paper") or p.get("cross_tuning", False)
-        return split or p.get("start") == "random" or self.solver in STOCHASTIC or self.family in ("rf", "hgb", "svm")
+        return self.definition.draws(self.params)
 
     @property
     def paper(self) -> bool:
         """Whether it is what `paper_mode` makes of it: the fit that the papers ran."""
-        paper = _paper(self)
+        paper = self.definition.paper_params(self.params)
         return bool(paper) and all(self.params[name] == value for name, value in paper.items())
 
     def replace(self, **changes: Any) -> "Recipe":
@@ -197,7 +155,7 @@ class Recipe:
         return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
 
     def __repr__(self) -> str:
-        known = {**ENCODING, **family_params(self.family)}
+        known = {**ENCODING, **self.definition.params}
         values = {**{name: getattr(self, name) for name in ENCODING}, **self.params}
         told = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != known[name].default]
         return f"Recipe({', '.join([repr(self.family), *told])})"
@@ -244,41 +202,7 @@ def paper_mode(recipe: Recipe) -> Recipe:
     >>> paper_mode(Recipe("alr", order=3)).name
     'alr n=3 from zero, L-BFGS-B'
     """
-    return recipe.replace(**_paper(recipe))
-
-
-def _paper(recipe: Recipe) -> dict[str, Any]:
-    """The parameters that a recipe of this family has in paper mode."""
-    if recipe.family in ("lr", "alr", "anje"):
-        return {name: value for name, value in _PAPER.items() if name in recipe.params}
-    if recipe.family != "dlr":
-        return {}
-    kept = recipe.params["bandwidth"]
-    ran = _PAPER_DLR["bandwidth"]
-    return {**_PAPER_DLR, "bandwidth": kept if kept in ran else ran[0]}
-
-
-def _toward(p: Mapping[str, Any]) -> str:
-    return "" if p["center"] == 0 else f" toward {_CENTERS[p['center']]}"
-
-
-def _elr(p: Mapping[str, Any]) -> str:
-    structure = p["structure"] if isinstance(p["structure"], str) else "given parents"
-    return f"elr {structure}" + ("" if p["cross_tuning"] else " to the end")
-
-
-# One line for each family that has no more to say than this.
-_NAMES: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
-    {
-        "elr": _elr,
-        "tan": lambda p: "tan",
-        "kdb": lambda p: f"kdb k={p['k']}" + (" selective" if p["selective"] else ""),
-        "ande": lambda p: f"a{p['n']}de",
-        "rf": lambda p: f"rf {p['n_estimators']} trees",
-        "hgb": lambda p: f"boosting {p['n_estimators']} trees",
-        "svm": lambda p: f"svm {p['kernel']}, C {p['C']:g}",
-    }
-)
+    return recipe.replace(**recipe.definition.paper_params(recipe.params))
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from alrviz.fitting.assemble import Fit
 from alrviz.fitting.facts import Facts
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.judge import Judge
-from alrviz.fitting.making import make
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
@@ -81,7 +81,7 @@ class Run(Facts, Driven):
         if dataset is not None:  # the rows of `of` and `on` are encoded already
             require_dataset(dataset)
         require_recipe(recipe)
-        if recipe.family not in RUNS:
+        if not recipe.definition.has_steps:
             raise RecipeError(
                 f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
                 f"{', '.join(map(repr, RUNS))}, or make_estimator(recipe).fit(X, y)"
@@ -306,7 +306,7 @@ class Run(Facts, Driven):
         prepared = self._prepared
         require_learnable(prepared.encoded)
         self.activity = "compiling"
-        self.compile_seconds = warm_covers(prepared.wide) if recipe.family != "dlr" else 0.0
+        self.compile_seconds = warm_covers(prepared.wide) if recipe.definition.counts_cells else 0.0
         stop.check()
         self.activity = "pricing"
         self.price = price_of(
@@ -318,8 +318,10 @@ class Run(Facts, Driven):
             prepared=prepared,
         )
         require_memory(self.price)
-        made = make(prepared, recipe, self._chosen(recipe.params), self._start, self._tell, stop)
+        made = recipe.definition.make(prepared, recipe, self._chosen(recipe.params), self._tell, stop)
         fit, self._tables = made.fit, made.tables
+        if self._start is not None:
+            fit = replace(fit, w0=fit.objective.weights_of(self._start))
         self.compile_seconds += made.compiled
         self.trace.baseline.update(made.baseline)
         self._judge = Judge(fit.objective, fit.max_iter, fit.tol)

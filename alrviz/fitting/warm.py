@@ -8,12 +8,12 @@ Numba keeps what it compiled on disk: this takes seconds once on a machine, mill
 import threading
 import time
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.matrix import STOCHASTIC, chosen_solver
-from alrviz.fitting.recipe import Recipe
 from alrviz.models.averages import AverageModel
 from alrviz.models.cover import cover_rows
 from alrviz.models.density import DensityFeatures
@@ -31,22 +31,20 @@ from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
 from alrviz.passes.warm import warm_passes, warm_single
 
+if TYPE_CHECKING:
+    from alrviz.fitting.recipe import Recipe
+
 _lock = threading.Lock()
 _covers: set[bool] = set()
 _densities: set[int] = set()
 _networks: set[bool] = set()
 
 
-def warm_fit(recipe: Recipe, n_classes: int, wide: bool) -> float:
+def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
     bends = chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
     return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
-
-
-def warm_conditional(n_classes: int, wide: bool) -> float:
-    """Make ready what fits of elr call; return the seconds it took (0.0 if it was)."""
-    return warm_networks(wide) + warm_passes(n_classes)
 
 
 def warm_networks(wide: bool = False) -> float:

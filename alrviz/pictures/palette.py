@@ -7,27 +7,13 @@ crosses into another family's hue, and the marker at the head of a line tells sh
 from collections import Counter
 from collections.abc import Sequence
 
-GREY = "#777777"
-FAMILY_COLOURS = {
-    "lr": "#D55E00",
-    "alr": "#0072B2",
-    "alrj": "#56B4E9",
-    "wanbiac": "#0072B2",
-    "diagonal": "#E69F00",
-    "adaptive": "#CC79A7",
-    "dlr": "#009E73",
-    "elr": "#8A6D00",
-    "anje": GREY,
-    "nb": GREY,
-    # Rivals. Six more hues that no colour-blind reader confounds do not exist: of all pairs with one of these the
-    # nearest (rf and alr, seen without red) are 15 apart in Lab, and each racer has a mark of its own beside.
-    "tan": "#7744DD",
-    "kdb": "#BB3344",
-    "ande": "#77BB55",
-    "rf": "#BB0099",
-    "boosting": "#3322FF",
-    "svm": "#BB77FF",
-}
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families.family import GREY
+
+# Of each label that a family gives out. Six hues for the rivals that no colour-blind reader confounds do not exist: of
+# all pairs with one of these the nearest (rf and alr, seen without red) are 15 apart in Lab, and each racer has a mark
+# of its own beside.
+FAMILY_COLOURS = {label: colour for family in FAMILIES.values() for label, colour in family.colours.items()}
 # Of columns, where classes have colours of their own beside them: hues that no class and no family has.
 COLUMN_COLOURS = ("#6F42C1", "#7D8200", "#8A1C4A", "#7A4B2A", "#4A6A7A", "#A3299A", "#4E6B1F")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex")

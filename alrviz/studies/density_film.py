@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.density_fit import feature_columns
+from alrviz.fitting.families.density import feature_columns
 from alrviz.models.density_model import DensityModel
 from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Floats, Scene
 

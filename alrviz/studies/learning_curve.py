@@ -86,13 +86,13 @@ def learning_curve(
 
 
 def _require_row_by_row(recipe: Recipe) -> None:
-    if recipe.family == "anje":
+    learns, given = recipe.definition.learns_rows, recipe.params
+    if learns == "counts":
         return
-    given = recipe.params
-    wanted: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
-    wanted |= {"scale": {"lr": "none", "alr": "theta"}.get(recipe.family), "class_weight": None, "bounds": None}
-    if recipe.family not in ("lr", "alr"):
+    if not learns:
         raise RecipeError(f"{recipe.label} cannot learn row by row; expected lr or alr by 'sgd' or 'adagrad', or anje")
+    wanted: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
+    wanted |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
     if recipe.solver not in ("sgd", "adagrad"):
         raise RecipeError(f"solver={recipe.solver!r} looks at all rows at every step; expected 'sgd' or 'adagrad'")
     for name, value in wanted.items():

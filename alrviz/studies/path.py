@@ -75,7 +75,7 @@ def path(
         raise RecipeError(f"alphas={list(alphas)}, holdout={holdout}, repeats={repeats} are no path; expected alphas "
                           "above 0, a share between 0 and 1, and at least 1 repeat")  # fmt: skip
     for recipe in recipes:
-        if recipe.family not in ("lr", "alr"):
+        if not has_path(recipe):
             raise RecipeError(f"{recipe.label} has no path along alpha; expected recipes of lr or alr")
     repeats = 1 if dataset.splitting.when is not None else repeats
     splits = [Split(k, 0, 0, seed if k == 0 else seed_of(seed, "split", k), holdout) for k in range(repeats)]
@@ -90,6 +90,11 @@ def path(
     others = fold_cells(dataset.hash, beside, splits, seed, first=len(recipes))
     asked = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
     return Study("path", [dataset], [*recipes, *beside], [*others, *cells], summary, asked, **where)
+
+
+def has_path(recipe: Recipe) -> bool:
+    """Whether a penalty of any strength leads to its family's weights."""
+    return {"order", "alpha", "penalty"} <= recipe.params.keys()
 
 
 def _references(recipes: Sequence[Recipe]) -> list[Recipe]:

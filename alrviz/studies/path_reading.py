@@ -150,7 +150,7 @@ def _ends(study: "Study", lines: "pd.DataFrame", of: Reading, measure: str) -> t
     last = f"{loss_text(of.last)} at alpha {alpha_text(mine.alpha.min())}"
     for row in beyond.to_dict("records"):
         other, value = study.recipes[row["racer"]], loss_text(row[measure])
-        if other.family == "anje" and recipe.params["center"] == "anje":
+        if other.solver == "none" and recipe.params["center"] == "anje":
             first += f" ({generative_name(other)} itself {value})"
         elif other.family == recipe.family:
             last += f" (unregularised {value})"

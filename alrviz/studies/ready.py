@@ -13,12 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
-from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
-from alrviz.fitting.networks import tables_order
+from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.warm import warm_conditional, warm_covers, warm_cuts, warm_density, warm_fit, warm_networks
+from alrviz.fitting.warm import warm_covers, warm_cuts
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.shipment import Table
 from alrviz.studies.splits import Split
@@ -72,14 +71,11 @@ class Ready:
     def _orders(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[int]:
         """The orders whose cells a fit counts; none where it will say itself that it cannot."""
         encoded = self.prepared.encoded
-        if recipe.family in ("tan", "kdb", "ande", "elr"):
-            highest = tables_order(recipe, encoded.n_columns)
-            refused = price_of(encoded, recipe, max_memory=estimator.max_memory).refused
-            return () if refused else range(1, highest + 1)
-        if not isinstance(estimator, RunClassifier) or "order" not in recipe.params:
-            return ()
-        order = recipe.params["order"]
-        return () if order > encoded.n_columns else (order,)
+        orders = recipe.definition.orders(recipe.params, encoded.n_columns)
+        if not orders:
+            return orders
+        price = price_of(encoded, recipe, max_memory=estimator.max_memory, prepared=self.prepared)
+        return () if price.refused else orders
 
 
 def ready(table: Table, split: Split, recipe: Recipe) -> Ready:
@@ -101,16 +97,9 @@ def warm(recipe: Recipe, n_classes: int) -> None:
     """
     if recipe.cuts == "mdl":
         warm_cuts()
-    if recipe.family == "dlr":
-        warm_density(n_classes)
-    elif recipe.family == "elr":
+    if recipe.definition.counts_cells:
         warm_covers()
-        warm_conditional(n_classes, False)
-    elif recipe.family in ("tan", "kdb", "ande"):
-        warm_networks()
-    elif "order" in recipe.params:
-        warm_covers()
-        warm_fit(recipe, n_classes, False)
+    recipe.definition.warm(recipe, n_classes)
 
 
 def test_rows(table: Table, made: Ready) -> tuple[pd.DataFrame, NDArray[Any]]:

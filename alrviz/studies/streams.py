@@ -54,7 +54,7 @@ def prequential(cell: Cell, table: Table, stop: StopToken) -> Result:
     about = {
         "outcome": "converged",
         "sentence": "",
-        "theta": options["theta"] if recipe.family == "alr" else "",
+        "theta": options["theta"] if recipe.definition.learns_rows == "log theta" else "",
         "eta0": eta0,
         "train_seconds": seconds,
     }
@@ -81,7 +81,8 @@ class _Stream:
         self._index = CellIndex.of_seen(tables.space, tables.seen)
         self._codes, self._y = as_compiled(prepared.encoded.codes), prepared.encoded.y
         self._outside = 2 * tables.space.n_tuples
-        kind = {"anje": "count", "lr": "ones"}.get(recipe.family) or ("fixed" if theta == "two-pass" else "so far")
+        learns = recipe.definition.learns_rows
+        kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
         fixed = None
         if kind == "fixed":
             none = np.zeros((self._outside, tables.n_classes))

@@ -19,7 +19,7 @@ paired standard errors are called a tie.
 A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
@@ -46,35 +46,8 @@ class Verdict:
 
 
 def objective_key(recipe: Recipe) -> Hashable:
-    """Equal for two recipes that minimise the same function over the same cells on the same rows.
-
-    Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or bounded: then
-    the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a penalty on w also
-    on the scale between w and phi (for lr without a scale w is phi).
-    """
-    of = recipe.params
-    weights = of.get("class_weight")
-    rows = (recipe.discretize, recipe.n_bins, recipe.holdout, recipe.seed, of.get("missing"))
-    weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
-    if recipe.family == "dlr":  # its features are its own
-        kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
-        return (recipe.family, *(of[name] for name in kept), weighting, recipe.holdout, recipe.seed)
-    if recipe.family == "elr":  # tuned or not: one is to find the lowest F, the other is not
-        given = of["structure"]
-        structure = given if isinstance(given, str) else tuple(given.items())
-        return (recipe.family, structure, of["cross_tuning"], of["smoothing"], weighting, *rows)
-    common: tuple[Hashable, ...] = (of.get("order"), *rows, weighting, of.get("objective"))
-    scale = (recipe.family, of.get("scale"), of.get("smoothing"))
-    if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:
-        common = (*common, of.get("share"), of.get("bounds"), *scale)
-    if not of.get("alpha"):
-        return (*common, 0.0)
-    one_is_anje = of["order"] == 1 or of.get("scale") == "theta-gamma"
-    center = "anje" if of["center"] == 1 and one_is_anje else of["center"]
-    toward = (center, None if center == 0 else of.get("smoothing"))
-    plain = recipe.family == "lr" and of.get("scale") in (None, "none")
-    on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
-    return (*common, float(of["alpha"]), *toward, *on)
+    """Equal for two recipes that minimise the same function over the same cells on the same rows."""
+    return recipe.definition.objective_key(recipe)
 
 
 def verdict(lanes: Sequence[Lane], *, by: str = "you", unit: str = "iterations") -> Verdict:

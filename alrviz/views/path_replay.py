@@ -59,7 +59,7 @@ def path_film(study: Any) -> Film:
 
 def _beside(recipe: Recipe) -> str:
     """What a model that paths are put beside is called."""
-    return generative_name(recipe) if recipe.family == "anje" else f"{recipe.label} unregularised"
+    return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label} unregularised"
 
 
 def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[Panel]:

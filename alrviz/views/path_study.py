@@ -286,7 +286,7 @@ def named(study: Any) -> tuple[list[Named], list[Named]]:
     beside = []
     for k in range(len(names), len(study.recipes)):
         recipe = study.recipes[k]
-        text = generative_name(recipe) if recipe.family == "anje" else f"{recipe.family}, unregularised"
+        text = generative_name(recipe) if recipe.solver == "none" else f"{recipe.family}, unregularised"
         beside.append(Named(text + (f" n={recipe.params['order']}" if len(orders) > 1 else ""), recipe.label, k))
     return paths, beside
 

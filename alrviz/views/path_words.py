@@ -73,7 +73,7 @@ def numbers_html(study: Any, lines: pd.DataFrame) -> str:
         racer, recipe = line["racer"], study.recipes[line["racer"]]
         if racer < len(names):
             name, alpha = names[racer], f"{line['alpha']:g}"
-        elif recipe.family == "anje":
+        elif recipe.solver == "none":
             name, alpha = generative_name(recipe), "&ndash;"
         else:
             stopped = " (at its step limit)" if outcome.get(racer) == "step limit" else ""

@@ -81,7 +81,7 @@ def replay(race: Any) -> str:
         raise AlrvizError("there is nothing to replay: the race has no step yet; start it, and join or stop it")
     watched.move(watched.last)
     run = race.runs[0]
-    is_film = len(race.runs) == 1 and race.recipes[0].family == "dlr" and isinstance(run.model, DensityModel)
+    is_film = len(race.runs) == 1 and isinstance(run.model, DensityModel)
     return replay_html(_bandwidth_film(race, watched) if is_film else race_film(watched))
 
 

@@ -11,8 +11,8 @@ import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.conditional import conditional
-from alrviz.fitting.conditional_fit import assemble_conditional
-from alrviz.fitting.networks import learn
+from alrviz.fitting.families.conditional import ELR
+from alrviz.fitting.families.networks import learn
 from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.price import price_of
 from alrviz.fitting.recipe import Recipe
@@ -111,7 +111,7 @@ class Minus(BrentGradients):
 def test_the_printed_sign_loses_what_conjugate_directions_gain():
     """F above its lowest after 20 iterations on LED: .0007 with plus, .4 with minus, as much as steepest descent's."""
     recipe = Recipe("elr", cross_tuning=False, holdout=0.0)
-    fit, _ = assemble_conditional(prepare(load_demo("led", 1000), recipe, 1), recipe, recipe.params)
+    fit, _ = ELR().assemble(prepare(load_demo("led", 1000), recipe, 1), recipe, recipe.params)
     above = {}
     for solver in (BrentGradients(), Minus()):
         state = solver.init(fit.objective, fit.w0)

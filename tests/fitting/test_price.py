@@ -12,7 +12,7 @@ from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting import prepare
 from alrviz.fitting import price as price_module
-from alrviz.fitting.density_price import reference_seconds
+from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe

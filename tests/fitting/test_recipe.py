@@ -10,7 +10,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.families import FAMILIES, check_param, choices, family_params
+from alrviz.fitting.families import FAMILIES, check_param, choices, family_of
 from alrviz.fitting.recipe import Recipe, paper_mode
 
 
@@ -264,7 +264,7 @@ def test_lookups_by_name():
     assert choices("lr", "alpha") == ()
     assert check_param("alr", "order", 3.0) == 3
     assert isinstance(check_param("alr", "order", 3.0), int)
-    assert set(family_params("anje")) == {"order", "smoothing", "missing", "unseen"}
+    assert set(family_of("anje").params) == {"order", "smoothing", "missing", "unseen"}
     with pytest.raises(RecipeError, match="family 'nb' is not known"):
         choices("nb", "order")
 

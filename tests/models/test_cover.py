@@ -152,7 +152,7 @@ def test_any_cover_has_the_same_objective_gradient_and_curvature(given_tables, s
     for plan in (plain, plan_cover, drawn(seed)):
         of, rng = covered(train, order, held, plan=plan), np.random.default_rng(seed)
         counted = count_tables(of.rows, of.cover, 1.0)
-        fit = assemble(of.rows, of.cover, counted, recipe.family, recipe.params, train.classes)
+        fit = assemble(of.rows, of.cover, counted, recipe.params, train.classes)
         objective, w = fit.objective, fit.w0 + rng.normal(size=fit.w0.shape)
         point, direction = objective.value_grad(w), rng.normal(size=w.shape)
         heldout = objective.scores(w, of.heldout)[:, : train.n_classes]

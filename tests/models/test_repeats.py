@@ -116,7 +116,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
     for merge in (False, True):
         prepared = Prepared(train, held, None, 1, merge)
         of, tables = prepared.covered(order), prepared.tables(order, 1.0)
-        fit = assemble(of.rows, of.cover, tables, recipe.family, recipe.params, train.classes)
+        fit = assemble(of.rows, of.cover, tables, recipe.params, train.classes)
         w = fit.w0 + np.random.default_rng(0).normal(size=fit.w0.shape)
         point = fit.objective.value_grad(w)
         z = fit.objective.scores(w, of.heldout)

@@ -5,7 +5,7 @@ import pytest
 
 from alrviz import load_demo, race
 from alrviz.errors import RecipeError
-from alrviz.fitting import making as making_module
+from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from alrviz.studies.race import Race
@@ -81,14 +81,10 @@ def test_steps_pause_and_resume_move_all_racers_together(dataset):
 
 
 def test_a_racer_that_fails_leaves_the_others_alone(dataset, monkeypatch, caplog):
-    assemble = making_module.assemble
+    def broken(*given, **more):
+        raise ZeroDivisionError("a fault")
 
-    def broken(rows, cover, tables, family, *rest, **more):
-        if family == "alr":
-            raise ZeroDivisionError("a fault")
-        return assemble(rows, cover, tables, family, *rest, **more)
-
-    monkeypatch.setattr(making_module, "assemble", broken)
+    monkeypatch.setattr(ALR, "make", broken)
     together = race(dataset, [Recipe("lr", order=7, max_iter=3), *RECIPES], n_jobs=1)
     together.start()
     assert together.join(PATIENCE)

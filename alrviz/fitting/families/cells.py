@@ -1,0 +1,283 @@
+"""The linear families, whose scores are sums over the cells of all tuples of n columns: lr, alr and anje.
+
+score_k = b_k + sum over tuples t of phi[cell of x in t, k],    phi = scale * w
+
+lr     w found by steps; scale 1, or by the Hessian's diagonal
+alr    w found by steps; scale log theta, the generative model's own weights                    [ALR]
+anje   nothing is found: phi = gamma log theta, the generative model of order n; at n = 1 naive Bayes
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from alrviz.errors import RecipeError
+from alrviz.fitting import observers
+from alrviz.fitting.assemble import assemble
+from alrviz.fitting.families.family import GREY, Family, Made, rows_key
+from alrviz.fitting.families.param import Param
+from alrviz.fitting.matrix import NEEDS, OFFERS, SOLVER_NAMES, STOCHASTIC, check_solver, chosen_solver, pulled
+from alrviz.fitting.price import Price, price_cells
+from alrviz.fitting.warm import warm_fit
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.recipe import Recipe
+
+# Solvers that follow a metric which changes from step to step.
+_TAKE_METRIC = ("lbfgs", "gd")
+CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE"}
+TABLES: Mapping[str, Param] = {
+    "order": Param(2, low=1, high=12, integer=True),
+    "smoothing": Param(1.0, low=0.0, high=1e6),
+    "missing": Param("level", ("level", "skip")),
+    "unseen": Param("neutral", ("neutral", "m-estimate")),
+}
+FIT: Mapping[str, Param] = {
+    "solver": Param("auto", ("auto", *NEEDS)),
+    "objective": Param("nll", tuple(OFFERS)),
+    "bounds": Param(None, (None, (0, 1))),
+    "class_weight": Param(None, (None, "balanced")),
+    "share": Param("cell-class", ("cell-class", "cell", "tuple", "all")),
+    "max_iter": Param(200, low=0, high=10_000_000, integer=True),
+    "tol": Param(1e-6, low=0.0, high=1.0),
+    "memory": Param(10, low=1, high=1000, integer=True),
+}
+# What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
+# is 1e7; or at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
+_PAPER: Mapping[str, Any] = {
+    "start": "zero",
+    "alpha": 0.0,
+    "unseen": "m-estimate",
+    "solver": "lbfgsb",
+    "objective": "nll",
+    "bounds": None,
+    "class_weight": None,
+    "share": "cell-class",
+    "memory": 5,
+    "tol": 1e7 * 2.0**-52,
+    "max_iter": 10_000,
+}
+
+
+def penalty(alpha: float, on: str) -> dict[str, Param]:
+    """Return the parameters of the penalty, with the defaults that docs/defaults.md measures."""
+    return {"alpha": Param(alpha, low=0.0, high=1e12, word="cv"), "penalty": Param(on, ("phi", "w"))}
+
+
+class Cells(Family):
+    """What the linear families share."""
+
+    has_steps = True
+    paper = _PAPER
+
+    def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
+        """The order, where there are so many columns: the fit itself says that there are not."""
+        order = params["order"]
+        return range(order, order + (order <= n_columns))
+
+    def price(
+        self,
+        encoded: "Encoded",
+        recipe: "Recipe",
+        holdout: "Encoded | None" = None,
+        max_memory: int | None = None,
+        stop: StopToken = NEVER,
+        timed: bool = False,
+        prepared: "Prepared | None" = None,
+    ) -> Price:
+        """By cells, counted or estimated."""
+        return price_cells(encoded, recipe, holdout, max_memory, stop, timed, prepared)
+
+    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+        """The passes of the fit, of keys of 32 bits or not."""
+        return warm_fit(recipe, n_classes, wide)
+
+    def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+        """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
+        wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
+        return self.warm(recipe, prepared.encoded.n_classes, wide)
+
+    def make(
+        self,
+        prepared: "Prepared",
+        recipe: "Recipe",
+        params: Mapping[str, Any],
+        tell: Callable[[str], None],
+        stop: StopToken,
+    ) -> Made:
+        """Cover the rows, count, assemble; AnJE like the others, at its own weights and with no steps to take."""
+        order, classes = params["order"], prepared.encoded.classes
+        tell("counting cells")
+        covered = prepared.covered(order, stop)
+        tell("compiling")
+        compiled = warm_fit(recipe, prepared.encoded.n_classes, covered.rows.wide)
+        tell("counting cells")
+        tables = prepared.tables(order, params["smoothing"], stop)
+        # before the objective: both hold a table of all cells
+        baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
+        fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=recipe.seed)
+        return Made(fit, covered.heldout, baseline, tables, compiled)
+
+    def objective_key(self, recipe: "Recipe") -> Hashable:
+        """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
+        bounded: then the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a
+        penalty on w also on the scale between w and phi (for lr without a scale w is phi).
+        """
+        of = recipe.params
+        common: tuple[Hashable, ...] = (of.get("order"), *rows_key(recipe), of.get("objective"))
+        scale = (recipe.family, of.get("scale"), of.get("smoothing"))
+        if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:
+            common = (*common, of.get("share"), of.get("bounds"), *scale)
+        if not of.get("alpha"):
+            return (*common, 0.0)
+        one_is_anje = of["order"] == 1 or of.get("scale") == "theta-gamma"
+        center = "anje" if of["center"] == 1 and one_is_anje else of["center"]
+        toward = (center, None if center == 0 else of.get("smoothing"))
+        plain = of.get("scale") in (None, "none")
+        on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
+        return (*common, float(of["alpha"]), *toward, *on)
+
+
+class Fitted(Cells):
+    """What lr and alr share: weights that are found."""
+
+    _labels: ClassVar[Mapping[str, str]]
+
+    def check_together(self, params: Mapping[str, Any]) -> None:
+        """Raise `RecipeError`, naming what does go together, if no model has these parameters at once."""
+        if params["solver"] != "auto":
+            check_solver(params["solver"], params["objective"], params["bounds"] is not None)
+        if params["scale"] == "diagonal-adaptive":
+            _check_adaptive(params)
+        if params["share"] != "cell-class" and params["scale"] in ("diagonal", "diagonal-adaptive"):
+            raise RecipeError(
+                f"share={params['share']!r} with scale={params['scale']!r} is no model: that scale is made for one "
+                "weight per cell and class; expected share='cell-class', or scale='none'"
+            )
+
+    def label(self, params: Mapping[str, Any]) -> str:
+        """The scale's own label where it has one."""
+        return self._labels.get(params["scale"], self.name)
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """Order, start, loss, penalty, sharing, bounds and solver."""
+        p = params
+        strength = "by CV" if p["alpha"] == "cv" else f"{p['alpha']:g}"
+        alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
+        shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
+        loss = "" if p["objective"] == "nll" else f", {p['objective']}"
+        bounds = "" if p["bounds"] is None else ", w between {} and {}".format(*p["bounds"])
+        solver = SOLVER_NAMES[self.solver(p)]
+        return f"{self.label(p)} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {solver}"
+
+    def solver(self, params: Mapping[str, Any]) -> str:
+        """As choice.py tells."""
+        return chosen_solver(params)
+
+    def draws(self, params: Mapping[str, Any]) -> bool:
+        """A random start, and the order of rows."""
+        return params["start"] == "random" or self.solver(params) in STOCHASTIC
+
+
+class LR(Fitted):
+    """LR^n: logistic regression on cells."""
+
+    name = words = "lr"
+    learns_rows = "ones"
+    rival = "alr"
+    estimator = "alrviz.estimators.linear.LRClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        **TABLES,
+        **FIT,
+        **penalty(0.3, "phi"),
+        "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
+        "center": Param(0, (0, "anje")),
+        "start": Param("zero", ("zero", "anje", "random")),
+    }
+    _labels: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
+    colours: ClassVar[Mapping[str, str]] = {"lr": "#D55E00", "diagonal": "#E69F00", "adaptive": "#CC79A7"}
+    aliases: ClassVar[Mapping[str, str]] = {
+        "diagonal": 'Recipe("lr", scale="diagonal")',
+        "adaptive": 'Recipe("lr", scale="diagonal-adaptive")',
+    }
+
+    def check_together(self, params: Mapping[str, Any]) -> None:
+        """AnJE as a start or a center is no lr between bounds or of shared weights."""
+        super().check_together(params)
+        for name in ("start", "center"):
+            if params["share"] != "cell-class" and params[name] == "anje":
+                raise RecipeError(
+                    f"{name}='anje' needs a weight per cell and class in lr, and share={params['share']!r} has fewer; "
+                    f"expected share='cell-class', {name}={'zero' if name == 'start' else 0!r}, or family 'alr'"
+                )
+        if params["bounds"] is not None and params["start"] == "anje":
+            raise RecipeError(
+                f"start='anje' has logarithms for weights in lr, which are below bounds={params['bounds']!r}; expected "
+                "start='zero', bounds=None, or family 'alr'"
+            )
+
+
+class ALR(Fitted):
+    """ALR^n: weights of log theta, which preconditions the search."""
+
+    name = words = "alr"
+    learns_rows = "log theta"
+    estimator = "alrviz.estimators.linear.ALRClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        **TABLES,
+        **FIT,
+        **penalty(1.0, "w"),
+        "scale": Param("theta", ("theta", "theta-gamma")),
+        "center": Param(0, (0, 1, "anje")),
+        "start": Param("zero", ("zero", "one", "anje", "random")),
+    }
+    _labels: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
+    colours: ClassVar[Mapping[str, str]] = {"alr": "#0072B2", "alrj": "#56B4E9", "wanbiac": "#0072B2"}
+    aliases: ClassVar[Mapping[str, str]] = {
+        "wanbiac": 'Recipe("alr", order=1)',
+        "alrj": 'Recipe("alr", scale="theta-gamma")',
+    }
+
+
+class AnJE(Cells):
+    """AnJE: the generative model of order n; naive Bayes at n = 1."""
+
+    name = "anje"
+    learns_rows = "counts"
+    words = "AnJE"
+    estimator = "alrviz.estimators.generative.AnJEClassifier"
+    params = TABLES
+    paper: ClassVar[Mapping[str, Any]] = {"unseen": "m-estimate"}
+    colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}
+    aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("nb", "naivebayes"), 'Recipe("anje", order=1)')
+
+    def label(self, params: Mapping[str, Any]) -> str:
+        """Naive Bayes has a name of its own."""
+        return "nb" if params["order"] == 1 else self.name
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """The order."""
+        return f"{self.label(params)} n={params['order']}"
+
+
+def toward(params: Mapping[str, Any]) -> str:
+    """Return words for what a penalty shrinks toward, "" for 0."""
+    return "" if params["center"] == 0 else f" toward {CENTERS[params['center']]}"
+
+
+def _check_adaptive(params: Mapping[str, Any]) -> None:
+    if params["penalty"] == "w" and pulled(params):
+        raise RecipeError(
+            f"penalty='w' with alpha={params['alpha']} changes its meaning at every step of scale="
+            "'diagonal-adaptive', whose weights change their units; expected penalty='phi', alpha=0 or scale='diagonal'"
+        )
+    solver = chosen_solver(params)
+    if solver not in _TAKE_METRIC:
+        listed = ", ".join(map(repr, ("auto", *_TAKE_METRIC)))
+        free = " without bounds" if params["bounds"] is not None else ""
+        raise RecipeError(
+            f"solver={solver!r} cannot follow scale='diagonal-adaptive', which changes at every step; expected one of "
+            f"{listed}{free}, or scale='diagonal'"
+        )

@@ -1,0 +1,176 @@
+"""ELR: a Bayesian network whose conditional tables are found by steps that lower the log loss of the class.
+
+The structure is naive Bayes', TAN's or given by name; how many steps, by cross-tuning on folds.           [ELR]
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from alrviz.fitting import observers
+from alrviz.fitting.assemble import Fit
+from alrviz.fitting.choice import Choice
+from alrviz.fitting.conditional import ConditionalRows, conditional
+from alrviz.fitting.families.cells import FIT
+from alrviz.fitting.families.family import Made, rows_key
+from alrviz.fitting.families.networks import SMOOTHED, TAN, Networks
+from alrviz.fitting.families.param import Param
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.price import Price, ShapePrice
+from alrviz.fitting.solvers.brent import BrentGradients
+from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
+from alrviz.fitting.warm import warm_networks
+from alrviz.models.networks import LOOKUPS
+from alrviz.models.structures import Structure, given, naive
+from alrviz.passes.room import lanes_of
+from alrviz.passes.speed import Work
+from alrviz.passes.warm import warm_passes
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.recipe import Recipe
+
+# Vectors as long as phi: weights, gradients and directions of two points, snapshots.
+_VECTORS = 16
+# A cell with its logarithms of sums, against one whose phi is its weight.
+_CELLS = 10
+# Seconds of what a pass calls, beside all sums.
+_CALLS = 60e-6
+_CHOICE = Choice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
+
+
+class ELR(Networks):
+    """ELR: extended logistic regression of a network's tables."""
+
+    name = words = "elr"
+    estimator = "alrviz.estimators.conditional.ELRClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        "structure": Param("nb", ("nb", "tan")),
+        "cross_tuning": Param(True, (True, False)),
+        "smoothing": SMOOTHED,
+        **{name: FIT[name] for name in ("class_weight", "max_iter", "tol")},
+    }
+    colours: ClassVar[Mapping[str, str]] = {"elr": "#8A6D00"}
+    has_steps = True
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """The structure, and whether the number of steps is tuned."""
+        structure = params["structure"] if isinstance(params["structure"], str) else "given parents"
+        return f"elr {structure}" + ("" if params["cross_tuning"] else " to the end")
+
+    def solver(self, params: Mapping[str, Any]) -> str:
+        """Scores are no sums of the weights: no solver of the linear families."""
+        return _CHOICE.solver
+
+    def missing(self, params: Mapping[str, Any]) -> str:
+        """It sums a missing value out where no column is another's parent."""
+        return "skip" if params["structure"] == "nb" else "level"
+
+    def draws(self, params: Mapping[str, Any]) -> bool:
+        """The folds of cross-tuning."""
+        return bool(params["cross_tuning"])
+
+    def objective_key(self, recipe: "Recipe") -> Hashable:
+        """Tuned or not: one is to find the lowest F, the other is not."""
+        of = recipe.params
+        structure = of["structure"] if isinstance(of["structure"], str) else tuple(of["structure"].items())
+        return (self.name, structure, of["cross_tuning"], of["smoothing"], *rows_key(recipe))
+
+    def n_parents(self, params: Mapping[str, Any]) -> int:
+        """1 of a tree; those that are given are not looked for."""
+        return int(params["structure"] == "tan")
+
+    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+        """Naive Bayes', TAN's, or the one that is given.
+
+        Raises:
+            RecipeError: a given structure that names no columns of the table, or has a circle.
+        """
+        wanted = params["structure"]
+        if not isinstance(wanted, str):
+            return given(wanted, prepared.encoded.names)
+        return naive(prepared.encoded.n_columns) if wanted == "nb" else TAN().structure(prepared, params, stop)
+
+    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+        """Networks, and passes."""
+        return warm_networks(wide) + warm_passes(n_classes)
+
+    def make(
+        self,
+        prepared: Prepared,
+        recipe: "Recipe",
+        params: Mapping[str, Any],
+        tell: Callable[[str], None],
+        stop: StopToken,
+    ) -> Made:
+        """Count the network, and lay its rows out for the passes."""
+        tell("compiling")
+        compiled = self.warm_for(recipe, prepared, stop)
+        tell("counting cells")
+        tables = prepared.tables(1, params["smoothing"], stop)
+        classes = prepared.encoded.classes
+        of = prepared.covered(1, stop)
+        baseline = observers.baseline_losses(of, tables, params["class_weight"], classes, stop)
+        fit, heldout = self.assemble(prepared, recipe, params, stop)
+        return Made(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
+
+    def assemble(
+        self, prepared: Prepared, recipe: "Recipe", params: Mapping[str, Any], stop: StopToken = NEVER
+    ) -> tuple[Fit, ConditionalRows | None]:
+        """Return what a driver runs, and the held-out rows.
+
+        The structure is that of all training rows, in the folds too.
+
+        Raises:
+            RecipeError: a structure that names no columns or has a circle, or a class weight that names no class.
+        """
+        structure, encoded = self.structure(prepared, params, stop), prepared.encoded
+        objective, heldout = conditional(prepared, structure, params, stop)
+        fold = fold_of_rows(encoded.y, recipe.seed)
+
+        def make(number: int) -> Fold:
+            held = fold == number
+            part = Prepared(encoded.take(~held), encoded.take(held), None, prepared.n_jobs, merge=False)
+            of, rows = conditional(part, structure, params, stop, weigh_heldout=True)
+            assert rows is not None
+            return Fold(of, rows, of.rows.n_rows / encoded.n_rows)
+
+        max_iter = params["max_iter"]
+        solver: BrentGradients | CrossTuned = BrentGradients()
+        if params["cross_tuning"]:
+            solver = CrossTuned(BrentGradients(), min(FOLDS, encoded.n_rows), make, max_iter)
+        return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
+
+    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
+        """Counts, weights, and the keys and scores of all rows."""
+        n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
+        seen = sum(min(own, n * int(top)) for own, top in zip(cells, encoded.levels, strict=True))
+        vectors = 8 * classes * (seen + 1) * _VECTORS + 40 * seen
+        kept, size = _fit_bytes(encoded, n, n_heldout, 1 + (params["structure"] == "tan"))
+        if params["cross_tuning"]:  # a fold's fit beside it
+            _, fold = _fit_bytes(encoded, n - n // FOLDS, n // FOLDS, 1)
+            size = max(size, kept + fold + vectors)
+        size += 8 * classes * tables.cells_seen + vectors
+        work = Work(n, classes, _CELLS * seen, encoded.n_columns, seen, seen)
+        parameters = classes * (1 + sum(cells))
+        return ShapePrice(parameters, max(tables.bytes, size), _CHOICE, _CALLS + work.reference_seconds())
+
+    def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
+        """Of given parents, theirs."""
+        above = params["structure"]
+        if isinstance(above, str):
+            return super().possible_cells(encoded, params)
+        levels = encoded.levels.tolist()
+        number = dict(zip(encoded.names, levels, strict=True))
+        parents = [[number.get(parent, 1) for parent in above.get(name, ())] for name in encoded.names]
+        return [top * prod(own) for top, own in zip(levels, parents, strict=True)]
+
+
+def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple[int, int]:
+    """Bytes that rows and the scores of a point keep; and at the peak, while keys are made or in a pass."""
+    a, both, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
+    given, scores = both * (a * encoded.codes.dtype.itemsize + 12), 8 * lanes_of(classes)[1] * n
+    laying = 2 * a * n + 8 * min(LOOKUPS, n * a) + 8 * classes * n
+    keys = 2 * a * both * (1 + covers)
+    return given + keys + scores, given + keys + max(2 * a * both + laying, 3 * scores)

@@ -1,0 +1,214 @@
+"""DLR: density-based logistic regression, a weight a column on the log ratio of the classes' densities.    [DLR]
+
+A pass is E and its slopes by w and log h at other bandwidths: the grids of every numeric column, phi and dphi of every
+row, scores. Where bandwidths stand still it is F and its slope by w. Grids are short at first and grow as bandwidths
+shrink: it is the pass that a fit begins with, and by which it is priced.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting import observers
+from alrviz.fitting.assemble import Fit, class_weighted
+from alrviz.fitting.choice import Choice
+from alrviz.fitting.density import VALIDATES, DensityObjective, DensityRows
+from alrviz.fitting.families.cells import FIT, TABLES, toward
+from alrviz.fitting.families.family import Family, Made, rows_key
+from alrviz.fitting.families.param import Param
+from alrviz.fitting.prepare import Prepared, split
+from alrviz.fitting.price import Price, ShapePrice, price_shape
+from alrviz.fitting.solvers.hierarchical import Hierarchical
+from alrviz.fitting.warm import warm_density
+from alrviz.models.density import DensityFeatures
+from alrviz.models.density_model import others_of, parts_of
+from alrviz.models.density_votes import DensityVotes
+from alrviz.passes.room import lanes_of
+from alrviz.passes.rows import Rows
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.recipe import Recipe
+
+# Sets of features alive at once: those of the point and of the trial, and the fresh ones on another grid.
+_SETS = 3
+# Arrays of scores alive at once: of both points, a direction, residuals.
+_SCORES = 5
+# Bytes of a training row in a numeric column, beside the number itself: its values sorted in two ways, weights, places.
+_SORTED = 36
+# ns on one thread of the reference machine (passes/speed.py), fitted to passes over 300 to 150,000 rows, 2 to 8 columns
+# and 2 to 6 classes: the grids of a numeric column, and of a class of it (made columns are longer than real ones:
+# between the two); a row of a class of a numeric and of a categorical column; a row. Then a pass of the weights alone,
+# a value of phi in it, a row and a class of it.
+_GRIDS, _GRID = 225_000.0, 50_000.0
+_VOTE, _LEVEL, _ROW = 48.0, 58.0, 1.0
+_CALL, _PHI, _SCORED, _SCORE = 58_000.0, 1.6, 5.3, 7.6
+# Validation rows have grids of their own; in "validation" the slope follows w by a linear system: a row, a pair of phi.
+_BESIDE_GRIDS, _SOLVED, _PAIR = 145_000.0, 74.0, 27.0
+_WHY = "newton: a weight a column makes small systems"
+_MOVES = "; BFGS for the bandwidths around it"
+
+
+class DLR(Family):
+    """DLR: features are log ratios of the classes' densities, bandwidths are found with the weights."""
+
+    name = words = "dlr"
+    estimator = "alrviz.estimators.density.DLRClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        "bandwidth": Param("silverman", ("loo", "silverman", "validation", "paper")),
+        "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
+        "alpha": Param(10.0, low=0.0, high=1e12),
+        "center": Param(0, (0, 1)),
+        "start": Param("zero", ("zero", "one")),
+        "smoothing": TABLES["smoothing"],
+        **{name: FIT[name] for name in ("class_weight", "max_iter", "tol")},
+    }
+    colours: ClassVar[Mapping[str, str]] = {"dlr": "#009E73"}
+    # h is Silverman's or Algorithm 1's.
+    paper: ClassVar[Mapping[str, Any]] = {
+        "alpha": 0.0, "start": "zero", "class_weight": None, "bandwidth": ("paper", "silverman"),
+    }  # fmt: skip
+    has_steps = takes_numbers = True
+    counts_cells = shows_weights = False
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """Bandwidths, start and penalty."""
+        p = params
+        alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{toward(p)}"
+        return f"{self.name} {p['bandwidth']} from {p['start']}{alpha}"
+
+    def solver(self, params: Mapping[str, Any]) -> str:
+        """The weights have one solver."""
+        return "newton"
+
+    def draws(self, params: Mapping[str, Any]) -> bool:
+        """The rows on which bandwidths are validated."""
+        return params["bandwidth"] in VALIDATES
+
+    def objective_key(self, recipe: "Recipe") -> Hashable:
+        """Its features are its own."""
+        kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
+        return (self.name, *(recipe.params[name] for name in kept), *rows_key(recipe))
+
+    def price(
+        self,
+        encoded: "Encoded",
+        recipe: "Recipe",
+        holdout: "Encoded | None" = None,
+        max_memory: int | None = None,
+        stop: StopToken = NEVER,
+        timed: bool = False,
+        prepared: Prepared | None = None,
+    ) -> Price:
+        """By the shape of the table: every column counts as a feature."""
+        n_heldout = 0 if holdout is None else holdout.n_rows
+        columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
+        values = 1 if encoded.n_classes == 2 else encoded.n_classes
+        moves = recipe.params["bandwidth"] != "silverman" and numeric > 0
+        parameters = (columns + 1) * values + numeric
+        features = 8 * n * values * (columns + (numeric if moves else 0))
+        scores = 8 * lanes_of(encoded.n_classes)[1] * max(n, n_heldout) * _SCORES
+        watched = 8 * n_heldout * values * columns
+        table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED * n * numeric
+        size = (_SETS if moves else 1) * features + scores + watched + table
+        choice = Choice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
+        shape = ShapePrice(parameters, size, choice, reference_seconds(encoded, recipe))
+        return price_shape(shape, "features", encoded, max_memory, timed, prepared)
+
+    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+        """What densities call."""
+        return warm_density(n_classes)
+
+    def make(
+        self,
+        prepared: Prepared,
+        recipe: "Recipe",
+        params: Mapping[str, Any],
+        tell: Callable[[str], None],
+        stop: StopToken,
+    ) -> Made:
+        """Sort the columns; held-out rows have densities of the training rows."""
+        encoded, jobs = prepared.encoded, prepared.n_jobs
+        tell("compiling")
+        compiled = self.warm(recipe, encoded.n_classes)
+        tell("sorting")
+        fit = assemble_density(encoded, params, jobs, recipe.seed, stop)
+        heldout = None if prepared.holdout is None else rows_beside(prepared.holdout, jobs)
+        assert isinstance(fit.objective, DensityObjective)
+        counts = fit.objective.features.class_counts
+        log_pi = np.log(counts / counts.sum())
+        baseline = {"class_shares": observers.shares_loss(log_pi, fit.objective.rows)}
+        if heldout is not None:
+            baseline["heldout_class_shares"] = observers.shares_loss(log_pi, heldout)
+        return Made(fit, heldout, baseline, None, compiled)
+
+
+def reference_seconds(encoded: "Encoded", recipe: "Recipe") -> float:
+    """Return the seconds of a pass on one thread of the reference machine."""
+    mode, n, classes = recipe.params["bandwidth"], encoded.n_rows, encoded.n_classes
+    columns, numeric = encoded.n_columns, len(encoded.numeric)
+    values = 1 if classes == 2 else classes
+    if mode == "silverman" or not numeric:
+        return 1e-9 * (_CALL + n * (columns * values * _PHI + _SCORED + classes * _SCORE))
+    grids = numeric * (_GRIDS + classes * _GRID)
+    rows = n * (classes * (numeric * _VOTE + (columns - numeric) * _LEVEL) + _ROW)
+    if mode != "loo":
+        grids += numeric * _BESIDE_GRIDS
+    if mode == "validation":
+        rows += n * (_SOLVED + columns * values**2 * _PAIR)
+    return 1e-9 * (grids + rows)
+
+
+def assemble_density(
+    encoded: "Encoded", params: Mapping[str, Any], n_jobs: int | None, seed: int = 0, stop: StopToken = NEVER
+) -> Fit:
+    """Return the fit that "dlr" with `params` (complete, as a recipe holds them) makes of encoded rows.
+
+    `seed` is that of the split in which the bandwidths are validated.
+
+    Raises:
+        RecipeError: if no row is left to validate on, or a class weight names no class.
+        TableError: if no column has a feature.
+    """
+    mode = params["bandwidth"]
+    validation = None
+    if mode in VALIDATES and len(encoded.numeric):
+        fraction = params["validation_fraction"]
+        train, held = split(encoded.y, fraction, seed)
+        if not len(held):
+            raise RecipeError(
+                f"validation_fraction={fraction:g} of {encoded.n_rows} rows leaves none to validate the bandwidths on; "
+                "expected a larger share or more rows, or bandwidth='loo'"
+            )
+        validation = rows_beside(encoded.take(held), n_jobs, params["class_weight"])
+        encoded = encoded.take(train)
+    numbers, codes = parts_of(encoded)
+    levels = encoded.levels[others_of(encoded)]
+    y, weights, n_classes = encoded.y, encoded.weights, encoded.n_classes
+    features = DensityFeatures(numbers, codes, levels, y, weights, n_classes, params["smoothing"], n_jobs, stop)
+    objective = DensityObjective(
+        features,
+        class_weighted(Rows(y, weights, n_classes, n_jobs=n_jobs), params["class_weight"], encoded.classes),
+        mode,
+        alpha=params["alpha"],
+        center=params["center"],
+        columns=tuple(encoded.numeric[features.numeric].tolist()),
+        validation=validation if len(features.numeric) else None,
+        stop=stop,
+    )
+    w0 = objective.start(1.0 if params["start"] == "one" else 0.0)
+    return Fit(objective, Hierarchical(params["tol"]), w0, params["max_iter"], params["tol"])
+
+
+def rows_beside(encoded: "Encoded", n_jobs: int | None, class_weight: Any = None) -> DensityRows:
+    """Return rows that do not vote, for a loss of their own."""
+    rows = Rows(encoded.y, encoded.weights, encoded.n_classes, n_jobs=n_jobs)
+    return DensityRows(class_weighted(rows, class_weight, encoded.classes), *parts_of(encoded))
+
+
+def feature_columns(encoded: "Encoded", features: DensityVotes) -> np.ndarray:
+    """Return the column of the table that each feature (D,) is of."""
+    return np.concatenate([encoded.numeric[features.numeric], others_of(encoded)[features.categorical]])

@@ -1,0 +1,177 @@
+"""What a family of classifiers is: one object that knows its parameters and words, what a fit costs, how it is made.
+
+A family is a module of this folder and a line of the registry (families/__init__.py). What it does not say itself is
+as written here: no parameter excludes another, nothing is drawn, nothing is compiled.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.families.param import Param
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.assemble import Fit
+    from alrviz.fitting.observers import Observer
+    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.price import Price
+    from alrviz.fitting.recipe import Recipe
+    from alrviz.models.tables import Tables
+    from alrviz.passes.rows import Rows
+
+GREY = "#777777"
+# Seconds of a fit beside what grows with the table; and of a network's row and pair of columns.
+_SECONDS, _COLUMN = 0.03, 1.5e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A fit and what goes with it.
+
+    Attributes:
+        fit: what is driven.
+        heldout: rows to be watched; None without any.
+        baseline: log losses per row to compare with, as in `Trace`.
+        tables: counts of cells; None for dlr and elr.
+        compiled: seconds that compiling took.
+        watched: what is looked at besides training and held-out scores.
+    """
+
+    fit: "Fit"
+    heldout: "Rows | None"
+    baseline: dict[str, float]
+    tables: "Tables | None"
+    compiled: float
+    watched: "tuple[Observer, ...]" = ()
+
+
+class Family:
+    """A family of classifiers. `params`, in every method, are a recipe's: complete and checked.
+
+    Attributes:
+        name: what a recipe calls it.
+        words: what a menu calls it.
+        params: its parameters by name.
+        estimator: the dotted name of its classifier.
+        colours: its colour (#rrggbb) on pictures, for each label that it gives out.
+        aliases: other names of it, in small letters alone, and the recipe that each one means.
+        has_steps: whether its fit is a run, a stream of steps; else it is fitted at one go, by its classifier.
+        takes_numbers: whether it takes numeric columns as they are, so that nothing is cut into levels.
+        counts_cells: whether its fit begins with counts of cells.
+        shows_weights: whether its model is a table of cells and weights.
+        learns_rows: how it learns row by row: by its "counts", with "ones" or with "log theta" as a scale; "" if it
+            cannot.
+        rival: the family that pages put beside it first.
+        paper: the parameters of the fit that its paper ran, empty where none is known; the values that a tuple lists
+            are all the paper's.
+    """
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    params: ClassVar[Mapping[str, Param]]
+    estimator: ClassVar[str]
+    colours: ClassVar[Mapping[str, str]]
+    aliases: ClassVar[Mapping[str, str]] = {}
+    has_steps: ClassVar[bool] = False
+    takes_numbers: ClassVar[bool] = False
+    counts_cells: ClassVar[bool] = True
+    shows_weights: ClassVar[bool] = True
+    learns_rows: ClassVar[str] = ""
+    rival: ClassVar[str] = "lr"
+    paper: ClassVar[Mapping[str, Any]] = {}
+
+    # ---- what is said of a recipe --------------------------------------------------------------------------------
+
+    def check_together(self, params: Mapping[str, Any]) -> None:
+        """Raise `RecipeError`, naming what does go together, if no model has these parameters at once."""
+
+    def label(self, params: Mapping[str, Any]) -> str:
+        """Return a short name for legends and colours."""
+        return self.name
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """Return one line: what is fitted, from where, with which loss, penalty, bounds and solver."""
+        return self.label(params)
+
+    def solver(self, params: Mapping[str, Any]) -> str:
+        """Return the solver that will run, "auto" resolved; "none" where nothing is fitted."""
+        return "none"
+
+    def missing(self, params: Mapping[str, Any]) -> str:
+        """Return what a missing value is: "level", one of its own, or "skip", none."""
+        return str(params.get("missing", "level"))
+
+    def draws(self, params: Mapping[str, Any]) -> bool:
+        """Return whether the fit itself, beside the split, depends on the seed."""
+        return False
+
+    def paper_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of the fit that the paper ran; what it ran in several ways stays if it is one."""
+        listed = {name: value if isinstance(value, tuple) else (value,) for name, value in self.paper.items()}
+        return {name: params[name] if params[name] in ran else ran[0] for name, ran in listed.items()}
+
+    def objective_key(self, recipe: "Recipe") -> Hashable:
+        """Return what is equal for two recipes that minimise the same function over the same cells on the same rows."""
+        return recipe.to_json()
+
+    # ---- a fit ---------------------------------------------------------------------------------------------------
+
+    def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
+        """Return the orders whose cells a fit counts."""
+        return range(0)
+
+    def price(
+        self,
+        encoded: "Encoded",
+        recipe: "Recipe",
+        holdout: "Encoded | None" = None,
+        max_memory: int | None = None,
+        stop: StopToken = NEVER,
+        timed: bool = False,
+        prepared: "Prepared | None" = None,
+    ) -> "Price":
+        """Return the price of a recipe of this family, as `price_of` is asked for it."""
+        raise NotImplementedError
+
+    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+        """Return about how many seconds a fit takes that is done at one go."""
+        return _SECONDS + _COLUMN * rows * columns**2
+
+    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+        """Compile what a fit calls, for codes or keys of 32 bits or not; return the seconds (0.0 if it was)."""
+        return 0.0
+
+    def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+        """Compile what a fit of these rows calls; return the seconds (0.0 if it was)."""
+        return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
+
+    def make(
+        self,
+        prepared: "Prepared",
+        recipe: "Recipe",
+        params: Mapping[str, Any],
+        tell: Callable[[str], None],
+        stop: StopToken,
+    ) -> Made:
+        """Return what `recipe` makes of the rows; `params` are its own, with the solver that was chosen.
+
+        `tell` hears what is being done.
+
+        Raises:
+            RecipeError: where the fit has no steps.
+        """
+        raise RecipeError(
+            f"{self.name} is fitted at one go and has no steps to run; expected make_estimator(recipe).fit(X, y)"
+        )
+
+
+def rows_key(recipe: "Recipe") -> tuple[Hashable, ...]:
+    """Return what is equal for two recipes that learn from the same rows, cut and weighted in the same way."""
+    weights = recipe.params.get("class_weight")
+    weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
+    missing = recipe.params.get("missing")
+    n_bins = recipe.n_bins if recipe.cuts in ("quantile", "uniform") else None
+    return (recipe.cuts, n_bins, recipe.holdout, recipe.seed, missing, weighting)

@@ -1,0 +1,238 @@
+"""Bayesian network classifiers, whose tables are counted: tan, kdb and ande; elr (conditional.py) finds them by steps.
+
+    tan    the best tree by I(i; j | Y)          kdb    k parents by I(i; Y) and I(i; j | Y)
+    ande   no network: every tuple of n columns in turn is the parent                                       [AnDE]
+
+Structure and counts are all there is to it. Whose parents are not known yet is priced as if each column had those of
+most levels: an upper bound.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.choice import Choice
+from alrviz.fitting.families.family import Family
+from alrviz.fitting.families.param import Param
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.price import Price, ShapePrice, price_cells, price_shape
+from alrviz.fitting.warm import warm_networks
+from alrviz.models.averages import AverageModel
+from alrviz.models.dependence import class_information, conditional_information
+from alrviz.models.networks import LOOKUPS, NetworkCounts, NetworkModel, count_network
+from alrviz.models.selective import select
+from alrviz.models.structures import Structure, kdb, naive, tan
+from alrviz.models.tables import Tables
+from alrviz.passes.room import Floats
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.recipe import Recipe
+
+# A level that no row has with its parents must not be impossible.
+SMOOTHED = Param(1.0, low=0.0, high=1e6, open_low=True)
+# Vectors as long as phi: counts, phi, start, logarithms.
+_COUNTED = 4
+_COUNTING = Choice("none", 0, "nothing is fitted: counting is all", 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was counted.
+
+    Attributes:
+        counts: of the network; of ande naive Bayes'.
+        model: what scores rows.
+        tables: of ande, those of the highest order; else None.
+        rmse: of selective kdb, (k + 1, a + 1) leave-one-out RMSE by parents and columns; else None.
+    """
+
+    counts: NetworkCounts
+    model: NetworkModel | AverageModel
+    tables: Tables | None = None
+    rmse: Floats | None = None
+
+
+class Networks(Family):
+    """What networks share, those that are counted and elr."""
+
+    def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
+        """Return the highest order of the tables that the structure, or ande, is made of: 2 where pairs are counted."""
+        return 2 if self.n_parents(params) and n_columns > 1 else 1
+
+    def n_parents(self, params: Mapping[str, Any]) -> int:
+        """Return how many other columns a column depends on at most, where the structure is looked for."""
+        return 1
+
+    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+        """Return the parents of each column, found on the training rows."""
+        return naive(prepared.encoded.n_columns)
+
+    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+        """Return the network of the rows; of elr the one that its steps begin with.
+
+        Raises:
+            MemoryLimitError: where a column has more possible cells with its parents than can be numbered.
+        """
+        encoded = prepared.encoded
+        single = prepared.tables(1, recipe.params["smoothing"], stop)
+        structure = self.structure(prepared, recipe.params, stop)
+        rows = (single, encoded.codes, encoded.y, encoded.weights, prepared.n_jobs, stop)
+        counts = count_network(structure, *rows)
+        return Learned(counts, counts.model())
+
+    def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
+        """All up to the highest."""
+        return range(1, self.highest_order(params, n_columns) + 1)
+
+    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+        """What counts networks and scores by them."""
+        return warm_networks(wide)
+
+    def price(
+        self,
+        encoded: "Encoded",
+        recipe: "Recipe",
+        holdout: "Encoded | None" = None,
+        max_memory: int | None = None,
+        stop: StopToken = NEVER,
+        timed: bool = False,
+        prepared: Prepared | None = None,
+    ) -> Price:
+        """By the tables that are counted, then by its own."""
+        order = self.highest_order(recipe.params, encoded.n_columns)
+        tables = price_cells(encoded, recipe.replace(family="anje", order=order), holdout, max_memory, stop)
+        if tables.refused:
+            return tables
+        shape = self.shape(encoded, recipe.params, 0 if holdout is None else holdout.n_rows, tables)
+        return price_shape(shape, "tables", encoded, max_memory, timed, prepared)
+
+    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
+        """Return what it takes; `tables` is the price of counting what its structure is made of."""
+        n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
+        seen = sum(min(own, n) for own in cells)
+        vectors = 8 * classes * (seen + 1) * _COUNTED + 40 * seen
+        counts = 8 * classes * tables.cells_seen
+        size = counts + vectors + 8 * min(LOOKUPS, n * encoded.n_columns) + 2 * encoded.n_columns * n
+        return ShapePrice(classes * (1 + sum(cells)), max(tables.bytes, size), _COUNTING)
+
+    def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
+        """Return the number of possible cells of each column with its parents, at most."""
+        most = np.sort(encoded.levels)[::-1].tolist()
+        found = []
+        for top in encoded.levels.tolist():
+            others = most.copy()
+            others.remove(top)
+            found.append(top * prod(others[: self.n_parents(params)]))
+        return found
+
+
+class TAN(Networks):
+    """TAN: naive Bayes in which each column depends on one other."""
+
+    name = "tan"
+    words = "TAN"
+    estimator = "alrviz.estimators.networks.TANClassifier"
+    params: ClassVar[Mapping[str, Param]] = {"smoothing": SMOOTHED}
+    colours: ClassVar[Mapping[str, str]] = {"tan": "#7744DD"}
+
+    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+        """The best tree."""
+        if prepared.encoded.n_columns == 1:
+            return naive(1)
+        return tan(conditional_information(prepared.tables(2, params["smoothing"], stop)))
+
+
+class KDB(Networks):
+    """KDB: naive Bayes in which each column depends on up to k that know more of the class."""
+
+    name = "kdb"
+    words = "KDB"
+    estimator = "alrviz.estimators.networks.KDBClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        "k": Param(1, low=0, high=8, integer=True),
+        "selective": Param(False, (False, True)),
+        "smoothing": SMOOTHED,
+    }
+    colours: ClassVar[Mapping[str, str]] = {"kdb": "#BB3344"}
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """k, and whether columns and parents are chosen."""
+        return f"kdb k={params['k']}" + (" selective" if params["selective"] else "")
+
+    def n_parents(self, params: Mapping[str, Any]) -> int:
+        """k."""
+        return int(params["k"])
+
+    def structure(self, prepared: Prepared, params: Mapping[str, Any], stop: StopToken = NEVER) -> Structure:
+        """The columns that know most first, each with the parents that tell most beside the class."""
+        a = prepared.encoded.n_columns
+        if a == 1:
+            return naive(1)
+        of_class = class_information(prepared.tables(1, params["smoothing"], stop))
+        if not params["k"]:
+            return Structure(naive(a).parents, tuple((-of_class).argsort(kind="stable").tolist()))
+        return kdb(of_class, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
+
+    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+        """The network, or the best part of it."""
+        if not recipe.params["selective"]:
+            return super().learn(prepared, recipe, stop)
+        encoded, single = prepared.encoded, prepared.tables(1, recipe.params["smoothing"], stop)
+        structure = self.structure(prepared, recipe.params, stop)
+        chosen = select(structure, single, encoded.codes, encoded.y, encoded.weights, prepared.n_jobs, stop)
+        return Learned(chosen.counts, chosen.counts.model(), rmse=chosen.rmse)
+
+
+class AnDE(Networks):
+    """AnDE: the mean of networks in each of which all columns depend on the same n."""
+
+    name = "ande"
+    words = "AnDE"
+    estimator = "alrviz.estimators.networks.AnDEClassifier"
+    params: ClassVar[Mapping[str, Param]] = {"n": Param(1, (0, 1, 2)), "smoothing": SMOOTHED}
+    colours: ClassVar[Mapping[str, str]] = {"ande": "#77BB55"}
+    shows_weights = False
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """A0DE to A2DE."""
+        return f"a{params['n']}de"
+
+    def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
+        """n + 1.
+
+        Raises:
+            RecipeError: where the super-parents leave no column to be their child.
+        """
+        if params["n"] + 1 > n_columns > 0:
+            raise RecipeError(
+                f"n={params['n']} needs at least {params['n'] + 1} columns, and there "
+                f"{'is' if n_columns == 1 else 'are'} {n_columns} feature(s); the highest n here is {n_columns - 1}"
+            )
+        return int(params["n"]) + 1
+
+    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+        """Counts of n and of n + 1 columns."""
+        smoothing = recipe.params["smoothing"]
+        order = self.highest_order(recipe.params, prepared.encoded.n_columns)
+        naive_bayes = super().learn(prepared, recipe, stop)
+        if order == 1:
+            return Learned(naive_bayes.counts, naive_bayes.model, prepared.tables(1, smoothing, stop))
+        parents, wider = (prepared.tables(n, smoothing, stop) for n in (order - 1, order))
+        return Learned(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
+
+    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
+        """Its tables are what is counted."""
+        return ShapePrice(tables.parameters, tables.bytes, _COUNTING)
+
+
+def learn(prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+    """Return the network of a recipe of tan, kdb or elr (as it starts), or ande's mean over them."""
+    family = recipe.definition
+    assert isinstance(family, Networks)
+    return family.learn(prepared, recipe, stop)

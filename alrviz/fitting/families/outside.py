@@ -1,0 +1,140 @@
+"""What scikit-learn fits, for comparison: random forests, gradient boosting and support vector machines."""
+
+from collections.abc import Mapping
+from math import log2, sqrt
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from alrviz.fitting.choice import Choice
+from alrviz.fitting.families.cells import FIT
+from alrviz.fitting.families.family import Family
+from alrviz.fitting.families.param import Param
+from alrviz.fitting.price import Price, ShapePrice, price_shape
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.recipe import Recipe
+
+# Seconds of a forest's row, column tried and level; of a boosted tree, and of its rows and columns; of an SVM's pair of
+# rows.
+_LEVEL, _TREE, _BINNED, _PAIR = 4.7e-8, 1.5e-3, 8e-9, 1.1e-7
+# What scikit-learn keeps of a kernel's rows.
+_KERNEL = 200 * 2**20
+_CHOICE = Choice("none", 0, "scikit-learn fits it, by no solver of this package", 0)
+_TREES = Param(100, low=1, high=10_000, integer=True)
+
+
+class Outside(Family):
+    """What they share: numbers as they are, a fit at one go that draws, and no weights of cells."""
+
+    takes_numbers = True
+    counts_cells = shows_weights = False
+
+    def draws(self, params: Mapping[str, Any]) -> bool:
+        """Trees, or the folds of the calibration."""
+        return True
+
+    def price(
+        self,
+        encoded: "Encoded",
+        recipe: "Recipe",
+        holdout: "Encoded | None" = None,
+        max_memory: int | None = None,
+        stop: StopToken = NEVER,
+        timed: bool = False,
+        prepared: "Prepared | None" = None,
+    ) -> Price:
+        """The table as numbers, and its trees or kernel."""
+        shape = ShapePrice(0, self.bytes(encoded, recipe.params), _CHOICE)
+        return price_shape(shape, "numbers", encoded, max_memory, timed, prepared)
+
+    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+        """Return the bytes at the peak."""
+        raise NotImplementedError
+
+
+class Forest(Outside):
+    """Random forest."""
+
+    name = "rf"
+    words = "random forest"
+    estimator = "alrviz.estimators.others.ForestClassifier"
+    params: ClassVar[Mapping[str, Param]] = {"n_estimators": _TREES}
+    colours: ClassVar[Mapping[str, str]] = {"rf": "#BB0099"}
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """The trees."""
+        return f"rf {params['n_estimators']} trees"
+
+    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+        """Trees grow with the rows."""
+        n = encoded.n_rows
+        trees: int = params["n_estimators"] * n * (64 + 8 * encoded.n_classes)
+        return 12 * n * encoded.n_columns + trees
+
+    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+        """A tree sorts its rows level by level."""
+        return float(params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
+
+
+class Boosting(Outside):
+    """Gradient boosting of trees on histograms."""
+
+    name = "hgb"
+    words = "boosting"
+    estimator = "alrviz.estimators.others.BoostingClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        "n_estimators": _TREES,
+        "learning_rate": Param(0.1, low=0.0, high=1.0, open_low=True),
+        "class_weight": FIT["class_weight"],
+    }
+    colours: ClassVar[Mapping[str, str]] = {"boosting": "#3322FF"}
+    aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("boosting", "gradientboosting", "histgradientboosting"), 'Recipe("hgb")'
+    )
+
+    def label(self, params: Mapping[str, Any]) -> str:
+        """Its name in words."""
+        return self.words
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """The trees."""
+        return f"boosting {params['n_estimators']} trees"
+
+    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+        """The table as numbers and as bytes, gradients of every class, a few score vectors."""
+        return encoded.n_rows * (9 * encoded.n_columns + 40 * encoded.n_classes)
+
+    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+        """Of more than two classes there is a tree for each."""
+        trees = params["n_estimators"] * (1 if classes == 2 else classes)
+        return float(trees) * (_TREE + _BINNED * rows * columns)
+
+
+class SVM(Outside):
+    """Support vector machine, its scores made probabilities."""
+
+    name = "svm"
+    words = "SVM"
+    estimator = "alrviz.estimators.others.SVMClassifier"
+    params: ClassVar[Mapping[str, Param]] = {
+        "C": Param(1.0, low=0.0, high=1e12, open_low=True),
+        "kernel": Param("rbf", ("rbf", "linear", "poly")),
+    }
+    colours: ClassVar[Mapping[str, str]] = {"svm": "#BB77FF"}
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """Kernel and C."""
+        return f"svm {params['kernel']}, C {params['C']:g}"
+
+    def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
+        """A column a level, and what is kept of the kernel."""
+        width = len(encoded.numeric) + int(np.delete(encoded.levels, encoded.numeric).sum())
+        return 24 * encoded.n_rows * width + _KERNEL
+
+    def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
+        """Every pair of rows."""
+        return 0.03 + _PAIR * rows**2
