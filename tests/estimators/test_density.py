@@ -128,7 +128,7 @@ def test_a_pickle_predicts_alike_and_holds_no_more_than_the_rows():
 
 def test_parameters_are_the_registrys_and_all_are_described():
     signature = inspect.signature(DLRClassifier).parameters
-    registry = FAMILIES["dlr"]
+    registry = FAMILIES["dlr"].params
     assert set(signature) == set(registry) | {"categorical_features", "n_jobs", "max_memory", "random_state", "verbose"}
     assert all(signature[name].default == registry[name].default for name in registry)
     doc = inspect.getdoc(DLRClassifier)

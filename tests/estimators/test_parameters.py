@@ -30,7 +30,7 @@ ENCODING = {"discretize", "n_bins", "categorical_features", "n_jobs", "max_memor
 def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
     signature = inspect.signature(cls).parameters
     assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    registry = FAMILIES[FAMILY[cls]]
+    registry = FAMILIES[FAMILY[cls]].params
     fixed = {"order"} if cls in (WANBIACClassifier, NaiveBayesClassifier) else set()
     fixed |= {"scale"} if cls is WANBIACClassifier else set()  # gamma is 1: nothing to choose
     drawn = {"random_state"} if "start" in registry else set()

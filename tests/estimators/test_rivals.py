@@ -291,7 +291,7 @@ def test_a_recipe_there_and_back(recipe):
 def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
     signature = inspect.signature(cls).parameters
     assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    registry = FAMILIES[cls._family]
+    registry = FAMILIES[cls._family].params
     cut = set() if cls in (ForestClassifier, SVMClassifier) else {"discretize", "n_bins"}
     drawn_from = {"random_state"} if Recipe(cls._family).draws else set()
     given = {"categorical_features", "n_jobs", "max_memory", *({"verbose"} if cls._family in RUNS else ())}

@@ -17,7 +17,7 @@ def opened(recipe, changed=lambda *_: None):
 
 def test_every_parameter_of_the_registry_has_a_field():
     names = [field.name for field in (*racer_fields(), *common_fields())]
-    known = {name for family in RUNS for name in FAMILIES[family]} | set(ENCODING) - {"seed"}
+    known = {name for family in RUNS for name in FAMILIES[family].params} | set(ENCODING) - {"seed"}
     assert set(names) == known
     assert len(names) == len(set(names))
 
@@ -25,7 +25,7 @@ def test_every_parameter_of_the_registry_has_a_field():
 @pytest.mark.parametrize("family", ["lr", "alr"])
 def test_nothing_is_offered_that_a_recipe_refuses(family):
     for start in (Recipe(family), Recipe(family, bounds=(0, 1), start="zero"), Recipe(family, objective="hinge")):
-        for name, param in FAMILIES[family].items():
+        for name, param in FAMILIES[family].params.items():
             for value in offered(start, name):
                 assert start.replace(**{name: value}).params[name] == value
             for value in set(param.choices) - set(offered(start, name)):

@@ -57,8 +57,8 @@ def test_of_any_family_each_setting_that_has_an_effect_can_be_set(family):
     page.chooser.settings._fields["family"].value = family
     assert page.recipes[0].family == family
     shown = {name for name, field in page.chooser.settings._fields.items() if field.visible} - {"family"}
-    assert shown <= set(FAMILIES[family])
-    assert {"order", "k", "n", "n_estimators", "C", "kernel", "smoothing"} & set(FAMILIES[family]) <= shown
+    assert shown <= set(FAMILIES[family].params)
+    assert {"order", "k", "n", "n_estimators", "C", "kernel", "smoothing"} & set(FAMILIES[family].params) <= shown
     assert not page.chooser.settings._common["holdout"].visible, "a study splits by itself"
 
 

@@ -24,7 +24,7 @@ IDS = st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 def recipes(draw, families=tuple(RUNS)):
     family = draw(st.sampled_from(families))
     params = {}
-    for name, param in FAMILIES[family].items():
+    for name, param in FAMILIES[family].params.items():
         if name == "class_weight" or not draw(st.booleans()):
             continue
         if param.choices:
@@ -163,7 +163,7 @@ def test_a_link_is_short_and_has_nothing_to_escape():
 
 
 def test_every_parameter_of_a_recipe_has_a_letter_but_the_seed():
-    names = {name for params in FAMILIES.values() for name in params} | set(ENCODING)
+    names = {name for of in FAMILIES.values() for name in of.params} | set(ENCODING)
     assert set(LETTERS.values()) == names - {"seed"}
     bounded = Recipe("alr", alpha=0.0, bounds=(0, 1), objective="mse")
     assert write_recipes((bounded,)) == "alr_a0_jmse_e0-1"

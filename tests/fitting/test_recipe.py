@@ -30,7 +30,7 @@ weights = st.dictionaries(labels, st.floats(0, 1e6), max_size=4)
 @st.composite
 def recipes(draw, family=None):
     family = family or draw(st.sampled_from(sorted(FAMILIES)))
-    params = FAMILIES[family]
+    params = FAMILIES[family].params
     chosen = draw(st.lists(st.sampled_from(sorted(params)), unique=True))
     values = {name: draw(values_of(params[name])) for name in chosen}
     if "class_weight" in values and draw(st.booleans()):
@@ -57,7 +57,7 @@ def test_json_and_pickle_give_the_same_recipe_back(recipe):
         assert dict(again.params) == dict(recipe.params)
     content = json.loads(recipe.to_json())
     assert content["format"] == 2
-    assert set(content["params"]) == set(FAMILIES[recipe.family])
+    assert set(content["params"]) == set(FAMILIES[recipe.family].params)
     assert recipe.to_json() == json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
@@ -65,7 +65,7 @@ def test_json_and_pickle_give_the_same_recipe_back(recipe):
 def test_another_family_keeps_what_it_has_too(recipe, family):
     other = recipe.replace(family=family)
     assert other.family == family
-    for name, param in FAMILIES[family].items():
+    for name, param in FAMILIES[family].params.items():
         kept = recipe.params.get(name, param.default)
         assert other.params[name] == (param.default if name == "scale" else kept)
     assert (other.discretize, other.n_bins, other.holdout, other.seed) == (

@@ -8,6 +8,7 @@ import pytest
 from alrviz import load_demo
 from alrviz.errors import MemoryLimitError, RecipeError, TableError
 from alrviz.fitting import run as run_module
+from alrviz.fitting.families.cells import Cells
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.run import Run
 from tests.fitting.tables import drain, run_of, same_steps, table
@@ -232,7 +233,7 @@ def test_a_fault_of_ours_is_told_as_one(monkeypatch, caplog):
     def broken(*args, **more):
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(run_module, "make", broken)
+    monkeypatch.setattr(Cells, "make", broken)
     run = make()
     with pytest.raises(ZeroDivisionError):
         run.advance()
