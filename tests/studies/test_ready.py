@@ -6,6 +6,7 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import MemoryLimitError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting import warm as warm_module
+from alrviz.fitting.families import cells, conditional, density, networks
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_cuts, warm_prequential
 from alrviz.kernels import prequential
@@ -19,18 +20,20 @@ WARMED = {
     "lr": ["covers", "cuts", "fit"],
     "anje": ["covers", "cuts", "fit"],
     "dlr": ["density"],
-    "elr": ["conditional", "covers", "cuts"],
-    "tan": ["cuts", "networks"],
-    "kdb": ["cuts", "networks"],
-    "ande": ["cuts", "networks"],
+    "elr": ["covers", "cuts", "networks", "passes"],
+    "tan": ["covers", "cuts", "networks"],
+    "kdb": ["covers", "cuts", "networks"],
+    "ande": ["covers", "cuts", "networks"],
 }
 
 
 @pytest.mark.parametrize("family", WARMED)
 def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
     called = []
-    for name in ("covers", "cuts", "density", "fit", "conditional", "networks"):
-        monkeypatch.setattr(ready, f"warm_{name}", lambda *_, name=name: called.append(name))
+    for module in (ready, cells, density, conditional, networks):
+        for name in ("covers", "cuts", "density", "fit", "networks", "passes"):
+            if hasattr(module, f"warm_{name}"):
+                monkeypatch.setattr(module, f"warm_{name}", lambda *_, name=name: called.append(name) or 0.0)
     ready.warm(Recipe(family), 3)
     assert sorted(called) == WARMED[family]
 
