@@ -6,8 +6,6 @@
     hessian_diagonal  the diagonal of the same matrix
     rows              single rows, and the RMSE by which a step length is chosen for them
     free              w may be anything: not so between bounds
-
-Nothing is imported here that computes, so that a recipe can ask.
 """
 
 from collections.abc import Mapping
