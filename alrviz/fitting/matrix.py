@@ -6,6 +6,8 @@
     hessian_diagonal  the diagonal of the same matrix
     rows              single rows, and the RMSE by which a step length is chosen for them
     free              w may be anything: not so between bounds
+
+Solvers and objectives are named as a recipe names them.
 """
 
 from collections.abc import Mapping
