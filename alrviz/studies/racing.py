@@ -5,7 +5,7 @@ from math import isfinite
 
 from alrviz.studies.milestones import RELATIVE, Lane, by_objective, milestones, objective_noun
 
-UNDECIDED = "Racing: nothing is decided yet."
+UNDECIDED = "Nothing is decided yet."
 NEAR = RELATIVE[-1]  # leaders whose objectives are closer, relative to the second's, are told apart by when they came
 APART = 1.25  # counts of iterations that differ less are no difference
 LEVEL = 1e-9  # and these are level: a picture of the gap shows the same of both, whatever its decades
@@ -15,12 +15,12 @@ def racing_words(lanes: Sequence[Lane]) -> str:
     """Who leads at the last iteration of a race that goes on, and by how much.
 
     >>> racing_words([])
-    'Racing: nothing is decided yet.'
+    'Nothing is decided yet.'
     """
     lanes = [lane for lane in lanes if not lane.empty and isfinite(lane.last)]
     if not lanes:
         return UNDECIDED
-    at = f"Racing, iteration {max(lane.iterations for lane in lanes)}:"
+    at = f"At iteration {max(lane.iterations for lane in lanes)}:"
     if len(lanes) == 1:
         return f"{at} {level_words(lanes, lanes[0])}."
     if len(by_objective(lanes)) > 1:

@@ -121,7 +121,8 @@ class RaceView(NotebookViewer):
             self._stopped_at, self._seen, Playback(self),
         )  # fmt: skip
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
-        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8))
+        # It never wraps, nor what it says moves anything but the sentence beside it.
+        self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles={"white-space": "nowrap"})
         self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16), css_classes=["alrviz-side"])
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told, self.origin)
@@ -143,17 +144,16 @@ class RaceView(NotebookViewer):
             self._measures.select,
             self._axes,
             self._spans,
-            pn.HSpacer(),
-            self.status,
             sizing_mode="stretch_width",
             styles={"flex-wrap": "wrap"},
             margin=(0, 0, 4, 0),
         )
+        said = pn.Row(self.sentence, self.status, sizing_mode="stretch_width", margin=0)
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
         left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures"])
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(self.sentence, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(said, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> Any:
         """Return the layout; the view comes alive with it."""

@@ -296,20 +296,20 @@ def test_paired_difference_against_a_hand_calculation():
 def test_while_it_goes_on_it_says_who_leads_and_by_how_much():
     lr, alr = lane("lr", [0.9, 0.7, 0.6], None), lane("alr", [0.9, 0.5, 0.45], None)
     assert verdict([lr, alr]).sentence == (
-        "Racing, iteration 2: alr leads, NLL 0.4500 nats per row, 0.1500 below lr."
+        "At iteration 2: alr leads, NLL 0.4500 nats per row, 0.1500 below lr."
     )  # fmt: skip
     ended = lane("diagonal", [0.9, 0.5], "converged")
     assert verdict([lr, alr, ended]).sentence.endswith(
         "alr leads, NLL 0.4500 nats per row, 0.0500 below diagonal, the next."
     )
     level = [lane(name, [0.9], None) for name in ("lr", "alr")]
-    assert verdict(level).sentence == ("Racing, iteration 0: lr and alr are level at NLL 0.9000 nats per row.")
+    assert verdict(level).sentence == ("At iteration 0: lr and alr are level at NLL 0.9000 nats per row.")
     near = [0.9, *[0.6] * 60, 0.5004], [0.9, *[0.6] * 18, *[0.5] * 43]
     assert verdict([lane(name, path, None) for name, path in zip(("lr", "alr"), near, strict=True)]).sentence == (
-        "Racing, iteration 61: alr is lower, NLL 0.5000 nats per row, lr within 0.1 % of it "
+        "At iteration 61: alr is lower, NLL 0.5000 nats per row, lr within 0.1 % of it "
         "(since iteration 61; alr since 19)."
     ), "a picture of the gap shows decades between them"
-    assert verdict([alr]).sentence == "Racing, iteration 2: NLL 0.4500 nats per row."
+    assert verdict([alr]).sentence == "At iteration 2: NLL 0.4500 nats per row."
     gone = lane("gd", [0.9, np.nan], "diverged")
     assert verdict([gone, lr, alr]).sentence == verdict([lr, alr]).sentence
 
@@ -322,7 +322,7 @@ def test_while_it_goes_on_different_objectives_are_compared_held_out():
         lane("alr", [0.9, 0.5], None, objective=2, heldout_loss=[0.9, 0.8]),
     ]
     assert verdict(lanes).sentence == (
-        "Racing, iteration 1: different objectives; held-out log loss lr 0.6000, alr 0.8000 nats per row."
+        "At iteration 1: different objectives; held-out log loss lr 0.6000, alr 0.8000 nats per row."
     )
 
 

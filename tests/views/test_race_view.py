@@ -28,7 +28,7 @@ def test_a_race_is_followed_step_by_step_and_ends_in_a_sentence():
     view.pump()
     assert len(drawn(view)) == 3
     pump(view, 5)
-    assert "Racing, iteration 2: " in view.sentence.object
+    assert "At iteration 2: " in view.sentence.object
     race.take(37)
     race.end()
     pump(view, 60)
@@ -301,7 +301,7 @@ def test_the_playback_menu_sets_speed_and_loop_and_says_what_is_chosen():
     assert (view.player.speed, view.player.playing) == (2.0, True)
     pump(view, 2)
     assert view.player.shown.head < view.player.shown.last
-    assert "Racing" in view.sentence.object or view.sentence.object == verdict
+    assert "At iteration" in view.sentence.object or view.sentence.object == verdict
     for _ in range(200):
         view.pump()
         if view.player.shown.head >= view.player.shown.last:

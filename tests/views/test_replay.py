@@ -61,7 +61,7 @@ def test_on_the_way_it_says_who_leads():
     (first, low), (second, high) = sorted(enumerate(nll), key=lambda pair: pair[1])
     names = [line["name"] for line in data["lines"]]
     gap = f"{names[first]} leads, NLL {low:.4f} nats per row, {high - low:.4f} below {names[second]}."
-    assert told[3] == f"Racing, iteration 3: {gap}"
+    assert told[3] == f"At iteration 3: {gap}"
 
 
 def test_without_a_step_there_is_nothing_to_play(tmp_path):
@@ -164,7 +164,7 @@ def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     assert page.locator("#title").inner_text() == f"lr and alr on {dataset.name}"
     page.keyboard.press("Home")
     assert at.inner_text() == f"iteration 0 of {last}"
-    assert sentence.inner_text().startswith("Racing, iteration 0: ")
+    assert sentence.inner_text().startswith("At iteration 0: ")
     page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="One step on").click()
     assert at.inner_text() == f"iteration 2 of {last}"
@@ -174,7 +174,7 @@ def test_it_plays_from_a_file(new_page, tmp_path, fitted):
     assert page.evaluate("document.getElementById('chart').toDataURL()") != before
     page.get_by_role("button", name="Play").click()
     page.get_by_role("button", name="Play").wait_for()  # it plays to the end, and stops there
-    page.wait_for_function("!document.getElementById('sentence').textContent.startsWith('Racing')")
+    page.wait_for_function("!document.getElementById('sentence').textContent.startsWith('At iteration')")
     assert sentence.inner_text() == told
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
