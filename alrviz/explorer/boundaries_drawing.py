@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 from alrviz.explorer import boundaries_moment as moments
 from alrviz.explorer.boundaries_draw import DrawBar
 from alrviz.explorer.boundaries_moment import Moment
-from alrviz.explorer.sketch import AS_WRITTEN, KINDS, Sketch
+from alrviz.explorer.points import AS_WRITTEN, FILE, KINDS, pack
+from alrviz.explorer.sketch import Sketch
 from alrviz.studies.beside import TRUTH
 from alrviz.views.asking import Asking
 
 if TYPE_CHECKING:
     from alrviz.explorer.boundaries_dlr import DlrTab
 
-FILE = "drawn.csv"
 UNDONE = 100  # changes that can be taken back
 REST = 0.08  # seconds without a press after which models follow: each press of a fast hand would stop the one before
 
@@ -55,7 +55,9 @@ class Drawing:
         sketch, self.waiting = self.waiting, None
         table, names = self._tab.table, self._tab.columns.chosen
         if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
-            sketch = Sketch.of(table, names, self._tab.session.seed)
+            session = self._tab.session
+            own = session.file is not None and not session.points  # a link would give it away
+            sketch = Sketch.of(table, names, session.seed, private=own)
         if sketch is None:
             return
         self._tab.part.player.press_stop()
@@ -88,7 +90,9 @@ class Drawing:
         if sketch is not None:
             self.end()
             self._tab.session.axes = (0, 1)
-            self._tab.session.load_bytes(FILE, sketch.csv(), AS_WRITTEN, KINDS)
+            table = sketch.csv()
+            points = "" if sketch.private else pack(table)
+            self._tab.session.load_bytes(FILE, table, AS_WRITTEN, KINDS, points)
 
     def leave(self) -> None:
         """Go back to the table that was there."""

@@ -161,10 +161,15 @@ class Opening(param.Parameterized):
         return self.loading
 
     def load_bytes(
-        self, filename: str, data: bytes | str, options: "ReadOptions | None" = None, kinds: Mapping[int, str] = _NONE
+        self,
+        filename: str,
+        data: bytes | str,
+        options: "ReadOptions | None" = None,
+        kinds: Mapping[int, str] = _NONE,
+        points: str = "",
     ) -> None:
-        """Read a dropped file on a thread; `options` and `kinds` are what its maker says of it."""
-        upload = Upload.of(filename, data).replace(options=options)
+        """Read a dropped file on a thread; `options` and `kinds` are what its maker says, `points` for links."""
+        upload = Upload.of(filename, data).replace(options=options, points=points)
         self.cancel()
         claim = self.tables.claim(self.owner)
         try:
@@ -176,9 +181,9 @@ class Opening(param.Parameterized):
         self.read(upload, self.source.kinds if linked else kinds, claim, self.source.split if linked else "")
 
     def reread(self, options: "ReadOptions") -> None:
-        """Read the dropped file again with other options."""
+        """Read the dropped file again with other options, which no link holds."""
         if self.upload is not None:
-            self.read(self.upload.replace(options=options), self.source.kinds, split=self.source.split)
+            self.read(self.upload.replace(options=options, points=""), self.source.kinds, split=self.source.split)
 
     def read(self, upload: Upload, kinds: Mapping[int, str], claim: Claim | None = None, split: str = "") -> None:
         """Read a file on a thread; `claim` is its room while it is not held, `split` how its rows are split."""

@@ -13,7 +13,9 @@ NOT_HERE = (
     "--address 0.0.0.0 --origin NAME</code>), open it by the machine's name there, and share the link from that "
     "page.</p>"
 )
-_TOO_LONG = "<p>This link is too long for a QR code: it names tables or many recipes. Copy it instead.</p>"
+_TOO_LONG = (
+    "<p>This link is too long for a QR code: it holds points, names of tables or many recipes. Copy it instead.</p>"
+)
 
 
 def qr_html(link: str, *, named: bool = True) -> str:

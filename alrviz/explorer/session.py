@@ -19,6 +19,7 @@ import param
 
 from alrviz.explorer.governed import Governed
 from alrviz.explorer.opening import Opening, Source
+from alrviz.explorer.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.registry import Entry, Registry
 from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
 from alrviz.explorer.studies import GovernedStudy, Underway, find_study, kept_where
@@ -109,7 +110,10 @@ class Session(Opening):
             if self.entry is None:
                 self.lost = state.run
         served = self.served
-        if served is not None and (state.file.fits(served.hash) if state.file else not state.data):
+        if state.points:
+            upload = Upload.of(FILE, unpack(state.points)).replace(options=AS_WRITTEN, points=state.points)
+            self.read(upload, self.source.kinds or KINDS, split=state.split)
+        elif served is not None and (state.file.fits(served.hash) if state.file else not state.data):
             self.open_served(served, self.source.kinds, state.split)
         elif self._opened_with is not None and state.file is None and not state.data:
             self.read(self._opened_with, self.source.kinds)
@@ -145,7 +149,8 @@ class Session(Opening):
             page=self.page,
             data=name if not asked and self.own_choice else "",
             rows=None if asked else rows,
-            file=asked,
+            file=None if self.points else asked,
+            points=self.points,
             kinds=tuple(sorted(self.source.kinds.items())),
             cuts=self.cuts,
             split=self.source.split,
@@ -158,6 +163,11 @@ class Session(Opening):
             kept=self.kept,
             run=self.entry.id if self.entry is not None else "",
         )
+
+    @property
+    def points(self) -> str:
+        """The table shown as a link holds it, where it is a few drawn points; "" for others."""
+        return self.upload.points if self.upload is not None else ""
 
     @property
     def link(self) -> str:

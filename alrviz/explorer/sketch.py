@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.options import ReadOptions
 from alrviz.studies.decision_map import MOST_POINTS
 
 if TYPE_CHECKING:
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
 CLASSES = ("a", "b", "c")  # of a sketch that begins with nothing
 NEW = "new"  # beside those of a table: a letter could be taken for one of them
-# How `csv` is to be read: nothing is guessed, and a class may be called "NA" or "?". The kinds are by position.
-AS_WRITTEN = ReadOptions(delimiter=",", encoding="utf-8", decimal=".", thousands="", missing=("",), header=True)
-KINDS = {0: "numeric", 1: "numeric", 2: "target"}
 _DIGITS = 4  # significant, of a coordinate: more than a pixel tells
 
 
@@ -33,6 +29,7 @@ class Sketch:
         names: (N,) a number for each point that stays its own when others come and go: a hand may mean a point of an
             older picture.
         origin: name of the table whose rows were the first points, "" for none.
+        private: whether rows of a file that only its owner has may be among them.
     """
 
     columns: tuple[str, str]
@@ -42,6 +39,7 @@ class Sketch:
     classes: tuple[str, ...]
     names: NDArray[np.int64]
     origin: str = ""
+    private: bool = False
 
     @classmethod
     def blank(cls) -> "Sketch":
@@ -51,7 +49,7 @@ class Sketch:
         return cls(("x1", "x2"), "class", points, y, CLASSES, np.arange(len(y)))
 
     @classmethod
-    def of(cls, dataset: "Dataset", columns: tuple[str, str], seed: int = 0) -> "Sketch":
+    def of(cls, dataset: "Dataset", columns: tuple[str, str], seed: int = 0, private: bool = False) -> "Sketch":
         """Return the rows of a table in two numeric columns; of more than MOST, some by a seed; at least three classes.
 
         Rows without a number in one of them are left out.
@@ -67,7 +65,7 @@ class Sketch:
         names = (NEW, *(f"{NEW} {k}" for k in range(2, len(known) + 3)))
         more = [name for name in names if name not in known][: max(0, len(CLASSES) - len(known))]
         x, classes = frame.to_numpy()[rows], (*known, *more)
-        return cls(columns, dataset.target, x, y, classes, np.arange(len(y)), dataset.name)
+        return cls(columns, dataset.target, x, y, classes, np.arange(len(y)), dataset.name, private)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -113,7 +111,7 @@ class Sketch:
         return replace(self, x=self.x[left], y=self.y[left], names=self.names[left])
 
     def csv(self) -> str:
-        """Return the points as a table that can be read again, as AS_WRITTEN and KINDS say."""
+        """Return the points as a table that can be read again, as `points.AS_WRITTEN` and `points.KINDS` say."""
         return self.X.assign(**{self.target: self.y}).to_csv(index=False, lineterminator="\n")
 
 

@@ -2,7 +2,8 @@
 
 One typed list, `PROPERTIES`, says what a link may hold. Reading a link never fails and never trusts it: what is not in
 the list is ignored, numbers are moved into their range, words must be of a plain alphabet. A link holds no path, no
-code and no row of a table; a table that was dropped is named by what one needs to drop the same file again.
+code and no row of a file; a table that was dropped is named by what one needs to drop the same file again. A few points
+that were drawn here are in it themselves.
 """
 
 import math
@@ -14,6 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.owners import is_id
+from alrviz.explorer.points import unpack
 from alrviz.explorer.questions import MOST_RACERS
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
@@ -57,6 +59,7 @@ class State:
         data: name of a demo set; "" for the page's own, and while `file` is set.
         rows: rows asked of the demo's generator, or None for its own number.
         file: the uploaded table, or None.
+        points: the table itself where it is a few drawn points, as `points.pack` has them; neither data nor file then.
         kinds: changes to the guessed kinds by column position: "2c_14t" (the letters of `KIND_LETTERS`).
         cuts: slug of how numbers are cut into levels ("quantile-10"), "" for MDL.
         split: slug of what splits of the rows keep to ("once", "g3"), "" for nothing.
@@ -85,6 +88,7 @@ class State:
     data: str = ""
     rows: int | None = None
     file: FileLink | None = None
+    points: str = ""
     kinds: tuple[tuple[int, str], ...] = ()
     cuts: str = ""
     split: str = ""
@@ -217,6 +221,7 @@ PROPERTIES = (
     Property("data", "data", _slug),
     Property("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), _number),
     Property("file", "file", _read_file, _write_file),
+    Property("points", "points", lambda text: text if unpack(text) else ""),
     Property("kinds", "kinds", _read_kinds, _write_kinds),
     Property("cuts", "cuts", _slug),
     Property("split", "split", _slug),
@@ -262,7 +267,9 @@ def read_link(query: str) -> State:
     values = {p.attribute: p.read(given[p.key]) for p in PROPERTIES if p.key in given}
     racers, model, judged = (values.pop(name, "") for name in ("recipes", "model", "judged"))
     state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
-    if state.file is not None:
+    if state.points:
+        state = state.replace(file=None)
+    if state.points or state.file is not None:
         state = state.replace(data="", rows=None)
     models = read_recipes(model, state.seed, RUNS)[:1]
     of_study = read_recipes(judged, words=True)  # a study's seed is its own, not its recipes'

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """A dropped file: `name` (no path), its bytes, and how to read them (None: detect)."""
+    """A dropped file: `name` (no path), its bytes, how to read them (None: detect); `points` as a link has them, ""
+    for what must not, or cannot, be in one.
+    """
 
     name: str
     data: bytes
     options: "ReadOptions | None" = None
+    points: str = ""
 
     @classmethod
     def of(cls, filename: str, data: bytes | str) -> "Upload":
