@@ -1,6 +1,8 @@
 """The record of a run: append-only, written by one thread, read by any number from a cursor."""
 
 import threading
+from array import array
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from alrviz.fitting.step import Step
@@ -9,10 +11,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+_NUMBERS = tuple(name for name in _FIELDS if name != "kind")
+_numbers_of = attrgetter(*_NUMBERS)
 
 
 class Trace:
     """The steps of one run, in order.
+
+    They are kept packed, in about 150 bytes each: a `Step` with its extras takes a kilobyte, and a run has any number
+    of them. Whoever reads a step gets one that is made anew, with the same numbers bit for bit.
 
     Attributes:
         rows: Total weight of the training rows: what `nll` is divided by when it is shown per row.
@@ -24,15 +31,23 @@ class Trace:
         self.rows = 0.0
         self.heldout_rows = 0.0
         self.baseline: dict[str, float] = {}
-        self._steps: list[Step] = []
+        self._numbers = array("d")  # of every step its numbers, then its extras
+        self._kinds = array("H")  # of every step, which of `_forms` it has
+        self._ends = array("q")  # of every step, where its numbers end; the last that is written, so what readers go by
+        self._forms: list[tuple[str, ...]] = []  # kind, then names of the extras: few in one run
         self._closed = False
         self._lock = threading.Lock()
 
     def append(self, step: Step) -> bool:
         """Add a step; returns False, and adds nothing, once the trace is closed."""
+        form, numbers = (step.kind, *step.extra), array("d", (*_numbers_of(step), *step.extra.values()))
         with self._lock:
             if not self._closed:
-                self._steps.append(step)
+                if form not in self._forms:
+                    self._forms.append(form)
+                self._numbers.extend(numbers)
+                self._kinds.append(self._forms.index(form))
+                self._ends.append(len(self._numbers))
             return not self._closed
 
     def close(self) -> None:
@@ -45,15 +60,31 @@ class Trace:
         """Whether later steps are refused."""
         return self._closed
 
+    @property
+    def bytes(self) -> int:
+        """Memory that the steps take."""
+        return sum(len(part) * part.itemsize for part in (self._numbers, self._kinds, self._ends))
+
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self._ends)
 
     def __getitem__(self, k: int) -> Step:
-        return self._steps[k]
+        return self._step(range(len(self))[k])
+
+    def _step(self, k: int) -> Step:
+        kind, *names = self._forms[self._kinds[k]]
+        end = self._ends[k]
+        begin = end - len(names)
+        numbers = self._numbers[begin - len(_NUMBERS) : begin]
+        index, evaluations, passes, seconds, objective, nll, penalty, grad_norm, step_size = numbers
+        return Step(
+            int(index), kind, int(evaluations), passes, seconds, objective, nll, penalty, grad_norm, step_size,
+            dict(zip(names, self._numbers[begin:end], strict=True)),
+        )  # fmt: skip
 
     def since(self, cursor: int) -> list[Step]:
         """Return the steps from position `cursor` on; the next cursor is `cursor + len(result)`."""
-        return self._steps[cursor:]
+        return [self._step(k) for k in range(len(self))[cursor:]]
 
     def frame(self) -> "pd.DataFrame":
         """Return one row a step: the fields of `Step`, then its extras as columns (NaN where a step lacks one)."""

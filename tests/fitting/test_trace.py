@@ -1,6 +1,7 @@
 """Traces: append-only, closed for good, read from a cursor by another thread, tidy as a frame."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 
@@ -70,3 +71,36 @@ def test_a_frame_has_one_row_a_step_and_extras_as_columns():
     assert frame.heldout_error[1] == 0.2
     assert "extra" not in frame
     assert frame.loc[1, ["objective", "nll", "penalty", "grad_norm", "step_size"]].tolist() == [9, 8, 1, 2, 3]
+
+
+def test_a_step_comes_back_as_it_was_given():
+    trace, odd = Trace(), 0.1 + 0.2
+    given = [
+        Step(-1, "search", 3, 1 / 3, odd, float("inf"), -0.0, 5e-324, 1.7e308, odd, {"eta0": 10.0**-3}),
+        step(0, lead=odd),
+        step(1, lead=np.float64(odd), naive_stop=0.0),
+        step(2),
+        step(3, naive_stop=1.0, lead=odd),
+    ]
+    for one in given:
+        trace.append(one)
+    assert [repr(one) for one in trace] == [
+        repr(one).replace("np.float64(0.30000000000000004)", repr(odd)) for one in given
+    ]
+    assert trace.since(0) == given
+    assert trace.since(-2) == given[-2:]
+    assert [list(one.extra) for one in trace] == [list(one.extra) for one in given]
+    assert (type(trace[0].index), type(trace[0].evaluations)) == (int, int)
+
+
+def test_steps_of_a_long_run_take_little_memory():
+    trace, names = Trace(), [f"score_{k}" for k in range(8)]
+    tracemalloc.start()
+    try:
+        for k in range(2000):
+            trace.append(step(k, **{name: k + j / 3 for j, name in enumerate(names)}))
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 2000 * 250
+    assert 2000 * 8 * 17 < trace.bytes <= held
