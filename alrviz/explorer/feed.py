@@ -64,7 +64,7 @@ class Feed:
         if over and not watched.cut and self._judging is None and watched.last >= 0:
             self._judging = Judging(watched)
         watched.move(watched.last)
-        film = race_film(watched, by="the server" if entry.note else "its owner", most=STEPS, over=over)
+        film = race_film(watched, by=entry.server_words or "its owner", most=STEPS, over=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
         return self._told.tell(film, settled, self._words(race, entry, over))
 

@@ -45,7 +45,7 @@ class Governed:
     @property
     def stopped_by(self) -> str:
         """Who stopped it, if it was stopped, as a word for whoever looks on."""
-        return "the server" if self.entry.note else "you"
+        return self.entry.server_words or "you"
 
     @property
     def stopped_at(self) -> int | None:

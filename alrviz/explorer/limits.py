@@ -31,7 +31,7 @@ class ServerLimits:
         tables: uploaded tables held for one owner; the oldest is dropped.
         owner_runs, runs: races under way at once, of one owner and in all; further ones queue.
         kept: ended races found again by one owner; the oldest is dropped.
-        memory: bytes of all races held; the default is half of what the machine, or the container, has.
+        memory: bytes of all races and their steps; the default is half of what the machine, or the container, has.
         threads: threads of all races under way; each has all the machine's, so the default lets four share them.
         idle: seconds after which a run nobody looks at is stopped.
         hours: hours after which that happens to a run that was to continue when its owner closed the page.

@@ -6,6 +6,8 @@ registry; where a cap is reached it waits in one queue, in which whoever has had
 (`Shares`), then who came first; an owner who has as many under way as one may have is passed over. A run that has had
 its turn while others wait is paused and queues again: long runs take turns, short ones end within theirs. `sweep` does
 what time brings: it ends turns, hands free places to the queue and stops runs that nobody has looked at for a while.
+A run grows with every step: where all together have outgrown the memory for them, and nothing that rests can make room,
+the one whose steps take most is ended and says why.
 Ended runs are kept while there is memory for them: owners leave without
 saying so, and what they left makes room for who comes. When nobody has looked at anything for a while, what is in the
 run store too and on nobody's page is let go: who returns finds it there, by the same id.
@@ -33,6 +35,7 @@ TIDY = 10  # sweeps after which what was let go is looked for once more
 _KNOWN = 10_000  # owners of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
+FULL = "stopped: the server's memory for runs is full"
 # How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
 TOO_LARGE = ("this race needs", "a lower order or fewer racers")
 
@@ -86,9 +89,19 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Bytes it takes, as far as is known."""
+        """Bytes it takes, as far as is known: its price, in which the weights kept along the way are, and its steps."""
         prices = [getattr(run, "price", None) for run in getattr(self.race, "runs", ())]
-        return max(self.bytes, sum(price.bytes for price in prices if price is not None))
+        return max(self.bytes, sum(price.bytes for price in prices if price is not None)) + self.grown
+
+    @property
+    def grown(self) -> int:
+        """Bytes of the steps it has taken."""
+        return sum(run.trace.bytes for run in getattr(self.race, "runs", ()))
+
+    @property
+    def server_words(self) -> str:
+        """How the server is called that stopped it; "" where the server did not."""
+        return "the server, whose memory for runs is full," if self.note == FULL else "the server" if self.note else ""
 
     @property
     def race_turns(self) -> float:
@@ -276,6 +289,7 @@ class Registry:
                 if busy and seconds is not None and now - entry.seen > seconds:
                     self._end(entry, UNATTENDED.format(time=f"{hours} h" if entry.keep else f"{idle} s"))
             self._count()
+            self._end_grown()
             self._end_turns()
             self._admit()
             gone = self._let_go(now)
@@ -334,6 +348,13 @@ class Registry:
             self._queue.append(entry)
             entry.race.pause()
 
+    def _end_grown(self) -> None:
+        """End the run whose steps take most, where there is no more memory for all; what it leaves can make room."""
+        if not self._has_room():
+            growing = [e for e in self._entries.values() if e.grown and (e.under_way or e.turned)]
+            if growing:
+                self._end(max(growing, key=lambda e: e.grown), FULL)
+
     def _end(self, entry: Entry, note: str = MADE_ROOM) -> None:
         self._unqueue(entry)
         if not entry.race.ended:
@@ -367,18 +388,19 @@ class Registry:
             and (not running or below(sum(e.threads for e in running) + entry.threads, caps.threads))
         )
 
-    def _has_room(self, entry: Entry, make: bool = True) -> bool:
+    def _has_room(self, entry: Entry | None = None, make: bool = True) -> bool:
         """Whether there is memory for the run, if need be that of runs which only rest: ended, or paused and unseen.
 
-        With `make` that of those is made free; what waits for its turn does not rest.
+        Without a run: for the steps of all that are held. With `make` that of those is made free; what waits for its
+        turn does not rest.
         """
-        held = [e for e in self._entries.values() if e.begun and e is not entry]
+        held = [e for e in self._entries.values() if (e.begun or e.grown) and e is not entry]
         now, idle = self._clock(), self.limits.idle
         unseen = [e for e in held if e.race.ended or (idle is not None and now - e.seen > idle and not e.keep)]
         resting = sorted(
             (e for e in unseen if not e.under_way and not e.wanted), key=lambda e: (not e.race.ended, e.seen)
         )
-        taken = entry.size + sum(e.size for e in held)
+        taken = sum(e.size for e in held) + (entry.size if entry is not None else 0)
         while not below(taken, self.limits.memory) and resting:
             oldest = resting.pop(0)
             taken -= oldest.size

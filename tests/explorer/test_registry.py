@@ -14,7 +14,7 @@ from alrviz.explorer.shell import Shell
 from alrviz.explorer.studies import Underway
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
-from tests.races import FakeRace
+from tests.races import ByHand, FakeRace
 
 
 def registry(**limits):
@@ -107,6 +107,54 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
     reg.sweep()
     assert more.race.calls == ["start"]
     assert paused.race.ended
+
+
+def grow(entry, bytes):
+    entry.race.runs = (SimpleNamespace(price=None, trace=SimpleNamespace(bytes=bytes)),)
+
+
+def test_steps_take_memory_and_what_rests_makes_room_for_them():
+    reg, _ = registry(runs=9, owner_runs=9, memory=1000)
+    left, mine, other = entries(reg, "a", "b", "c", bytes=300)
+    for entry in (left, mine, other):
+        reg.start(entry)
+    left.race.stop()
+    grow(mine, 100)
+    reg.sweep()
+    assert reg.find(left.id, "a") is left, "there is room for all"
+    grow(mine, 101)
+    reg.sweep()
+    assert reg.find(left.id, "a") is None
+    assert (mine.race.ended, other.race.ended) == (False, False)
+
+
+def test_a_run_whose_steps_fill_the_memory_is_ended_and_says_why():
+    reg, _ = registry(runs=9, owner_runs=9, memory=1000)
+    small, large, study = entries(reg, "a", "b", "c", bytes=300)
+    for entry in (small, large, study):
+        reg.start(entry)
+    grow(small, 50)
+    grow(large, 51)
+    reg.sweep()
+    assert [entry.race.ended for entry in (small, large, study)] == [False, True, False]
+    assert large.note == "stopped: the server's memory for runs is full"
+    assert Governed(reg, large).stopped_by == "the server, whose memory for runs is full,"
+    assert Governed(reg, small).stopped_by == "you"
+    reg.sweep()
+    assert [entry.race.ended for entry in (small, large, study)] == [False, True, False], "one was enough"
+
+
+def test_steps_of_a_race_count_for_whoever_waits():
+    reg, _ = registry(runs=9, owner_runs=9, memory=100_000)
+    race = ByHand()
+    first, second = reg.add(race, "a", bytes=49_000), reg.add(FakeRace(), "b", bytes=49_000)
+    reg.start(first)
+    race.take(100)
+    assert first.size == 49_000 + sum(run.trace.bytes for run in race.runs) > 60_000
+    reg.start(second)
+    assert reg.place(second) == 1
+    Governed(reg, first).stop()
+    assert second.race.calls == ["start"]
 
 
 def test_the_first_step_waits_for_a_place_and_the_next_does_not():
