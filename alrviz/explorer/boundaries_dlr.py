@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import panel as pn
 
+from alrviz import __version__
 from alrviz.explorer import boundaries_moment as moments
 from alrviz.explorer.boundaries_card import Card
 from alrviz.explorer.boundaries_columns import ColumnMenus, table_of
@@ -25,6 +26,7 @@ from alrviz.explorer.model_drawer import ModelDrawer
 from alrviz.explorer.questions import Example
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.export import made_from
 from alrviz.views.asking import Asking
 from alrviz.views.pump import Pump
 
@@ -66,7 +68,10 @@ class DlrTab:
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
         self.hand = Hand(self)
         player = self.part.player
-        self.pictures = Pictures(self.session.wake, hands, self.hand.drag, player.scrub, player.film, self._show_gram)
+        lines = self._made_from, player.made_from
+        self.pictures = Pictures(
+            self.session.wake, hands, self.hand.drag, player.scrub, player.film, self._show_gram, *lines
+        )
         self.columns = ColumnMenus(self._columns_chosen)
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
@@ -239,6 +244,13 @@ class DlrTab:
         if self.pictures.folded.open and moment is not None:
             classes = [str(label) for label in moment.model.classes_]
             self.jobs.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.watch)
+
+    def _made_from(self) -> str:
+        """What the moment shown is of, in a line."""
+        moment = self.moment
+        if moment is None or moment.X is None:
+            return self.part.player.made_from()
+        return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [self.recipe])
 
     def _peer_changed(self) -> None:
         found = self.peer.found

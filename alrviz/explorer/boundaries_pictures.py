@@ -34,6 +34,7 @@ class Pictures:
         hands: what a hand does on the left map, by the names that a `DecisionMapView` takes.
         drag: called with a column and its new bandwidth. scrub: called with a step. film: makes the page that plays it.
         unfolded: called when the Gram matrix is wanted.
+        made_from, run_from: say in a line what is shown, and what run the path is of, for pictures that are saved.
     """
 
     def __init__(
@@ -44,15 +45,19 @@ class Pictures:
         scrub: Callable[[int], None],
         film: Callable[[], bytes],
         unfolded: Callable[[], None],
+        made_from: Callable[[], str],
+        run_from: Callable[[], str],
     ):
         common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 280, "controls": False}
         self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
         self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
         self.ratios = DensityRatioView(
-            on_bandwidth=drag, beside=1, height=_RATIO, numbers="Numbers of the density ratios"
+            on_bandwidth=drag, beside=1, height=_RATIO, numbers="Numbers of the density ratios", made_from=made_from
         )
-        self.path = BandwidthView(on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film)
-        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix")
+        self.path = BandwidthView(
+            on_scrub=scrub, heights=_PATHS, numbers="Numbers of the bandwidths", film=film, made_from=run_from
+        )
+        self.gram = GramMatrixView(numbers="Numbers of the Gram matrix", made_from=made_from)
         maps = _row((self.map.top, 1), (self.other.top, 1))
         path = _row(*((place, 1) for place in self.path.places))
         left = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)

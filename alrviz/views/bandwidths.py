@@ -21,7 +21,7 @@ from alrviz.views.folded import Numbers
 from alrviz.views.live_map import PRESSES
 from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import as_high, html, say
-from alrviz.views.saving import csv_button, figure_buttons, file_button
+from alrviz.views.saving import Origin, buttons_of_parts, by_version, csv_button, file_button
 from alrviz.views.style import FADED, safe
 from alrviz.views.words import ROWS_SHOWN, number
 
@@ -38,6 +38,7 @@ class BandwidthView(NotebookViewer):
         heights: of the two pictures, as CSS has it.
         numbers: title of the folded table; a page that shows several views gives each its own.
         film: makes the page that plays the fit, for a button among those that save.
+        made_from: says in a line what the fit is of, for pictures that are saved.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.scenes import BandwidthPath
@@ -59,10 +60,11 @@ class BandwidthView(NotebookViewer):
         heights: tuple[str, str] = HEIGHTS,
         numbers: str = "Numbers",
         film: Callable[[], bytes] | None = None,
+        made_from: Callable[[], str] = by_version,
         **params: Any,
     ):
         super().__init__(**params)
-        self._on_scrub = on_scrub
+        self._on_scrub, self._made_from = on_scrub, made_from
         self.path: BandwidthPath | None = None
         self._picture: Picture | None = None
         self._made_of: Any = None
@@ -78,7 +80,7 @@ class BandwidthView(NotebookViewer):
         self.places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
         self.sentence = html()
         parts = (("", "the bandwidths"), ("-nll", "the losses"))
-        figures = [button for end, what in parts for button in _named(self._name + end, what)]
+        figures = buttons_of_parts(self._name, "alrviz-bandwidths", parts, self.origin)
         save = csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step")
         saved = [*figures, save]
         if film is not None:
@@ -92,6 +94,10 @@ class BandwidthView(NotebookViewer):
     def __panel__(self) -> Any:
         """Return the layout."""
         return self.layout
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below one of the pictures when it is saved."""
+        return Origin(f"{what.removeprefix('the ').capitalize()} of a fit, step by step", self._made_from())
 
     def watch(self, path: BandwidthPath | None) -> None:
         """Show a path, or one that has grown; None empties the view."""
@@ -162,14 +168,6 @@ class BandwidthView(NotebookViewer):
 
     def _csv(self) -> str:
         return "" if self.path is None else to_csv(path_frame(self.path), {"alrviz": __version__})
-
-
-def _named(figure: str, what: str) -> list[Any]:
-    """Buttons that say which of the two pictures they save."""
-    buttons = figure_buttons(figure, figure.rsplit("-", 1)[0] if figure.endswith("nll") else "alrviz-bandwidths", what)
-    for button in buttons:
-        button.label = f"{button.label} of {what}"
-    return buttons
 
 
 def numbers_html(path: BandwidthPath) -> str:

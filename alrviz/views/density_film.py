@@ -53,9 +53,10 @@ class DensityFilmView(NotebookViewer):
         self._drawn: Any = None
         self.player = FitPlayer(None, self._draw, self._wake, film=True)
         self.map = DecisionMapView(wake=self._wake, width=HALF, dark=self.dark, numbers="Numbers of the map")
-        self.ratios = DensityRatioView(beside=2, dark=self.dark, numbers="Numbers of the density ratios")
+        common: dict[str, Any] = {"dark": self.dark, "made_from": self.player.made_from}
+        self.ratios = DensityRatioView(beside=2, numbers="Numbers of the density ratios", **common)
         told = "Numbers of the bandwidths"
-        self.path = BandwidthView(on_scrub=self.player.scrub, dark=self.dark, numbers=told, film=self.player.film)
+        self.path = BandwidthView(on_scrub=self.player.scrub, numbers=told, film=self.player.film, **common)
         self.sentence = self.path.sentence
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))

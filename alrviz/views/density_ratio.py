@@ -21,7 +21,7 @@ from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
 from alrviz.views.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
 from alrviz.views.ready import server_session
-from alrviz.views.saving import csv_button
+from alrviz.views.saving import by_version, csv_button
 from alrviz.views.style import FADED, safe
 
 MOST = 6  # columns shown at first
@@ -38,6 +38,7 @@ class DensityRatioView(NotebookViewer):
         most: columns shown until others are chosen: those that can move scores most.
         beside: pictures beside each other. height: of one picture, as CSS has it.
         numbers: title of the folded table; a page that shows several views gives each its own.
+        made_from: says in a line what the scene is of, for pictures that are saved.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.scenes import ColumnRatio, Scene
@@ -60,10 +61,12 @@ class DensityRatioView(NotebookViewer):
         beside: int = 3,
         height: str = f"{HEIGHT}px",
         numbers: str = "Numbers",
+        made_from: Callable[[], str] = by_version,
         **params: Any,
     ):
         super().__init__(**params)
         self._on_bandwidth, self._most, self._beside, self._height = on_bandwidth, most, beside, height
+        self._made_from = made_from
         self.scene: Scene | None = None
         self._known: tuple[str, ...] = ()
         self.cells: dict[str, RatioCell] = {}
@@ -125,7 +128,8 @@ class DensityRatioView(NotebookViewer):
         names = self._wanted()
         if names != list(self.cells):
             old = self.cells
-            self.cells = {name: old.get(name) or RatioCell(name, self._on_bandwidth, self._height) for name in names}
+            hand = self._on_bandwidth, self._height, self._line
+            self.cells = {name: old.get(name) or RatioCell(name, *hand) for name in names}
             self._feed()  # before they are laid out: a browser may miss what a slider is told while it is built
             cells = [cell.panel for cell in self.cells.values()]
             beside = min(self._beside, max(len(cells), 1))
@@ -176,6 +180,12 @@ class DensityRatioView(NotebookViewer):
         some = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if hidden else ""
         note = f" <b>{safe(scene.note, 80)}</b>" if scene.note else ""
         say(self.sentence, f"<p class='quiet'>Density log-ratio {what}: {whom}{some}.{note}</p>")
+
+    def _line(self) -> str:
+        """What the scene is of, and which step."""
+        scene = self.scene
+        step = "" if scene is None else f" · step {scene.iteration:,}{f' · {scene.note}' if scene.note else ''}"
+        return self._made_from() + step
 
     def _numbers_html(self) -> str:
         return "" if self.scene is None else numbers_html(self.scene)

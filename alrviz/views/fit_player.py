@@ -10,9 +10,12 @@ from typing import Any
 
 import panel as pn
 
+from alrviz import __version__
+from alrviz.studies.export import made_from, race_about
 from alrviz.views.panes import say
 from alrviz.views.player import Player
 from alrviz.views.replay import replay
+from alrviz.views.saving import by_version
 from alrviz.views.style import CSS
 from alrviz.views.transport import Transport
 from alrviz.views.watched import Racer
@@ -84,6 +87,11 @@ class FitPlayer:
         """Return the page that plays the run drawn; nothing where there is none, or no step of it yet."""
         shown = self.player.shown
         return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
+
+    def made_from(self) -> str:
+        """Return in a line what the run drawn is of."""
+        shown = self.player.shown
+        return by_version() if shown is None else made_from(race_about(shown.race, __version__), shown.race.recipes)
 
     @_as_one_message
     def show(self, race: Any) -> None:

@@ -1,6 +1,7 @@
 """GramMatrixView: the kernel between rows that DLR's features make, and how far it tells classes apart."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from alrviz.studies.gram import Gram
 from alrviz.views.folded import Numbers
 from alrviz.views.notebook import NotebookViewer, ViewLayout
 from alrviz.views.panes import html, say
-from alrviz.views.saving import save_buttons
+from alrviz.views.saving import Origin, by_version, save_buttons
 from alrviz.views.style import FADED, safe
 
 SIZE = 480  # px, with axes
@@ -28,6 +29,7 @@ class GramMatrixView(NotebookViewer):
         gram: what `studies.gram.gram` made, None for nothing yet.
         size: pixels of the picture's sides, axes included.
         numbers: title of the folded table; a page that shows several views gives each its own.
+        made_from: says in a line what the features are of, for pictures that are saved.
 
     >>> import alrviz, numpy as np
     >>> from alrviz.studies.gram import gram
@@ -37,8 +39,17 @@ class GramMatrixView(NotebookViewer):
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
 
-    def __init__(self, gram: Gram | None = None, *, size: int = SIZE, numbers: str = "Numbers", **params: Any):
+    def __init__(
+        self,
+        gram: Gram | None = None,
+        *,
+        size: int = SIZE,
+        numbers: str = "Numbers",
+        made_from: Callable[[], str] = by_version,
+        **params: Any,
+    ):
         super().__init__(**params)
+        self._made_from = made_from
         self.gram: Gram | None = None
         self._picture: Picture | None = None
         self._made_of: Any = None
@@ -47,7 +58,12 @@ class GramMatrixView(NotebookViewer):
         self._size = size
         self.sentence = html()
         buttons = save_buttons(
-            self._name, "alrviz-gram", "the Gram matrix", self._csv, "the kernel of every pair of rows shown"
+            self._name,
+            "alrviz-gram",
+            "the Gram matrix",
+            self._csv,
+            "the kernel of every pair of rows shown",
+            self.origin,
         )
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
@@ -60,6 +76,13 @@ class GramMatrixView(NotebookViewer):
     def __panel__(self) -> Any:
         """Return the layout."""
         return self.layout
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        gram, told = self.gram, [self._made_from()]
+        if gram is not None and np.isfinite(gram.share):
+            told.append(f"k > 0 if and only if the class is the same in {100 * gram.share:.1f} % of pairs")
+        return Origin("Gram matrix of DLR's features", " · ".join(told))
 
     def watch(self, gram: Gram | None) -> None:
         """Show a Gram matrix; None empties the view."""

@@ -15,7 +15,7 @@ import panel_material_ui as pmui
 from alrviz.pictures.density import Picture, contents, density_picture
 from alrviz.studies.scenes import ColumnRatio
 from alrviz.views.panes import as_high, html, say
-from alrviz.views.saving import figure_buttons
+from alrviz.views.saving import Origin, by_version, figure_buttons
 from alrviz.views.style import safe
 from alrviz.views.transport import SLIDER_FOCUS
 
@@ -31,11 +31,17 @@ class RatioCell:
 
     Args:
         column: its name. slid: called with the column and a bandwidth when the slider is moved by the reader.
-        height: of its picture, as CSS has it.
+        height: of its picture, as CSS has it. made_from: says in a line what the scene is of.
     """
 
-    def __init__(self, column: str, slid: Callable[[str, float], None] | None, height: str = f"{HEIGHT}px"):
-        self.column, self._slid = column, slid
+    def __init__(
+        self,
+        column: str,
+        slid: Callable[[str, float], None] | None,
+        height: str = f"{HEIGHT}px",
+        made_from: Callable[[], str] = by_version,
+    ):
+        self.column, self._slid, self._made_from = column, slid, made_from
         name = f"alrviz-ratio-{uuid.uuid4().hex[:12]}"
         self._name = name
         self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
@@ -52,7 +58,7 @@ class RatioCell:
             self.words, as_high(self.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
             min_width=MIN_WIDTH, margin=0,
         )  # fmt: skip
-        buttons = figure_buttons(name, "alrviz-density-ratio", f"the picture of {column}")
+        buttons = figure_buttons(name, "alrviz-density-ratio", f"the picture of {column}", self.origin)
         title = html(sizing_mode=None, align="center", margin=(0, 8, 0, 0))
         say(title, f"<p>{safe(column, 60)}</p>")
         self.saving = pn.Row(title, *buttons, margin=0)
@@ -61,6 +67,15 @@ class RatioCell:
         self._view: tuple[float, float] | None = None
         self.ratio: ColumnRatio | None = None
         self._weighted = False
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        ratio, told = self.ratio, [self._made_from()]
+        if ratio is not None:
+            told.append(f"w {' / '.join(plain(value) for value in np.atleast_1d(ratio.weight))}")
+            if np.isfinite(ratio.bandwidth):
+                told.append(f"h {plain(ratio.bandwidth)}")
+        return Origin(f"Density log-ratio of {self.column}", " · ".join(told))
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
         """Show the column as it is now."""

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 import panel_material_ui as pmui
 import param
 
+from alrviz import __version__
+from alrviz.studies.export import made_from
+
 PIXELS = 2  # of a PNG a pixel of the screen, at least: a slide is shown larger than the page
 
 
@@ -26,6 +29,11 @@ class Origin(NamedTuple):
 
     title: str
     made_from: str = ""
+
+
+def by_version() -> str:
+    """Return what a picture is made from where nothing is known but what drew it."""
+    return made_from({"alrviz": __version__})
 
 
 # A page may hold several figures of one name: all but one were replaced, and have no view or none that is on a page.

@@ -13,6 +13,9 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     assert not tab.card.buttons.visible
     assert "on what is drawn" in said(page)
     assert tab.pictures.path.outdated  # drawn points have no path
+    assert "points drawn 200" in tab.pictures.gram.origin().made_from
+    assert tab.recipe.name in tab.pictures.ratios.cells["x1"].origin().made_from
+    assert "data four-gaussians" in tab.pictures.path.origin("the losses").made_from
     assert len(session.drawn) == 200
     before = tab.pictures.map.surface
     for k in range(12):

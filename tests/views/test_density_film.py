@@ -34,6 +34,9 @@ def test_all_pictures_stand_at_the_step_shown(race):
     assert all(ratio.bandwidth == pytest.approx(ratio.silverman, rel=1e-6) for ratio in early.values())
     assert all(abs(late[name] / early[name].silverman - 1) > 0.01 for name in late)
     assert len(film.path.path.iterations) == last + 1
+    for origin in (film.path.origin("the losses"), film.ratios.cells["x1"].origin()):
+        assert "data two-moons" in origin.made_from
+        assert race.recipes[0].name in origin.made_from
 
 
 def test_a_press_on_the_losses_scrubs_everything(race):

@@ -1,5 +1,7 @@
 """The views of a DLR fit without a browser: what a scene, a path or a kernel shows, and what a reader's hand calls."""
 
+import json
+
 import numpy as np
 import pytest
 from bokeh.events import Tap
@@ -8,6 +10,7 @@ import alrviz
 from alrviz.studies.gram import gram
 from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene
 from alrviz.views import gram_matrix, ratio_cell
+from alrviz.views.saving import SaveButton
 
 X = np.linspace(-2.0, 2.0, 41)
 HOSTILE = "<b>u</b>"
@@ -127,6 +130,36 @@ def test_scenes_move_the_slider_only_while_the_reader_does_not(clock):
     view.watch(scene(h=0.25))
     assert slider.value == pytest.approx(0.5, rel=0.07)
     assert len(calls) == 1
+
+
+def saved(view):
+    """What stands above and below the pictures that a view saves, by the file's name."""
+    jobs = {}
+    view._numbers.open = True
+    for button in view.layout.select(SaveButton):
+        if button.label.startswith(("PNG", "SVG")):
+            button.press()
+            job = json.loads(button.job)
+            jobs[job["file"]] = job["title"], job["made_from"]
+    return jobs
+
+
+def test_pictures_of_a_fit_are_saved_with_what_they_are_made_from():
+    y = np.array([0, 1, 0, 1])
+    of = {"made_from": lambda: "data led"}
+    ratios = alrviz.DensityRatioView(scene(columns=("v",), iteration=7), **of)
+    assert saved(ratios)["alrviz-density-ratio.svg"] == ("Density log-ratio of c", "data led · step 7 · w 1")
+    assert ratios.cells["v"].origin().made_from == "data led · step 7 · w 1.5 · h 0.25"
+    assert saved(alrviz.BandwidthView(path(), **of)) == {
+        f"alrviz-bandwidths{end}.{kind}": (title, "data led")
+        for end, title in (("", "Bandwidths of a fit, step by step"), ("-nll", "Losses of a fit, step by step"))
+        for kind in ("png", "svg")
+    }
+    kernel = saved(alrviz.GramMatrixView(gram((2.0 * y - 1)[None, None], y, ["no", "yes"]), **of))
+    line = "data led · k > 0 if and only if the class is the same in 100.0 % of pairs"
+    assert kernel["alrviz-gram.png"] == ("Gram matrix of DLR's features", line)
+    for view in (alrviz.DensityRatioView(scene()), alrviz.BandwidthView(), alrviz.GramMatrixView()):
+        assert all(f"alrviz {alrviz.__version__}" in line for _, line in saved(view).values())
 
 
 def test_no_scene_yet():
