@@ -29,7 +29,6 @@ from alrviz.data.splitting import (
     repeat_by_nature,
     repeated_rows,
     split_again,
-    split_alike,
     split_by,
 )
 from alrviz.data.target import Choice, check_labels, class_labels, target_choices
@@ -265,12 +264,10 @@ class Dataset:
         targets = [name for name, kind in kinds.items() if kind == "target" and name != self.target]
         if len(targets) > 1:
             raise TableError(f"{listed(targets)} cannot all be the target; one column is")
-        if targets:
-            others = {name: kind for name, kind in kinds.items() if name != targets[0]}
-            other = self.table.dataset(targets[0], kinds=self._said(targets[0]) | others)
-            return split_again(other, self.splitting)
-        said, quartiles = self._said(self.target) | kinds, self.quartiles or None
-        return split_alike(self.table.dataset(self.target, kinds=said, quartiles=quartiles), self.splitting)
+        target = targets[0] if targets else self.target
+        said = self._said(target) | {name: kind for name, kind in kinds.items() if name not in targets}
+        quartiles = None if targets else self.quartiles or None
+        return split_again(self.table.dataset(target, kinds=said, quartiles=quartiles), self.splitting)
 
     @cached_property
     def repeated(self) -> np.ndarray:

@@ -8,7 +8,7 @@ it, a study's folds as a race's held-out rows, keeps to it:
     when    rows are judged by a model of earlier ones alone
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,6 @@ REPEATS = ("separate", "once", "together")
 _NATURE = 10
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: no key is lost, and the order of columns counts
 Codes = NDArray[np.int64]
-Steps = tuple[tuple[str, str, NDArray[np.signedinteger] | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +40,6 @@ class Splitting:
         words: what was said, for a reader; "" where nothing was.
         call: the call of a data set's that says it, as Python; "" where nothing was said, or arrays were given.
         said: the arguments of each call of `Dataset.split_by`, in order.
-        kept: which of the rows that have a class are left, their numbers; None: all.
-        steps: of each call what makes another hash of it: what was said, of which column, and its values.
     """
 
     units: Codes | None = None
@@ -50,15 +47,13 @@ class Splitting:
     words: str = ""
     call: str = ""
     said: tuple[Mapping[str, Any], ...] = ()
-    kept: Codes | None = None
-    steps: tuple[Steps, ...] = ()
 
     def of_rows(self, rows: NDArray[Any]) -> "Splitting":
         """Return the same of some rows, numbers or a mask."""
-        if self.units is None and self.when is None and self.kept is None:
+        if self.units is None and self.when is None:
             return self
-        units, when, kept = (None if part is None else part[rows] for part in (self.units, self.when, self.kept))
-        return replace(self, units=units, when=when, kept=kept)
+        units, when = (None if part is None else part[rows] for part in (self.units, self.when))
+        return replace(self, units=units, when=when)
 
 
 AT_RANDOM = Splitting()
@@ -147,8 +142,7 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         if again.any():
             kept = ~again
             frame, labels = frame[kept].reset_index(drop=True), labels[kept].reset_index(drop=True)
-            left = np.arange(len(kept)) if before.kept is None else before.kept
-            splitting = replace(splitting.of_rows(kept), kept=left[kept])
+            splitting = splitting.of_rows(kept)
             notes.append(f"{int(again.sum()):,} rows that repeat an earlier one are left out")
             said.append(("repeats", "once", None))
         words.insert(0, "rows that repeat are counted once")
@@ -161,50 +155,20 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
     if before.words:
         call = f"{before.call}.{call}" if before.call and call else ""
         words = list(dict.fromkeys([*before.words.split("; "), *words]))
-    rows = splitting.kept if splitting.kept is not None else before.kept
-    splitting = replace(
-        splitting,
-        words="; ".join(words),
-        call=call,
-        said=(*before.said, asked),
-        kept=rows,
-        steps=(*before.steps, tuple(said)) if said else before.steps,
-    )
+    splitting = replace(splitting, words="; ".join(words), call=call, said=(*before.said, asked))
     found = replace(dataset, frame=frame, labels=labels, notes=tuple(notes), splitting=splitting)
-    return replace(found, hash=_hashed(dataset.hash, [tuple(said)] if said else []))
-
-
-def _hashed(plain: str, steps: Sequence[Steps]) -> str:
-    for step in steps:
-        digest = sha256(plain.encode())
-        for kind, name, codes in step:
-            digest.update(f"|{kind}={name}".encode())
-            digest.update(b"" if codes is None else codes.tobytes())
-        plain = digest.hexdigest()
-    return plain
-
-
-def split_alike(dataset: "Dataset", splitting: Splitting) -> "Dataset":
-    """Return `dataset`, all its rows, with the splits of another that has the same table and target: other kinds."""
-    if not splitting.said:
-        return dataset
-    frame, labels, kept = dataset.frame, dataset.labels, splitting.kept
-    notes = list(dataset.notes)
-    if kept is not None:
-        frame, labels = frame.iloc[kept].reset_index(drop=True), labels.iloc[kept].reset_index(drop=True)
-        notes.append(f"{dataset.n_rows - len(kept):,} rows that repeat an earlier one are left out")
-    return replace(
-        dataset,
-        frame=frame,
-        labels=labels,
-        notes=tuple(notes),
-        hash=_hashed(dataset.hash, splitting.steps),
-        splitting=splitting,
-    )
+    if not said:
+        return found
+    digest = sha256(dataset.hash.encode())
+    for kind, name, codes in said:
+        digest.update(f"|{kind}={name}".encode())
+        digest.update(b"" if codes is None else codes.tobytes())
+    return replace(found, hash=digest.hexdigest())
 
 
 def split_again(dataset: "Dataset", splitting: Splitting) -> "Dataset":
-    """Return `dataset` with what was said of the splits of another said of it: of the same table with another target.
+    """Return `dataset` with what was said of the splits of another said of it: of the same table with another target or
+    other kinds, by which other rows may repeat.
 
     Raises `TableError` where that cannot be said of it: of an array that has other rows, of a group that is the target.
     """

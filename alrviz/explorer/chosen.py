@@ -64,10 +64,9 @@ def split_as(dataset: "Dataset", slug: str, before: "Dataset | None" = None) -> 
     Without a slug the splits of `before`, a data set of this table, hold on.
     """
     if not slug and before is not None and not dataset.splitting.said:
-        from alrviz.data.splitting import split_again, split_alike
+        from alrviz.data.splitting import split_again
 
-        alike = before.target == dataset.target
-        return split_alike(dataset, before.splitting) if alike else split_again(dataset, before.splitting)
+        return split_again(dataset, before.splitting)
     if slug in ("once", "together"):
         return dataset.split_by(repeats=slug)
     match = re.fullmatch(r"([gt])(\d{1,5})", slug)

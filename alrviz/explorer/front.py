@@ -65,10 +65,11 @@ def rules(application: Any, base: str, path: str, queue: PageQueue) -> list[Rule
 
 @dataclass
 class _Coming:
-    """A session that waits for its turn, and how many wait for it."""
+    """A session that waits for its turn, how many wait for it, and whether it is being built."""
 
     task: "asyncio.Task[bool]"
     count: int = 0
+    building: bool = False
 
 
 class Front:
@@ -83,7 +84,7 @@ class Front:
     async def begin(self, token: str, request: HTTPServerRequest, known: bool) -> bool:
         """Have the session of a token: build it in its turn unless it is there; False where too many wait.
 
-        Whoever is cancelled waits no more, and what nobody waits for is not begun.
+        Whoever is cancelled waits no more. What nobody waits for is not begun; what is begun is built to its end.
         """
         id = get_session_id(token)
         if any(session.id == id for session in self._context.sessions):
@@ -96,20 +97,24 @@ class Front:
             return await asyncio.shield(coming.task)
         finally:
             coming.count -= 1
-            if not coming.count:
+            if not coming.count and not coming.building and self._coming.get(id) is coming:
+                del self._coming[id]  # whoever comes now asks for a turn of their own
                 coming.task.cancel()
 
     async def _build(self, id: Any, token: str, request: HTTPServerRequest, known: bool) -> bool:
+        coming = self._coming[id]
         try:
             if not await self.queue.enter(request.remote_ip or "", known):
                 return False
-            try:  # what is begun is built to its end
-                await asyncio.shield(self._context.create_session_if_needed(id, request, token))
+            coming.building = True
+            try:
+                await self._context.create_session_if_needed(id, request, token)
             finally:
                 self.queue.leave()
             return True
         finally:
-            del self._coming[id]
+            if self._coming.get(id) is coming:
+                del self._coming[id]
 
 
 def _known(request: HTTPServerRequest) -> bool:

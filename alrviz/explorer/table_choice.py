@@ -103,7 +103,7 @@ def split_menu(session: Session) -> Any:
 
     def chosen(event: Any) -> None:
         if event.new == MORE and session.dataset is not None:
-            menu.tags = [session.dataset.hash]  # of this table all are offered from now on
+            menu.tags = [_table_key(session.dataset)]  # of this table all are offered from now on
             show_split(menu, session)
         elif event.new is not None and event.new != session.source.split and session.dataset is not None:
             session.set_split(event.new)
@@ -116,9 +116,14 @@ def show_split(menu: Any, session: Session) -> None:
     """Show how rows are split, and what else is there for this table."""
     dataset, slug = session.dataset, session.source.split
     options = split_options(dataset)
-    if dataset is not None and dataset.hash not in menu.tags:
+    if dataset is not None and _table_key(dataset) not in menu.tags:
         options = likely_splits(dataset, options, slug)
     menu.param.update(options=options, value=slug)
+
+
+def _table_key(dataset: "Dataset") -> str:
+    """What tells tables apart, whatever their kinds, target and splits."""
+    return f"{dataset.name}|{dataset.table.n_rows}|{'|'.join(dataset.table.names)}"
 
 
 def likely_splits(dataset: "Dataset", options: dict[str, str], chosen: str = "") -> dict[str, str]:

@@ -123,7 +123,13 @@ def gap_floor(gaps: Iterable[np.ndarray]) -> float | None:
 
     The best known F is the lowest that was met: it still had something to go, which is missing in the last gaps of the
     racer that met it, and drawn as they are they fall off a cliff. What is missing is estimated by Aitken's
-    extrapolation of its last two tenths, and no further than half a decade below all other gaps.
+    extrapolation of its last two tenths: no more than F fell in the last of them, which is what is told of a race that
+    is young or falls steadily, and no less than half a decade below all other gaps.
+
+    >>> gap_floor([np.array([8.0, 4.0, 2.0, 1.0, 0.0])])  # each gap half of the last: as much again is missing
+    1.0
+    >>> round(gap_floor([np.array([10.0, 4.9, 0.0])]), 3)
+    4.9
     """
     lines = [gap[np.isfinite(gap)] for gap in gaps]
     best = [gap[: int((gap <= 0).argmax()) + 1] for gap in lines if (gap <= 0).any()]
@@ -140,7 +146,7 @@ def _left_to_go(gap: np.ndarray) -> float:
     if len(gap) <= 2 * step:
         return 0.0
     before, last = float(gap[-1 - 2 * step] - gap[-1 - step]), float(gap[-1 - step])
-    return last * last / (before - last) if 0 < last < before else max(last, 0.0)
+    return min(last, last * last / (before - last)) if 0 < last < before else max(last, 0.0)
 
 
 def points(

@@ -76,11 +76,15 @@ def test_splits_outlast_a_change_of_kinds(frame):
         dataset.split_by(time=np.arange(dataset.n_rows)[::-1]),
     ):
         assert apart.with_kinds().hash == apart.hash
-        other = apart.with_kinds(day="ignore")
-        assert other.splitting is apart.splitting
-        assert other.n_rows == apart.n_rows
-        assert other.hash != apart.hash
-        np.testing.assert_array_equal(other.y, apart.y)
+        other, again = apart.with_kinds(day="ignore"), dataset.with_kinds(day="ignore")
+        for arguments in apart.splitting.said:
+            again = again.split_by(**arguments)
+        assert other.hash == again.hash != apart.hash
+        assert other.splitting.words == again.splitting.words
+        np.testing.assert_array_equal(other.y, again.y)
+    fewer = pd.DataFrame({"a": ["u", "v"] * 4, "id": list("stuvwxyz"), "class": list("kkllkkll")})
+    once = read_table(fewer, "class", id="categorical").split_by(repeats="once")
+    assert (once.n_rows, once.with_kinds(id="ignore").n_rows) == (8, 4), "without ids rows repeat"
     changed = dataset.split_by(groups="person").with_target("day", quartiles=True)
     assert changed.splitting.words == "rows of one 'person' are kept together"
 

@@ -68,6 +68,28 @@ def test_what_nobody_waits_for_any_more_is_not_begun_and_what_is_begun_is_built(
     assert asyncio.run(run()) == (["first", "kept"], ["first", "kept"])
 
 
+def test_whoever_comes_as_the_last_one_leaves_is_served_and_a_session_that_is_being_built_keeps_its_turn():
+    async def run():
+        context = Context()
+        front = Front(context, PageQueue())
+        first = coming(front, "first")
+        left = coming(front, "again")
+        await turns()
+        left.cancel()
+        await asyncio.sleep(0)
+        again = coming(front, "again")  # as the one before is being cancelled
+        first.cancel()
+        await turns()
+        twice = coming(front, "first")
+        await turns()
+        assert context.begun == ["first"], "nobody else's turn while one is being built"
+        context.built.set()
+        assert [await again, await twice] == [True, True]
+        return context.begun
+
+    assert asyncio.run(run()) == ["first", "again"]
+
+
 def test_too_many_who_wait_are_told(monkeypatch):
     monkeypatch.setattr(page_queue, "MOST", 1)
 

@@ -183,7 +183,8 @@ def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entr
     assert menu.value == ""  # nothing was chosen by that
     menu.value = whole["together by v3"]
     until(page, lambda: page.session.loading is None and page.session.dataset.splitting.units is not None)
-    assert "together by v3" in menu.options
+    until(page, lambda: menu.value == whole["together by v3"])
+    assert menu.options == whole, "of this table all are offered from now on"
     page.close()
 
 
