@@ -147,7 +147,9 @@ class _Page(DocHandler):
         theme = self.request.cookies.get(look.THEME_COOKIE)
         dark = theme is not None and theme.value == "dark"
         # Whoever lets each visitor in by a function of their own, or shares sessions, has Panel's way.
+        # So has the prefix without its slash, which is sent on.
         plain = config.authorize_callback is None and not config.reuse_sessions
+        plain &= not self.request.path or self.request.path != self.application.prefix
         if plain and dark in self._front.html:
             self._hand_out(*self._front.html[dark])
             return
