@@ -116,6 +116,7 @@ class DlrTab:
         dataset, names = self.session.dataset, self.columns.chosen
         if dataset is None or names is None:
             self.part.forget()
+            self.part.pricing.forget()
             self.pictures.clear()
             self.card.say("<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
@@ -200,6 +201,7 @@ class DlrTab:
     def ask(self, work: Any) -> None:
         """Have a moment made in place of whatever was asked before."""
         self._stale = False
+        self.jobs.withdraw("moment")
         self.asking.ask(work)
         self.session.wake()
 
@@ -256,7 +258,7 @@ class DlrTab:
         found = self.peer.found
         self.pictures.show_beside(self.menus.peer_label, None if found is None else found.model)
         if self.peer.problem is not None:
-            self.jobs.failed(self.peer.problem)
+            self.jobs.failed("peer", self.peer.problem)
         self._say()
 
     def _say(self) -> None:
@@ -295,7 +297,7 @@ class DlrTab:
         if isinstance(found, Moment):
             self._show_moment(found)
         elif isinstance(found, Exception):
-            self.jobs.failed(found)
+            self.jobs.failed("moment", found)
 
     def hurry(self) -> None:
         """Look often until everything has settled: a hand is moving something."""

@@ -232,7 +232,7 @@ class FamilyTab:
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:
-            self.jobs.failed(self.peer.problem)
+            self.jobs.failed("peer", self.peer.problem)
         self._say()
 
     def _draw(self) -> None:

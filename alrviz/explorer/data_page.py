@@ -210,7 +210,7 @@ class DataPage:
 
         def failed(error: Exception) -> None:
             self._pricing = False
-            self._jobs.failed(error)
+            self._jobs.failed("prices", error)
 
         self._jobs.start("prices", work, done, failed)
         self._show_prices()

@@ -1,6 +1,7 @@
 """The work of a page on threads: of every kind one at a time, the latest asked for."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from alrviz.explorer.loading import PAGES, Loading
@@ -19,6 +20,7 @@ class Jobs:
         self._session = session
         self._jobs: dict[str, Loading[Any]] = {}
         self._lookers: dict[str, Callable[[], None]] = {}
+        self._told: dict[str, Exception] = {}  # the last problem of each kind of work
 
     def start(
         self,
@@ -33,15 +35,22 @@ class Jobs:
         """
         self.cancel(kind)
         self._lookers[kind] = look
-        self._jobs[kind] = Loading(work, kind, done, failed or self.failed, at_once=False, places=PAGES)
+        self._jobs[kind] = Loading(work, kind, done, failed or partial(self.failed, kind), at_once=False, places=PAGES)
         self._session.begin(self._jobs[kind])
 
-    def failed(self, error: Exception) -> None:
-        """Tell the visitor."""
-        self._session.problem = error
+    def failed(self, kind: str, error: Exception) -> None:
+        """Tell the visitor what went wrong with this kind of work, until it is begun anew."""
+        self._told[kind] = self._session.problem = error
+
+    def withdraw(self, kind: str) -> None:
+        """Take back what was told of this kind of work, if it is still said: its cause is gone."""
+        told = self._told.pop(kind, None)
+        if told is not None and self._session.problem is told:
+            self._session.problem = None
 
     def cancel(self, kind: str) -> None:
-        """End the work of this kind, if there is any: nothing is handed over."""
+        """End the work of this kind, if there is any: nothing is handed over, and nothing more is said of the last."""
+        self.withdraw(kind)
         if kind in self._jobs:
             self._jobs.pop(kind).cancel()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -55,7 +56,7 @@ class OrderPage(StudyPart):
         self.study_view = OrderStudyView(
             again=self.begin, wake=session.wake, dark=session.dark, ready=False, heights=HEIGHTS
         )
-        self.controls = OrderControls(session, self._changed, self.jobs.failed, self.choose_cuts)
+        self.controls = OrderControls(session, self._changed, partial(self.jobs.failed, "study"), self.choose_cuts)
         self.use = pmui.Button(
             label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -60,7 +61,7 @@ class PathPage(StudyPart):
             again=self.begin, wake=session.wake, dark=session.dark, ready=False, heights=HEIGHTS,
             measure=own.measure if own.measure in MEASURES else "log_loss", alpha=own.alpha, path=own.path,
         )  # fmt: skip
-        self.controls = PathControls(session, self._changed, self.jobs.failed, self.choose_cuts)
+        self.controls = PathControls(session, self._changed, partial(self.jobs.failed, "study"), self.choose_cuts)
         self.use = pmui.Button(
             label="Use alpha", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )

@@ -46,6 +46,7 @@ class Pricing:
         self._jobs, self._arrived, self._given_up, self._then = jobs, arrived, given_up, then
         self._doing = ""  # what the thread is at
         self._asked: Any = None
+        self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
         self.found: list[tuple[str, Price]] = []
         self.refused = ""  # why a racer cannot be paid for
         self.pane = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 8))
@@ -78,9 +79,13 @@ class Pricing:
         return ["" if reason.endswith(_SAID) else reason for reason in reasons]
 
     def ask(self, dataset: "Dataset", recipes: tuple[Recipe, ...]) -> bool:
-        """Price the racers on this table; returns whether that was not asked already."""
-        if self._asked == (dataset.hash, recipes):
+        """Price the racers on this table; returns whether that was not asked already.
+
+        What was refused is priced again: memory may be free by now.
+        """
+        if self._asked == (dataset.hash, recipes) and not self.refused:
             return False
+        self._for_press = False
         self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
         self._tell("pricing")
         self._look()
@@ -88,6 +93,12 @@ class Pricing:
             "price", lambda stop: priced(dataset, recipes, stop, self._tell), self._take, self._fail, self._look
         )
         return True
+
+    def forget(self) -> None:
+        """There is nothing to price (any more)."""
+        self._jobs.cancel("price")
+        self._asked, self.found, self.refused = None, [], ""
+        say(self.pane, "")
 
     def _tell(self, doing: str) -> None:
         self._doing = doing
@@ -117,15 +128,19 @@ class Pricing:
     ) -> Any:
         """Return the race that Run starts, as `adopt` hands it back; None where there is none.
 
-        Where the price is not known yet it is asked for, and the press is to be repeated when it arrives.
+        Where the price is not known yet, or was refused before the press, it is asked for, and the press is to be
+        repeated when it arrives.
         """
-        if not self.known:
+        if not self.known or (self.refused and not self._for_press):
             self.ask(dataset, recipes)
+            self._for_press = True
             return None
+        self._for_press = False
+        self._jobs.withdraw("price")
         try:
             return self.begin(session.registry, dataset, recipes, adopt)
         except AlrvizError as error:
-            session.problem = error
+            self._jobs.failed("price", error)
             self._given_up()
             return None
 
@@ -142,7 +157,7 @@ class Pricing:
     def _fail(self, error: Exception) -> None:
         self.pane.object, self._asked = "", None  # Run asks again
         self._given_up()
-        self._jobs.failed(error)
+        self._jobs.failed("price", error)
 
 
 def priced(

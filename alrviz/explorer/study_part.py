@@ -157,6 +157,7 @@ class StudyPart:
     def seek(self, sought: Hashable, work: Callable[[StopToken], Known]) -> None:
         """Learn on a thread what is known of what is sought, unless that is known or on its way."""
         if sought == self._sought:
+            self.jobs.withdraw("study")
             return
         self._sought, self.known = sought, None
         self.study_view.param.update(ready=False, outdated=self.study_view.study is not None)
@@ -173,7 +174,7 @@ class StudyPart:
     def _failed(self, error: Exception) -> None:
         self._sought = None
         say(self.time, "")
-        self.jobs.failed(error)
+        self.jobs.failed("study", error)
 
     def _learned(self, known: Known) -> None:
         """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
@@ -206,11 +207,12 @@ class StudyPart:
         if known is None or known.study is None:
             return None
         try:
+            self.jobs.withdraw("study")
             study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
             study.entry.keep = self.keep.value
             return study
         except AlrvizError as error:
-            session.problem = error
+            self.jobs.failed("study", error)
             return None
 
     def _kept(self, keep: bool) -> None:

@@ -154,9 +154,12 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
 
 def test_a_table_of_one_column_says_what_is_missing():
     page = open_page()
+    until(page, lambda: settled(page))
+    assert "parameters" in page.tab.part.pricing.pane.object
     page.session.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
     until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "one")
     until(page, lambda: "needs two columns" in said(page))
+    assert page.tab.part.pricing.pane.object == ""  # the price was of the table before
     assert page.tab.pictures.map.surface is None
     page.close()
 

@@ -14,6 +14,7 @@ from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.convergence import ConvergencePage, recorded_text
 from alrviz.explorer.convergence_words import ABOUT, WHY, dataset_code, price_html, recipe_code, rich, script
 from alrviz.explorer.formulas import math
+from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.racer_settings import RacerSettings
@@ -27,7 +28,7 @@ from alrviz.studies.race import race
 from alrviz.studies.recorded import read_recorded
 from alrviz.studies.verdict import verdict
 from alrviz.views.watched import Watched
-from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import OWNER, opened, session_of
 from tests.explorer.pages import until as until_said
 
 
@@ -362,9 +363,32 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     until(page, lambda: page.session.problem is not None if page.pricing.known else False)
     assert str(page.session.problem) == "alr is refused: it needs more memory"
     assert page.session.entry is made
-    monkeypatch.undo()
-    page.controls.order.value = 1
+    page.controls.order.value = 1  # also refused: what is said of order 2 is gone, and nothing is said of another press
+    assert page.session.problem is None
+    until(page, lambda: page.pricing.refused)
+    assert "Refused" in page.pricing.pane.object
+    monkeypatch.undo()  # memory is free again: the next press finds it
+    page.race_view.press_run()
+    until(page, lambda: page.session.entry is not made and ended(page))
     assert not page.pricing.refused
+    assert "Refused" not in page.pricing.pane.object
+
+
+def test_what_went_wrong_is_said_until_that_work_is_begun_anew():
+    session = session_of("?data=monks-1")
+    jobs = Jobs(session)
+    price, other = ValueError("price"), ValueError("other")
+    jobs.failed("price", price)
+    jobs.withdraw("gram")
+    assert session.problem is price
+    jobs.start("price", lambda stop: None, lambda _: None)
+    assert session.problem is None
+    jobs.failed("price", price)
+    session.problem = other  # of somebody else's work: stays
+    jobs.cancel("price")
+    assert session.problem is other
+    jobs.close()
+    session.cancel()
 
 
 def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
