@@ -142,7 +142,6 @@ def _add_read_options(parser: argparse.ArgumentParser) -> None:
 def _read_options(options: argparse.Namespace) -> ReadOptions:
     from alrviz.data.options import ReadOptions
 
-    sheet = options.sheet
     return ReadOptions(
         delimiter="\t" if options.delimiter in ("tab", "\\t") else options.delimiter,
         encoding=options.encoding,
@@ -152,7 +151,7 @@ def _read_options(options: argparse.Namespace) -> ReadOptions:
         header=options.header,
         skip_rows=options.skip_rows,
         skip_footer=options.skip_footer,
-        sheet=int(sheet) if sheet is not None and sheet.isdecimal() else sheet,
+        sheet=options.sheet,
     )
 
 

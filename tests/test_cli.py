@@ -22,6 +22,7 @@ from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
 from tests.conftest import wait_until
+from tests.data.test_layout import workbook
 
 COMMAND = [sys.executable, "-m", "alrviz.cli"]
 TABLE = "colour,size,class\n" + "red,1,yes\nblue,2,no\nred,3,yes\nblue,4,no\n" * 5
@@ -250,6 +251,15 @@ def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys, monk
 def test_reproduce_of_what_there_is_not(capsys):
     assert cli.main(["reproduce", "dlr-t9"]) == 2
     assert "no item is called 'dlr-t9'" in capsys.readouterr().err
+
+
+def test_a_sheet_is_chosen_by_its_name_also_one_of_digits_and_else_by_its_place(tmp_path):
+    lines = ["a,class", *(f"{i % 5},{'xy'[i % 2]}" for i in range(6))]
+    file = tmp_path / "years.xlsx"
+    file.write_bytes(workbook({"2022": "\n".join(lines), "2023": "\n".join([*lines, "7,x"])}))
+    for said, rows in (("2022", 6), ("2023", 7), ("2", 7)):
+        options = cli._parser().parse_args(["explore", str(file), "--sheet", said, "--class", "class"])
+        assert cli._read(options).n_rows == rows
 
 
 def test_score_writes_a_class_for_every_row(tmp_path, capsys):

@@ -19,7 +19,7 @@ from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention, listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import LAID_OUT, raw_of_bytes, read_raw
-from alrviz.data.reading import ColumnReading, Reading
+from alrviz.data.reading import ColumnReading, Made, Reading, Tally
 from alrviz.data.source import Buffer, load_bytes, sniff_format
 from alrviz.data.taken import is_taken
 from alrviz.data.text import TextColumn
@@ -63,8 +63,21 @@ def read_again(
         TableError: a column that is not there, by its name in the source; one of which no value can be read; no rows.
     """
     said = options or ReadOptions()
-    if isinstance(source, list | tuple) and len(source) > 1 and all(isinstance(s, str | os.PathLike) for s in source):
-        return _joined([read_again(part, reading, options=options, limits=limits, stop=stop) for part in source])
+    paths = (
+        isinstance(source, list | tuple) and len(source) > 1 and all(isinstance(s, str | os.PathLike) for s in source)
+    )
+    tallies: dict[str, Tally] = {}
+    parts = [_read(part, reading, said, limits, stop, tallies) for part in (source if paths else [source])]
+    refusals = (tally.refusal(name) for name, tally in tallies.items())
+    if refused := next(filter(None, refusals), ""):
+        raise TableError(refused)
+    return _joined(parts) if paths else parts[0]
+
+
+def _read(
+    source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop: StopToken, tallies: dict[str, Tally]
+) -> NewRows:
+    """The rows of one source; what of its columns can be read and what cannot is added to `tallies`."""
     if isinstance(source, Mapping) and source and not any(map(_is_many, source.values())):
         source = {name: [value] for name, value in source.items()}
     notes: list[str] = []
@@ -75,14 +88,20 @@ def read_again(
     features = _with_marks(features, columns, raw.options, said, notes)
     found: dict[str, pd.Series] = {}
     unread: dict[int, list[str]] = {}
-    told: set[str] = set()
+    told: set[str] = set()  # a date is made into several features
     for name, feature in zip((own.name for own in reading.columns), features, strict=True):
         stop.check()
-        values, bad = _values(columns[feature.source], feature)
+        values, bad = made = _values(columns[feature.source], feature)
         found[name] = pd.Series(values, dtype=np.float64 if feature.kind == "numeric" else object)
-        if bad.any() and feature.source not in told:  # a date is made into several features
-            told.add(feature.source)
-            notes.append(_tell(columns[feature.source], feature, bad, unread))
+        if feature.source in told:
+            continue
+        told.add(feature.source)
+        such = ""
+        if bad.any():
+            note, such = _tell(columns[feature.source], feature, bad, unread)
+            notes.append(note)
+        tally = Tally.of(feature, such, made)
+        tallies[feature.source] = tallies[feature.source].plus(tally) if feature.source in tallies else tally
     given = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
     return NewRows(pd.DataFrame(found, index=given.index), given, unread, tuple(notes))
 
@@ -231,7 +250,7 @@ def _with_marks(
     return [replace(f, decimal=decimal, thousands=thousands) if f in bare else f for f in result]
 
 
-def _values(column: TextColumn | Values, feature: ColumnReading) -> tuple[np.ndarray, np.ndarray]:
+def _values(column: TextColumn | Values, feature: ColumnReading) -> Made:
     """The feature of each row (N,), and which rows hold something that cannot be read."""
     if isinstance(column, Values):
         kind = column.series.dtype.kind if isinstance(column.series.dtype, np.dtype) else "O"
@@ -241,9 +260,7 @@ def _values(column: TextColumn | Values, feature: ColumnReading) -> tuple[np.nda
             dates = column.series.to_numpy(dtype="datetime64[us]")
             return feature.of_dates(dates), np.zeros(len(dates), dtype=bool)
         column = _as_text(column)
-    values, bad = feature.of_texts(column.levels)
-    gap = np.array([np.nan if feature.kind == "numeric" else None], dtype=values.dtype)
-    return np.concatenate([values, gap])[column.codes], np.append(bad, False)[column.codes]
+    return feature.of_cells(column.levels, column.codes, column.typed)
 
 
 def _as_text(column: TextColumn | Values) -> TextColumn:
@@ -262,18 +279,15 @@ def _as_given(column: TextColumn | Values) -> pd.Series:
     return pd.Series(np.array([*column.levels.to_pylist(), None], dtype=object)[column.codes], dtype=object)
 
 
-def _tell(column: TextColumn | Values, feature: ColumnReading, bad: np.ndarray, unread: dict[int, list[str]]) -> str:
-    """Put what cannot be read to its rows; return a sentence about it, or raise where nothing can."""
+def _tell(
+    column: TextColumn | Values, feature: ColumnReading, bad: np.ndarray, unread: dict[int, list[str]]
+) -> tuple[str, str]:
+    """Put what cannot be read to its rows; return a sentence about it, and some of it."""
     text = _as_text(column)
     rows, levels = np.flatnonzero(bad), text.levels.to_pylist()
     shown = dict.fromkeys(short(levels[code]) for code in text.codes[rows[:1000]].tolist())
     such = ", ".join(list(shown)[:3])
-    if len(rows) > 1 and len(rows) == (text.codes >= 0).sum():
-        raise TableError(
-            f"column {feature.source!r} cannot be read: none of its {len(rows):,} values, such as {such}, is "
-            f"{feature.what}, as in the table that the model learned from; options say how these rows are to be read"
-        )
     for row in rows.tolist():
         unread.setdefault(row, []).append(f"{feature.source}={levels[text.codes[row]]} (not {feature.what})")
     values = "1 value" if len(rows) == 1 else f"{len(rows):,} values"
-    return f"{values} of {feature.source!r} cannot be read as {feature.what}, such as {such}: missing"
+    return f"{values} of {feature.source!r} cannot be read as {feature.what}, such as {such}: missing", such

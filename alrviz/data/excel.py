@@ -20,6 +20,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 from xml.parsers import expat
 
@@ -40,6 +41,7 @@ from alrviz.stop import StopToken
 
 PIECE = 1 << 18  # bytes of XML between two looks at the stop token: some 20 ms
 FEWEST_ROWS = 3  # of a table, names included: a sheet of less may be a title or a remark
+MOST_DIGITS = 9  # of a sheet's place
 EXACT_DIGITS = 15  # more of them are no float's: such whole numbers stay as they are written
 # What a format's code shows when words in quotes, colours and escaped characters are taken out of it.
 NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
@@ -112,7 +114,11 @@ def _chosen_sheet(book: "_Book", wanted: str | int | None) -> tuple["_Sheet", st
     sheets = sorted(book.sheets, key=lambda sheet: sheet[1] in book.hidden)
     if wanted is not None:
         names = [name for name, _ in book.sheets]
-        place = wanted - 1 if isinstance(wanted, int) else names.index(wanted) if wanted in names else -1
+        if isinstance(wanted, str) and wanted in names:
+            place = names.index(wanted)
+        else:  # a text of digits is a place only where no sheet is called so, as those of years are
+            digits = str(wanted)
+            place = int(digits) - 1 if digits.isdecimal() and len(digits) <= MOST_DIGITS else -1
         if not 0 <= place < len(names):
             raise TableError(
                 f"the workbook has no sheet {wanted!r}{nearest(wanted, names)}; its {len(names)} sheets are "
@@ -314,16 +320,22 @@ class _Column:
 
     codes: "array[int]" = field(default_factory=lambda: array("i"))
     levels: dict[str, int] = field(default_factory=dict)
+    typed: bytearray = field(default_factory=bytearray)  # of each code whether its cell held a number
 
-    def put(self, row: int, text: str) -> None:
+    def put(self, row: int, text: str, typed: bool) -> None:
         if row > len(self.codes):
+            self.typed.extend(bytes(row - len(self.codes)))
             self.codes.frombytes(b"\xff" * 4 * (row - len(self.codes)))
         self.codes.append(self.levels.setdefault(text, len(self.levels)))
+        self.typed.append(typed)
 
     def text(self, name: str, rows: int, skip: int, footer: int) -> TextColumn:
         codes = np.full(rows, -1, dtype=np.int32)
         codes[: len(self.codes)] = self.codes
-        return TextColumn.of(name, codes[skip : rows - footer], pa.array(list(self.levels), type=pa.string()))
+        typed = np.zeros(rows, dtype=bool)
+        typed[: len(self.typed)] = self.typed
+        kept = slice(skip, rows - footer)
+        return TextColumn.of(name, codes[kept], pa.array(list(self.levels), type=pa.string()), typed[kept])
 
 
 class _Sheet:
@@ -334,7 +346,7 @@ class _Sheet:
         self.columns: dict[int, _Column] = {}
         self.rows = self.uncached = self.merged = 0
         self._places: dict[str, int] = {}  # letters of a column: its place
-        self._cells: list[tuple[int, str]] = []
+        self._cells: list[tuple[int, str, bool]] = []  # place, text, whether it was a number
         self._place = -1
         self._kind = self._style = ""
         self._formula = self._open = self._aside = False
@@ -366,9 +378,11 @@ class _Sheet:
             self._open = False
         elif name == "c":
             if self._parts:
-                text = self._text("".join(self._parts)).strip()
+                value = "".join(self._parts)
+                shows = self._shows() if self._kind == "n" else ""
+                text = self._text(value, shows).strip()
                 if text:
-                    self._cells.append((self._place, text))
+                    self._cells.append((self._place, text, self._kind == "n" and not shows and _is_finite(value)))
             elif self._formula:
                 self.uncached += 1
         elif name == "row" and self._cells:
@@ -377,17 +391,17 @@ class _Sheet:
             self._aside = False
 
     def _end_row(self) -> None:
-        if len({place for place, _ in self._cells}) < len(self._cells):
+        if len({place for place, _, _ in self._cells}) < len(self._cells):
             raise TableError(
                 f"the workbook is damaged: row {self.rows + 1:,} of those with values has two in one cell; open it in "
                 "a spreadsheet program and save it again"
             )
-        for place, text in self._cells:
+        for place, text, typed in self._cells:
             if place not in self.columns:
                 self.columns[place] = _Column()
                 check_columns(len(self.columns), self._book.limits)
                 self._check_size(self.rows + 1)  # it is filled as far as the others reach
-            self.columns[place].put(self.rows, text)
+            self.columns[place].put(self.rows, text, typed)
         self._cells.clear()
         self.rows += 1
         check_rows(self.rows - 1, self._book.limits)
@@ -395,7 +409,7 @@ class _Sheet:
             self._check_size(self.rows)
 
     def _check_size(self, rows: int) -> None:
-        check_bytes(4 * rows * len(self.columns), self._book.limits, unpacked=True)
+        check_bytes(5 * rows * len(self.columns), self._book.limits, unpacked=True)
         check_cells(rows, len(self.columns), self._book.limits)
 
     def _place_of(self, reference: str) -> int:
@@ -410,7 +424,11 @@ class _Sheet:
             self._places[letters] = place
         return place
 
-    def _text(self, value: str) -> str:
+    def _shows(self) -> str:
+        """What the format of a cell makes of its number, empty for a number."""
+        return self._book.shows[int(self._style)] if self._style and self._book.shows else ""
+
+    def _text(self, value: str, shows: str) -> str:
         kind = self._kind
         if kind == "s":
             number = int(value)
@@ -418,7 +436,6 @@ class _Sheet:
                 raise TableError(f"the workbook is damaged: a cell shows text {number}, and there is none")
             return self._book.texts[number]
         if kind == "n":
-            shows = self._book.shows[int(self._style)] if self._style and self._book.shows else ""
             return _date_text(float(value), shows, self._book.epoch) if shows else _plain_number(value)
         if kind == "b":
             return str(value.strip() not in ("0", "false"))
@@ -429,8 +446,10 @@ class _Sheet:
         if len(self.columns) < 2 or self.rows < FEWEST_ROWS:
             return False
         for column in self.columns.values():
-            texts, filled = list(column.levels), sum(code >= 0 for code in column.codes)
-            if filled > 1 and (3 * len(texts) <= 2 * filled or 2 * sum(map(_is_number, texts)) > len(texts)):
+            self._book.stop.check()
+            filled = int((np.frombuffer(column.codes, dtype=np.int32) >= 0).sum())
+            texts = list(islice(column.levels, HEAD_ROWS))  # enough to tell numbers from words
+            if filled > 1 and (3 * len(column.levels) <= 2 * filled or 2 * sum(map(_is_number, texts)) > len(texts)):
                 return True
         return False
 
@@ -452,6 +471,10 @@ class _Sheet:
             areas = "1 area" if self.merged == 1 else f"{self.merged:,} areas"
             notes.append(f"{areas} of merged cells: the value is in the first cell of each, the others are missing")
         return notes
+
+
+def _is_finite(value: str) -> bool:
+    return math.isfinite(float(value))
 
 
 def _plain_number(value: str) -> str:

@@ -4,6 +4,7 @@ A type is a statement: text stays text (also where it looks like numbers), a cat
 a boolean has two levels, a number is a number. Only gaps and dates are still looked for in text.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -130,7 +131,7 @@ def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
         return Values(name, _numbers(name, series))
     gaps = series.isna().to_numpy()
     texts = [None if gap else str(value) for value, gap in zip(series.astype(object), gaps, strict=True)]
-    return TextColumn.from_values(name, texts)
+    return TextColumn.from_values(name, texts, ~gaps)
 
 
 def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
@@ -159,7 +160,17 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
     values = series.to_numpy(dtype=object)
     texts = [None if gap else _text(value) for value, gap in zip(values, gaps, strict=True)]
     _tell_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
-    return TextColumn.from_values(name, texts)
+    return TextColumn.from_values(name, texts, np.array(list(map(_is_number, values)), dtype=bool) & ~gaps)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number of its own type, and finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating | Decimal):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _tell_merged(name: str, values: Sequence[object], texts: Sequence[str | None], notes: list[str]) -> None:
@@ -283,7 +294,7 @@ def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes
     if pa.types.is_decimal(declared):
         numbers = column.cast(pa.float64())
         if 2 * pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
-            return TextColumn.from_arrow(name, column.cast(pa.string()).combine_chunks())
+            return TextColumn.from_arrow(name, column.cast(pa.string()).combine_chunks(), column.is_valid().to_numpy())
         column = numbers
     if _is_text(column.type):
         column = column.cast(pa.string()).dictionary_encode()

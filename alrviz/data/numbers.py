@@ -8,6 +8,7 @@ float would not tell apart, keeps a column text.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -45,7 +46,7 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
     samples = []
     for column in columns:
         stop.check()
-        levels = column.levels[:SAMPLE]
+        levels = column.written.levels[:SAMPLE]
         if len(levels) and pc.all(pc.match_substring_regex(levels, NUMBERLIKE)).as_py() and not _all_plain(levels):
             samples.append(levels)
     if not samples or len(choices) == 1:
@@ -67,12 +68,28 @@ def parse_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series
 
     Raises `TableError` for a number beyond a float's range, or an infinity, naming column and row.
     """
+    if column.typed is not None and column.typed.any():
+        return _of_both(column, column.typed, decimal, thousands)
     levels = column.levels
     if len(levels) == 0 or not _all_match(levels, number_pattern(decimal, thousands)) or _all_match(levels, INFINITE):
         return None
     if pc.any(pc.match_substring_regex(levels, CODE)).as_py() or merges(levels, decimal):
         return None
     return pd.Series(_values(column, decimal, thousands), name=column.name)
+
+
+def _of_both(column: TextColumn, typed: np.ndarray, decimal: str, thousands: str) -> pd.Series | None:
+    """The same of a column of which the rows of `typed` (N,) were numbers in the source: they have marks of no text."""
+    numbers = np.full(len(typed), np.nan)
+    for rows, marks in ((typed, (".", "")), (~typed, (decimal, thousands))):
+        part = replace(column.within(rows), typed=None)
+        if len(part.levels):
+            found = parse_numbers(part, *marks)
+            if found is None:
+                return None
+            numbers[rows] = found[rows]
+    present = column.codes >= 0
+    return pd.Series(numbers.astype(np.int64) if present.all() and _whole(numbers) else numbers, name=column.name)
 
 
 def merges(levels: pa.Array, decimal: str = ".") -> bool:

@@ -50,9 +50,9 @@ class ReadOptions:
     ",", ".", " " or "'", `missing` the texts that stand for a missing value (an empty cell always does), `header`
     whether the first row holds the names, or how many rows do (0 to 3). `skip_rows` and `skip_footer` are lines before
     the names and behind the table that are no part of it, `comment` what such lines begin with ("" for none). `sheet`
-    is the name of a workbook's sheet, or its place from 1. `merge_case` says whether spellings that differ in upper and
-    lower case alone are one level (default: yes). Formats that carry their own types use `missing` and `merge_case`
-    alone.
+    is the name of a workbook's sheet, or its place from 1 (as a text, where no sheet is called so). `merge_case` says
+    whether spellings that differ in upper and lower case alone are one level (default: yes). Formats that carry their
+    own types use `missing` and `merge_case` alone.
     """
 
     delimiter: str | None = None

@@ -26,7 +26,7 @@ def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
     bare = without_limits(column.levels)
     if not _all_match(bare, NUMBERLIKE) and not _all_match(bare, QUANTITY):
         return None
-    return TextColumn.of(column.name, column.codes, bare), column.levels.filter(signed)[0].as_py()
+    return TextColumn.of(column.name, column.codes, bare, column.typed), column.levels.filter(signed)[0].as_py()
 
 
 def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
@@ -43,7 +43,8 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     units = {unit for unit in bare.units if unit}
     if None in bare.numbers or not bare.changed or len(units) > 1:
         return None
-    return TextColumn.of(column.name, column.codes, pa.array(bare.numbers, type=pa.string())), next(iter(units), "")
+    numbers = pa.array(bare.numbers, type=pa.string())
+    return TextColumn.of(column.name, column.codes, numbers, column.typed), next(iter(units), "")
 
 
 def _all_match(levels: pa.Array, pattern: str) -> bool:

@@ -355,6 +355,20 @@ class ColumnReading:
         made = self.of_dates(values) if self.how == "date" else self._as_kind(self._without_tokens(values))
         return np.where(gone, empty, made), absent & ~gone
 
+    def of_cells(self, texts: "pa.Array", codes: "np.ndarray", typed: "np.ndarray | None" = None) -> "Made":
+        """Return the values of rows and which cannot be read: `codes` (N,) into distinct texts, -1 where missing.
+
+        Rows of `typed` (N,) bool were numbers in the source, and their texts Python's: marks are none of theirs.
+        """
+        own, wrong = self.of_texts(texts)
+        gap = np.array([np.nan if self.kind == "numeric" else None], dtype=own.dtype)
+        values, bad = np.concatenate([own, gap])[codes], np.append(wrong, False)[codes]
+        if typed is not None and self.how == "number":
+            rows = np.flatnonzero(typed & (codes >= 0))
+            places, back = np.unique(codes[rows], return_inverse=True)
+            values[rows], bad[rows] = self.of_numbers(as_floats(texts.take(pa.array(places)), ".", "")[back])
+        return values, bad
+
     def of_numbers(self, numbers: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
         """Return the same of numbers, NaN where missing."""
         if self.how in ("number", "time") or (self.how == "levels" and self.kind == "numeric"):
@@ -425,6 +439,40 @@ class ColumnReading:
     def from_dict(cls, state: Mapping[str, Any]) -> "ColumnReading":
         """Rebuild what `to_dict` gave."""
         return cls(**{**state, "missing": tuple(state["missing"])})
+
+
+Made = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and which hold something that cannot be read
+
+
+@dataclass
+class Tally:
+    """Of a column of which something cannot be read, over all rows: how much that is, and how much could be read."""
+
+    what: str  # it has to be
+    such: str  # that is none
+    bad: int = 0
+    read: int = 0
+
+    @classmethod
+    def of(cls, feature: ColumnReading, such: str, made: Made) -> "Tally":
+        """Count a feature's values of rows."""
+        values, bad = made
+        read = values == values if feature.kind == "numeric" else values != None  # noqa: E711 (of each value)
+        return cls(feature.what, such, int(bad.sum()), int(read.sum()))
+
+    def plus(self, other: "Tally") -> "Tally":
+        """Return the count of both's rows."""
+        first = self if self.bad else other
+        return Tally(first.what, first.such, self.bad + other.bad, self.read + other.read)
+
+    def refusal(self, name: str) -> str:
+        """Return why the column called `name` cannot be read, empty where some of it can, or one value is to blame."""
+        if self.bad < 2 or self.read:
+            return ""
+        return (
+            f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.such}, is {self.what}, as "
+            "in the table that the model learned from; options say how these rows are to be read"
+        )
 
 
 def numbers_among(tokens: Sequence[str]) -> list[float]:

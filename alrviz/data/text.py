@@ -21,35 +21,40 @@ NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice."""
+    """One column of text: `codes` (N,) int32 into `levels`, -1 for missing; every level occurs, none twice.
+
+    `typed` (N,) bool says which rows were numbers in the source, as a workbook's cells may be, None where none was:
+    their texts are Python's, whatever marks the numbers that were written as text have.
+    """
 
     name: str
     codes: np.ndarray
     levels: pa.Array
+    typed: np.ndarray | None = None
 
     @classmethod
-    def of(cls, name: str, codes: np.ndarray, levels: pa.Array) -> "TextColumn":
+    def of(cls, name: str, codes: np.ndarray, levels: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
         """Make a column of raw codes and levels: trims spaces, joins levels, drops what never occurs."""
         trimmed = pc.utf8_trim_whitespace(levels)
         seen = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
         if seen.all() and trimmed.equals(levels) and pc.count_distinct(levels).as_py() == len(levels):
-            return cls(name, codes, levels)
+            return cls(name, codes, levels, typed)
         joined = trimmed.filter(pa.array(seen)).dictionary_encode()
         lookup = np.full(len(levels) + 1, -1, dtype=np.int32)  # the last entry answers code -1
         lookup[:-1][seen] = joined.indices.to_numpy()
-        return cls(name, lookup[codes], joined.dictionary)
+        return cls(name, lookup[codes], joined.dictionary, typed)
 
     @classmethod
-    def from_values(cls, name: str, values: Sequence[str | None]) -> "TextColumn":
+    def from_values(cls, name: str, values: Sequence[str | None], typed: np.ndarray | None = None) -> "TextColumn":
         """Make a column of Python strings, None for missing."""
-        return cls.from_arrow(name, pa.array(values, type=pa.string()))
+        return cls.from_arrow(name, pa.array(values, type=pa.string()), typed)
 
     @classmethod
-    def from_arrow(cls, name: str, texts: pa.Array) -> "TextColumn":
+    def from_arrow(cls, name: str, texts: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
         """Make a column of an arrow array of strings, null for missing."""
         encoded = texts.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-        return cls.of(name, codes, encoded.dictionary)
+        return cls.of(name, codes, encoded.dictionary, typed)
 
     @classmethod
     def joined(cls, parts: Sequence["TextColumn"]) -> "TextColumn":
@@ -59,7 +64,17 @@ class TextColumn:
         for part in parts:
             codes.append(place[np.where(part.codes < 0, len(place) - 1, part.codes + start)])
             start += len(part.levels)
-        return cls.of(parts[0].name, np.concatenate(codes), levels.dictionary)
+        typed = [np.zeros(len(part.codes), dtype=bool) if part.typed is None else part.typed for part in parts]
+        return cls.of(parts[0].name, np.concatenate(codes), levels.dictionary, np.concatenate(typed))
+
+    @property
+    def written(self) -> "TextColumn":
+        """The column without the rows that were numbers in the source: its texts alone have marks to find out."""
+        return self if self.typed is None else self.within(~self.typed)
+
+    def within(self, rows: np.ndarray) -> "TextColumn":
+        """Return the column with all rows but these (N,) bool made missing."""
+        return TextColumn.of(self.name, np.where(rows, self.codes, -1).astype(np.int32), self.levels, self.typed)
 
     def without(self, tokens: Sequence[str]) -> "TextColumn":
         """Return the column with the levels in `tokens` made missing."""
@@ -67,7 +82,7 @@ class TextColumn:
         if not gone.any():
             return self
         lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)
-        return TextColumn(self.name, lookup[self.codes], self.levels.filter(pa.array(~gone)))
+        return TextColumn(self.name, lookup[self.codes], self.levels.filter(pa.array(~gone)), self.typed)
 
     def first_row(self, level: int) -> int:
         """Return the first data row (counted from 1) with this level."""

@@ -114,7 +114,7 @@ def _good(column: TextColumn, options: ReadOptions, marks: tuple[str, str] | Non
 
 
 def _is_number(column: TextColumn, level: int, options: ReadOptions, marks: tuple[str, str] | None) -> bool:
-    alone = replace(column, levels=column.levels.slice(level, 1), codes=np.zeros(1, column.codes.dtype))
+    alone = replace(column, levels=column.levels.slice(level, 1), codes=np.zeros(1, column.codes.dtype), typed=None)
     try:
         said_numbers(alone, options, marks)
     except TableError:

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from alrviz.data.reading import FOOTER, MOST_TITLES, ColumnReading, Reading, distinct_names
+from alrviz.data.reading import FOOTER, MOST_TITLES, ColumnReading, Made, Reading, Tally, distinct_names
 from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
@@ -130,7 +130,6 @@ class Model:
         tokens, exact = ([], True) if self.reading else (about["missing_tokens"], False)
         self.columns = [Column(state, tokens, exact) for state in about["encoder"]["columns"]]
         self.unread: dict[str, list[str]] = {}  # by column, a text for each row, empty where it could be read
-        self.counts: dict[str, int] = {}  # by column, how many values of all rows scored could not
         self._form = FORMS[about["form"]](about, tables, self.columns)
 
     def codes(self, table: Mapping[str, Any]) -> "np.ndarray":
@@ -139,6 +138,13 @@ class Model:
 
     def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
         """Return the model's columns of a table; what could not be read is missing, and kept in `unread`."""
+        tallies: dict[str, Tally] = {}
+        values = self._values(table, tallies)
+        _refuse(tallies)
+        return values
+
+    def _values(self, table: Mapping[str, Any], tallies: dict[str, Tally]) -> "list[pa.Array]":
+        """The same of a part of a table, of which `tallies` count what can be read and what cannot."""
         names = table.column_names if isinstance(table, pa.Table) else table
         features = self.reading.at_hand(names) if self.reading else []
         wanted = [own.source for own in features] or [own.name for own in self.columns]
@@ -148,19 +154,22 @@ class Model:
         self.unread = {}
         if not self.reading:
             return [_array(table[column.name]) for column in self.columns]
-        return [self._read(feature, _array(table[feature.source])) for feature in features]
+        found, told = [], dict[str, Tally]()  # a date is made into several features
+        for feature in features:
+            column = _array(table[feature.source])
+            values, bad = made = read_array(feature, column)
+            if feature.source not in told:
+                such = repr(column[int(bad.argmax())].as_py())[:60] if bad.any() else ""
+                told[feature.source] = Tally.of(feature, such, made)
+                self._tell(feature, column, bad)
+            found.append(pa.array(values, from_pandas=True))
+        tallies |= {name: tallies[name].plus(tally) if name in tallies else tally for name, tally in told.items()}
+        return found
 
-    def _read(self, feature: ColumnReading, column: "pa.Array") -> "pa.Array":
-        values, bad = read_array(feature, column)
+    def _tell(self, feature: ColumnReading, column: "pa.Array", bad: "np.ndarray") -> None:
         if bad.any():
-            if len(column) > 1 and bad.sum() == len(column) - column.null_count:
-                raise ValueError(
-                    f"column {feature.source!r} cannot be read: no value, such as {column[int(bad.argmax())]}, is "
-                    f"{feature.what} as in the table that the model learned from"
-                )
             words = [f"{feature.source}={value} (not {feature.what})" for value in column.to_pylist()]
             self.unread[feature.source] = [word if wrong else "" for word, wrong in zip(words, bad, strict=True)]
-        return pa.array(values, from_pandas=True)
 
     def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
         return np.array([column.codes(own) for column, own in zip(self.columns, values, strict=True)])
@@ -179,11 +188,15 @@ class Model:
         return _softmax(self.scores(table))
 
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
-        """Yield a line of names, then a line for each row: its number, class, numbers by class, unseen values."""
+        """Yield a line of names, then a line for each row: its number, class, numbers by class, unseen values.
+
+        ValueError, at the end, where nothing of a column could be read; what could not is counted in `tallies`.
+        """
         what = "p" if self.about["probabilities"] else "score"
+        self.tallies: dict[str, Tally] = {}
         yield ["row", "prediction", *(f"{what}({label})" for label in self.classes), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
-            values = self.values(table.slice(begin, ROWS))
+            values = self._values(table.slice(begin, ROWS), self.tallies)
             codes = self._codes(values)
             z = self._scores(values, codes)
             numbers = _softmax(z) if what == "p" else z
@@ -191,13 +204,18 @@ class Model:
                 (column, codes[j] == column.levels, values[j].to_pylist()) for j, column in enumerate(self.columns)
             ]
             unread = list(self.unread.values())
-            for name, own in self.unread.items():
-                self.counts[name] = self.counts.get(name, 0) + sum(map(bool, own))
             for i, best in enumerate(z.argmax(axis=1).tolist()):
                 unseen = [own[i] for own in unread]
                 unseen += [_mark(column, own[i]) for column, no_level, own in strange if no_level[i]]
                 words = "; ".join(filter(None, unseen))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), safe_cell(words)]
+        _refuse(self.tallies)
+
+
+def _refuse(tallies: Mapping[str, Tally]) -> None:
+    for name, tally in tallies.items():
+        if refusal := tally.refusal(name):
+            raise ValueError(refusal)
 
 
 def _mark(column: Column, value: Any) -> str:
@@ -238,7 +256,7 @@ def _table(data: bytes) -> "pa.Table":
     return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read()
 
 
-def read_array(feature: ColumnReading, column: "pa.Array") -> tuple["np.ndarray", "np.ndarray"]:
+def read_array(feature: ColumnReading, column: "pa.Array") -> Made:
     """Return a feature of each row (N,) of any arrow array, and which rows hold something that cannot be read."""
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -249,10 +267,7 @@ def read_array(feature: ColumnReading, column: "pa.Array") -> tuple["np.ndarray"
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         column = pa.array([None if value is None else str(value) for value in column.to_pylist()], type=pa.string())
     distinct = column.cast(pa.string()).dictionary_encode()
-    values, bad = feature.of_texts(distinct.dictionary)
-    gap = np.array([np.nan if feature.kind == "numeric" else None], dtype=values.dtype)
-    codes = distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return np.concatenate([values, gap])[codes], np.append(bad, False)[codes]
+    return feature.of_cells(distinct.dictionary, distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False))
 
 
 def read_text(data: bytes, reading: Reading, delimiter: str | None = None) -> "pa.Table":
@@ -266,12 +281,16 @@ def read_text(data: bytes, reading: Reading, delimiter: str | None = None) -> "p
         lines.pop()
     if said.get("skip_footer"):
         del lines[-said["skip_footer"] :]
+    why = ""
     for each in dict.fromkeys((own, *(() if delimiter else ",;\t|"))):
-        found = _below_names(lines, each, reading)
+        try:
+            found = _below_names(lines, each, reading)
+        except csv.Error as error:
+            found, why = None, f" ({error}: a quote that is not closed?)"
         if found is not None:
             return _rows(lines[found[0] :], found[1], each, bool(layout.get("skip_footer")))
     first = next((line.strip() for line in lines if line.strip()), "")
-    raise ValueError(f"the names {reading.sources} are not in the file, whose first line is {first[:200]!r}")
+    raise ValueError(f"the names {reading.sources} are not in the file, whose first line is {first[:200]!r}{why}")
 
 
 def _decoded(data: bytes, layout: Mapping[str, Any], said: Mapping[str, Any]) -> str:
@@ -291,9 +310,11 @@ def _uncommented(line: str, mark: str, delimiter: str, head: Sequence[str]) -> s
     if not line.lstrip(" \t").startswith(mark):
         return line
     bare = line.strip().removeprefix(mark).lstrip()
-    return (
-        bare + "\n" if [cell.strip() for cell in next(csv.reader([bare], delimiter=delimiter), [])] == [*head] else "\n"
-    )
+    try:
+        cells = next(csv.reader([bare], delimiter=delimiter), [])
+    except csv.Error:  # too long for names
+        cells = []
+    return bare + "\n" if [cell.strip() for cell in cells] == [*head] else "\n"
 
 
 def _below_names(lines: Sequence[str], delimiter: str, reading: Reading) -> tuple[int, list[str]] | None:
@@ -395,8 +416,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to score; a line of names and one row at least were expected")
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
-        for column, count in model.counts.items():
-            sys.stderr.write(f"score: {count} values of {column!r} cannot be read: missing; 'unseen' names them\n")
+        for column, tally in model.tallies.items():
+            values = "1 value" if tally.bad == 1 else f"{tally.bad:,} values"
+            if tally.bad:
+                sys.stderr.write(f"score: {values} of {column!r} cannot be read: missing; 'unseen' names them\n")
         if options.out:
             Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:  # arrow's errors are ValueErrors and KeyErrors

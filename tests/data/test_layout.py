@@ -2,6 +2,7 @@
 
 import io
 
+import numpy as np
 import pytest
 
 from alrviz.data.options import ReadOptions
@@ -138,6 +139,16 @@ def test_remarks_before_the_table_are_no_table():
     assert read_table(workbook({"A": NAMES + BODY, "B": about}), "class").options.sheet == "A"
 
 
+def test_numbers_of_a_sheet_have_no_marks_of_its_texts():
+    openpyxl = pytest.importorskip("openpyxl")
+    book, buffer = openpyxl.Workbook(), io.BytesIO()
+    for row in (("size", "class"), (1.234, "y"), ("1.107,5", "n"), (1000.5, "y"), (None, "n"), ("2.107,5", "y")):
+        book.active.append(row)
+    book.save(buffer)
+    sizes = read_columns(buffer.getvalue()).values[0].series
+    np.testing.assert_array_equal(sizes, [1.234, 1107.5, 1000.5, np.nan, 2107.5])
+
+
 def test_a_sheet_can_be_chosen():
     data = workbook(
         {"cover": "a report\n", "sales": "Sales by region\n\n" + NAMES + BODY + "Total,820\n", "more": NAMES + BODY}
@@ -153,5 +164,12 @@ def test_a_sheet_can_be_chosen():
         assert any("'Sales by region'" in note for note in dataset.notes)
         assert any("'Total 820'" in note for note in dataset.notes)
     assert read_table(data, options=ReadOptions(sheet=3)).n_rows == 40
+    years = workbook({"2023": NAMES + BODY, "2": NAMES + BODY + BODY, "more": NAMES + BODY})
+    for sheet, rows in (("2023", 40), ("2", 80), (2, 80), ("1", 40), ("3", 40)):
+        dataset = read_table(years, options=ReadOptions(sheet=sheet))
+        assert dataset.n_rows == rows
+        assert dataset.options.sheet == {"1": "2023", "3": "more"}.get(str(sheet), str(sheet))
+    with pytest.raises(TableError, match="no sheet '2022'; did you mean '2023'"):
+        read_table(years, options=ReadOptions(sheet="2022"))
     with pytest.raises(TableError, match="no sheet 'sale'; did you mean 'sales'"):
         read_table(data, options=ReadOptions(sheet="sale"))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import types
 import warnings
 import zipfile
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from alrviz import (
     read_table,
     score,
 )
+from alrviz.data.again import read_again
 from alrviz.errors import AlrvizError, ModelFileError, ReadingWarning, TableError, UnseenLevelWarning
 from tests.data.test_layout import BODY, CASES, NAMES, workbook
 from tests.data.test_messy import DATES, GERMAN, LAB, NUMBERS, WORDS
@@ -281,10 +284,88 @@ def test_the_script_alone_reads_as_the_table_was_read_and_tells_what_it_cannot(t
     bad = ours["unseen"][ours["unseen"] != ""].tolist()
     assert bad == ["Share=12.5 kg (not a number in '%')", "Timestamp=2020-13-01 (not a date, day first)"]
     assert len(told) == 2
-    assert "1 values of 'Share' cannot be read: missing" in done.stderr
+    assert "1 value of 'Share' cannot be read: missing" in done.stderr
     done = subprocess.run([*command, "names.csv"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert "no rows to score" in done.stderr
+
+
+EUROPEAN = "size;class\n" + "".join(f"{i % 3 + 1}.{i * 7 % 900 + 100},5;{'yn'[i % 2]}\n" for i in range(ROWS))
+
+
+def cells_of(*values):
+    openpyxl = pytest.importorskip("openpyxl")
+    made, out = openpyxl.Workbook(), io.BytesIO()
+    for value in ("size", *values):
+        made.active.append([value])
+    made.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("source", [
+    cells_of,
+    lambda *values: pd.DataFrame({"size": pd.Series(values, dtype=object)}),
+    lambda *values: [{"size": value} for value in values],
+    lambda *values: json.dumps([{"size": value} for value in values]).encode(),
+])  # fmt: skip
+def test_numbers_that_are_numbers_have_no_marks_of_texts(source):
+    dataset = read_table(EUROPEAN.encode())
+    assert (dataset.reading.columns[0].decimal, dataset.reading.columns[0].thousands) == (",", ".")
+    for values, expected in (
+        ((1.234, "1.107,5", 1000.5, "1.234"), [1.234, 1107.5, 1000.5, 1234]),
+        ((1.234, 1000.5, 7), [1.234, 1000.5, 7]),
+        (("1.107,5", "7", 7), [1107.5, 7, 7]),
+    ):
+        found = read_again(source(*values), dataset.reading)
+        np.testing.assert_array_equal(found.X["size"], expected)
+        assert not found.unread
+    found = read_again(source(1.25, "1,25", "x"), dataset.reading, options=ReadOptions(decimal=",", thousands=""))
+    np.testing.assert_array_equal(found.X["size"], [1.25, 1.25, np.nan])
+    assert found.unread == {2: ["size=x (not a number)"]}
+
+
+def test_decimal_objects_have_no_marks_of_texts():
+    dataset = read_table(EUROPEAN.encode())
+    sizes = [Decimal("1.234"), "1.107,5", Decimal("1000.50")]
+    np.testing.assert_array_equal(read_again({"size": sizes}, dataset.reading).X["size"], [1.234, 1107.5, 1000.5])
+
+
+def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkeypatch, script):
+    dataset = read_table(EUROPEAN.encode(), "class")
+    _, loaded = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    good, bad, none = "size\n1.107,5\n2.215,5\n", "size\nlarge\nsmall\n", "size\nlarge\nNA\nsmall\n"
+    for name, text in (("good", good), ("bad", bad), ("none", none), ("whole", good + bad.removeprefix("size\n"))):
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.warns(ReadingWarning, match="2 values of 'size' cannot be read"):
+        whole = score(loaded, tmp_path / "whole.csv")
+    with pytest.warns(ReadingWarning, match="2 values of 'size' cannot be read"):
+        parts = score(loaded, [tmp_path / "good.csv", tmp_path / "bad.csv"])
+    pd.testing.assert_frame_equal(whole, parts)
+    assert [*whole["unseen"]] == ["", "", "size=large (not a number)", "size=small (not a number)"]
+    monkeypatch.setattr(script, "ROWS", 2)
+    model = script.Model(tmp_path / "model.zip")
+    names = [column.name for column in model.columns]
+    lines = list(model.predictions(script.read_rows(tmp_path / "whole.csv", names, reading=model.reading)))
+    assert [line[-1] for line in lines[1:]] == [*whole["unseen"]]
+    assert model.tallies["size"].bad == 2
+    refusal = "'size' cannot be read: none of its 2 values, such as 'large'.*, is a number"
+    for rows in (tmp_path / "none.csv", [tmp_path / "bad.csv", tmp_path / "bad.csv"]):
+        with pytest.raises(TableError, match=refusal.replace("2", "[24]")):
+            score(loaded, rows)
+    with pytest.raises(ValueError, match=refusal):
+        list(model.predictions(script.read_rows(tmp_path / "none.csv", names, reading=model.reading)))
+    with pytest.raises(ValueError, match=refusal):
+        model.predict_proba(script.read_rows(tmp_path / "none.csv", names, reading=model.reading))
+
+
+def test_names_with_a_quote_that_is_not_closed_are_told_by_the_script(tmp_path, capsys, script):
+    dataset = read_table(EUROPEAN.encode(), "class")
+    saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    (tmp_path / "rows.csv").write_text('"size;class\n' + "1.107,5;y\n" * 15_000)
+    assert script.main([str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip")]) == 2
+    assert re.search(
+        r"score: the names .* first line is '\"size;class'.*a quote that is not closed", capsys.readouterr().err
+    )
 
 
 def test_what_does_not_fit_is_missing_and_counted():
