@@ -69,7 +69,7 @@ SEEN = {
 
 
 def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: Explorer):
-    explorer.open("?page=order")
+    explorer.open("?page=order&data=monks-1")
     rail = ["Data", "Compare", "Bias and variance", "Convergence"]
     length = explorer.js("history.length")
 
@@ -86,16 +86,19 @@ def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: 
     explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], "the setting in the address")
     explorer.wait(lambda: "run" in explorer.asked(), "the race in the address")
     assert explorer.js("history.length") == length + len(rail)
+    explorer.still("location.search")
     # An entry that is gone back to takes on the settings; a change of the entry would end a going on that has begun.
     taken = "the settings in the address"
     for name in [*rail[-2::-1], "Which order?"]:
         explorer.page.go_back()
         at(name)
         explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], taken)
+        explorer.still("location.search")
     for name in rail:
         explorer.page.go_forward()
         at(name)
         explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], taken)
+        explorer.still("location.search")
     assert explorer.asked()["q"] == ["solvers"], "settings are as they were left"
     assert explorer.js("history.length") == length + len(rail)
 
