@@ -85,7 +85,7 @@ class Table:
         if len(values[0].series) == 0:
             raise TableError("the table has names but no rows; at least one row of values was expected")
         table = cls(name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head)
-        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels)))
+        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, options.missing or ())))
 
     @property
     def names(self) -> tuple[str, ...]:

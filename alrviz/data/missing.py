@@ -113,10 +113,10 @@ def _stands_out(value: float, others: np.ndarray) -> bool:
     return value - high > APART * max(high - low, 1.0) and high < value / 2
 
 
-def sentinel_notes(found: dict[str, list[str]]) -> list[str]:
-    """Return a note for each number that may stand for a missing value."""
+def sentinel_notes(found: dict[str, list[str]], missing: Sequence[str]) -> list[str]:
+    """Return a note for each number that may stand for a missing value, beside those texts that are missing already."""
     return [
         f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
-        f"(options=ReadOptions(missing=({token!r},)) reads it as missing)"
+        f"(options=ReadOptions(missing={(*filter(None, missing), token)!r}) reads it as missing)"
         for token, names in found.items()
     ]

@@ -131,7 +131,7 @@ def test_points_are_moved_removed_and_kept(explorer: Explorer):
     explorer.button("Save as data set").click()
     explorer.wait_says("^59 rows")
     fitted(explorer)
-    assert explorer.asked()["file"][0].startswith("drawn.csv~59~3~")
+    explorer.wait(lambda: explorer.asked().get("points"), "the points in the address")
 
 
 def test_what_is_drawn_on_stays_where_it_is(explorer: Explorer):

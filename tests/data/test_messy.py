@@ -3,6 +3,8 @@
 A case is the column that is messy (its values, with what a table around them would hold) and the right answer.
 """
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -181,3 +183,13 @@ def test_a_number_that_may_be_missing_is_pointed_out_and_read_so_when_said(senti
 def test_an_ordinary_extreme_is_not_pointed_out():
     for values in (["-1", "0", "1"], ["97", "98", "99"], ["-120", "-99", "40"], ["500", "999", "700"]):
         assert not any("may stand" in note for note in table_of(values).notes)
+
+
+def test_the_advice_on_a_number_that_may_be_missing_keeps_what_is_missing_already():
+    lines = [f"{-999 if k % 9 == 0 else 20 + k % 50},{'n/a' if k % 7 == 0 else k / 7}" for k in range(300)]
+    text = "age,rate,class\n" + "".join(f"{line},{'no' if k % 3 else 'yes'}\n" for k, line in enumerate(lines))
+    note = next(note for note in read_table(io.StringIO(text), "class").notes if "may stand for" in note)
+    assert "missing=('n/a', '-999')" in note
+    followed = read_table(io.StringIO(text), "class", options=ReadOptions(missing=("n/a", "-999")))
+    assert followed.kinds == {"age": "numeric", "rate": "numeric"}
+    assert followed.frame["age"].isna().sum() == 34
