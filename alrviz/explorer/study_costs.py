@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.data.encode import lost_text
 from alrviz.errors import AlrvizError
+from alrviz.fitting.families.family import SECONDS
 from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.price import Price
 
 # What a guess at the time of all fits counts on; by processor seconds of sets of 350 to 39,000 rows, orders 1 to 3.
-_PASSES, _SECONDS = 100, 0.03  # of a fit, and beside its passes
+_PASSES = 100  # of a fit
 _NUMBER = 2e-8  # of a pass and a weight: what the solver does with vectors of them
 _COUNTED = 2e-7  # of a row and a tuple: planning, counting and judging
 # Fits that choosing alpha takes, in each of its folds: a loose end and the last one's start make them short.
@@ -83,7 +84,7 @@ def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuple
     if recipe.params.get("order", 1) > 2 and "max_iter" in recipe.params:
         passes *= 2  # so many weights are seldom done with the passes of few
     counted = _COUNTED * rows * tuples
-    seconds = _SECONDS + passes * one + counted
+    seconds = SECONDS + passes * one + counted
     if by_cv(recipe):
         folds, share = (1 if rows > MANY else FOLDS), 1 - 1 / FOLDS
         seconds += folds * (share * counted + _ALPHAS * (_WARM + _SHORT * share * one))

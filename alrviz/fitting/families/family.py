@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GREY = "#777777"
 # Seconds of a fit beside what grows with the table; and of a network's row and pair of columns.
-_SECONDS, _COLUMN = 0.03, 1.5e-8
+SECONDS, _COLUMN = 0.03, 1.5e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class Family:
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
         """Return about how many seconds a fit takes that is done at one go."""
-        return _SECONDS + _COLUMN * rows * columns**2
+        return SECONDS + _COLUMN * rows * columns**2
 
     def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
         """Compile what a fit calls, for codes or keys of 32 bits or not; return the seconds (0.0 if it was)."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from alrviz.fitting.choice import Choice
 from alrviz.fitting.families.cells import FIT
-from alrviz.fitting.families.family import Family
+from alrviz.fitting.families.family import SECONDS, Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.price import Price, ShapePrice, price_shape
 from alrviz.stop import NEVER, StopToken
@@ -137,4 +137,4 @@ class SVM(Outside):
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
         """Every pair of rows."""
-        return 0.03 + _PAIR * rows**2
+        return SECONDS + _PAIR * rows**2
