@@ -194,9 +194,6 @@ def _score(options: argparse.Namespace) -> int:
     except OSError as error:
         raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
     text = score_csv(found)
-    if not hasattr(model, "reading_"):
-        notes = ("the model does not say how its table was read, so what its columns are is told by these rows alone; "
-                 "alrviz.save_model(model, path, dataset=...) keeps it", *notes)  # fmt: skip
     for note in notes:
         print(f"alrviz: {note}", file=sys.stderr)
     if options.out is None:

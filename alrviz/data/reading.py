@@ -19,6 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+NO_READING = (  # of a model without one, where it is given a file
+    "the model does not say how its table was read, so what its columns are is told by these rows alone; "
+    "alrviz.save_model(model, path, dataset=...) keeps it"
+)
 READING = 1  # format of a reading, raised when what is in it comes to mean something else
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------

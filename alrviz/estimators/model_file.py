@@ -110,7 +110,7 @@ def _script() -> str:
     script = (files("alrviz.estimators") / "score_script.py").read_text("utf-8")
     for package, module in (("alrviz.data", "reading"), ("alrviz.estimators", "score_forms")):
         text = (files(package) / f"{module}.py").read_text("utf-8")
-        before, after = re.split(rf"(?m)^from {package}\.{module} import .*\n", script)
+        before, after = re.split(rf"(?m)^from {package}\.{module} import (?:\([^)]*\)|.*)\n", script)
         script = before + text + after
     return script
 

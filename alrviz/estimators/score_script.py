@@ -27,7 +27,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from alrviz.data.reading import FOOTER, MOST_TITLES, ColumnReading, Made, Reading, Tally, distinct_names
+from alrviz.data.reading import (
+    FOOTER,
+    MOST_TITLES,
+    NO_READING,
+    ColumnReading,
+    Made,
+    Reading,
+    Tally,
+    distinct_names,
+)
 from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
@@ -413,6 +422,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = Model(options.model)
         names = [column.name for column in model.columns]
         table = read_rows(options.rows, names, options.delimiter, model.reading)
+        if model.reading is None:
+            sys.stderr.write(f"score: {NO_READING}\n")
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to score; a line of names and one row at least were expected")
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))

@@ -20,6 +20,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
+from alrviz.data.reading import NO_READING
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
@@ -75,7 +76,8 @@ def score(
     Warns
     -----
     ReadingWarning
-        Values that could not be read as the table was, by column, and rows that are laid out in another way.
+        Values that could not be read as the table was, by column, and rows that are laid out in another way. Of a file,
+    that the model does not say how its table was read: nothing can tell then whether the file is read alike.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("tic-tac-toe")
@@ -117,8 +119,9 @@ def score_and_tell(
     else:
         read = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
         X, whole, unread = read.X, read.given, read.unread
+        notes = (NO_READING,)
         if read.unread:
-            notes = (
+            notes += (
                 f"{len(read.unread):,} rows have a value that is not a number where one is wanted; it counts as "
                 "missing there, and the column 'unseen' names it",
             )

@@ -43,6 +43,7 @@ from alrviz.estimators.scoring import of_run, score_csv
 from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
 
+UNKNOWN_TABLE = pytest.mark.filterwarnings("ignore:the model does not say how its table was read")
 SHORT = {"max_iter": 8, "tol": 0.0}
 MODELS = {
     "lr-2": LRClassifier(order=2, **SHORT),
@@ -142,6 +143,7 @@ ALONE = """
 """
 
 
+@UNKNOWN_TABLE
 def test_the_script_scores_alone_as_the_model_does(tmp_path):
     X, y = hostile()
     new, models = strange(X), []
@@ -306,6 +308,7 @@ def test_joblib_tells_of_other_versions(tmp_path, monkeypatch):
 # ---- files of strangers ---------------------------------------------------------------------------------------------
 
 
+@UNKNOWN_TABLE
 def test_rows_in_the_dialect_of_a_spreadsheet():
     X, y = mixed(80)
     X["count"] += np.where(y == "yes", 1005, 0)
@@ -322,6 +325,7 @@ def test_rows_in_the_dialect_of_a_spreadsheet():
     assert found["unseen"].tolist() == ["", "", "size=huge"]
 
 
+@UNKNOWN_TABLE
 def test_a_date_stands_for_what_it_was_in_training():
     dates = pd.date_range("2024-01-01", periods=60, freq="5D").strftime("%Y-%m-%d")
     text = "day,kind,class\n" + "".join(f"{day},{'ab'[k % 2]},{'uv'[k // 30]}\n" for k, day in enumerate(dates))
@@ -334,6 +338,7 @@ def test_a_date_stands_for_what_it_was_in_training():
     np.testing.assert_array_equal(found.filter(like="p("), expected)
 
 
+@UNKNOWN_TABLE
 def test_rows_that_do_not_fit_are_told():
     model = NaiveBayesClassifier().fit(*mixed(40))
     with pytest.raises(TableError, match=r"no column 'number'.*did you mean 'numbr'"):

@@ -511,6 +511,24 @@ def test_a_file_of_before_that_says_nothing_of_its_table_is_read_as_ever():
     np.testing.assert_array_equal(probabilities(score(loaded, dataset.X)), model.predict_proba(dataset.X))
 
 
+def test_a_model_that_does_not_know_how_its_table_was_read_says_so_of_every_file(tmp_path, capsys, script):
+    table = columns_of(("a", ["1", "2", "3.5"]), ("b", ["x", "y"]))
+    dataset = read_table(table.of(range(ROWS)))
+    alrviz.save_model(NaiveBayesClassifier().fit(dataset.X, dataset.y), tmp_path / "old.zip")
+    (tmp_path / "rows.csv").write_bytes(table.of(range(5)))
+    for model in (alrviz.load_model(tmp_path / "old.zip"), tmp_path / "old.zip"):
+        for rows in (tmp_path / "rows.csv", table.of(range(5))):
+            with pytest.warns(ReadingWarning, match="does not say how its table was read"):
+                score(model, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        score(model, tmp_path / "rows.csv", dataset=dataset)
+        score(model, dataset.X)  # values of their own types: nothing is read
+    rows = str(tmp_path / "rows.csv")
+    assert script.main([rows, "--model", str(tmp_path / "old.zip")]) == 0
+    assert "does not say how its table was read" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("lie", [
     {"how": "guess"}, {"form": "no/form"}, {"form": ["y-m-d"]}, {"part": "minute"}, {"kind": "ordinal"},
     {"name": "other"},
