@@ -16,9 +16,9 @@ import pytest
 
 import alrviz
 from alrviz import cli
-from alrviz.explorer.convergence_words import dataset_code
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
+from alrviz.explorer.scripts import dataset_code
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State
 from tests.conftest import wait_until

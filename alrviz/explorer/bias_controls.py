@@ -10,9 +10,8 @@ from typing import Any
 from alrviz.explorer import bias_choice, bias_curve_choice
 from alrviz.explorer.bias_choice import FOLDS, SIZES, Grid, pulled
 from alrviz.explorer.bias_curve_choice import REPEATS, THETAS, WINDOWS
-from alrviz.explorer.boundaries_controls import data_menu, show_data
 from alrviz.explorer.glossary import explain
-from alrviz.explorer.order_controls import select
+from alrviz.explorer.menus import data_menu, select, show_data
 from alrviz.explorer.questions import ALPHAS, OWN
 from alrviz.explorer.session import Session
 from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts

@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 from alrviz.explorer.bias_curve_choice import THETAS
 from alrviz.explorer.bias_tabs import FIRST, CurveTab, GridTab, Tab
 from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.look import CARD, PANE_CSS
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.session import Session

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from alrviz.explorer.bias_choice import Asked
 from alrviz.explorer.bias_curve_choice import Asked as CurveAsked
-from alrviz.explorer.convergence_words import dataset_code, recipe_code
+from alrviz.explorer.scripts import dataset_code, recipe_code
 from alrviz.explorer.study_costs import Costs
 from alrviz.fitting.recipe import Recipe
 

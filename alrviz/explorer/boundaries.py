@@ -11,11 +11,11 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.boundaries_controls import data_menu, show_data
 from alrviz.explorer.boundaries_words import ABOUT
-from alrviz.explorer.convergence_dialogs import ScriptDialog
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.dialogs import ScriptDialog
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.menus import data_menu, show_data
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.session import Session
 from alrviz.views.folded import Folded

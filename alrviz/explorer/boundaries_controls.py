@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.convergence_controls import FILE, pill, tables_menu
-from alrviz.explorer.convergence_dialogs import text_button
+from alrviz.explorer.dialogs import text_button
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.menus import pill, select
 from alrviz.explorer.questions import Example
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import first_demo
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.transport import change
 
@@ -36,36 +35,11 @@ BANDWIDTHS = {
     "on validation rows": "validation",
     "as the paper": "paper",
 }
-_SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}  # a table of many columns has one row of menus
 
 
 def first_recipe(seed: int) -> Recipe:
     """Return what the tab DLR opens with: bandwidths that move, or there would be no film."""
     return Recipe("dlr", bandwidth="loo", seed=seed)
-
-
-def data_menu(session: Session) -> Any:
-    """Return the menu of tables; what is chosen is loaded."""
-    menu = pmui.Select(label="Data", options={}, width=160, **_SMALL)
-
-    def chosen(event: Any) -> None:
-        if event.new and event.new != FILE and event.new != _shown(session):
-            session.load_demo(event.new)
-
-    menu.param.watch(chosen, "value")
-    return menu
-
-
-def show_data(menu: Any, session: Session) -> None:
-    """Bring the menu up to date."""
-    menu.param.update(options=tables_menu(session), value=_shown(session))
-
-
-def _shown(session: Session) -> str:
-    """The entry of the table that is there: loading what is shown would load it again."""
-    if FILE in tables_menu(session).values():
-        return FILE
-    return str((session.demo or session.asked or (first_demo(session.page),))[0])
 
 
 class DlrControls:
@@ -79,8 +53,8 @@ class DlrControls:
     def __init__(self, chosen: Callable[[str, Any], None], pressed: Callable[[Any], None]):
         self._chosen, self._setting = chosen, False
         why = explain("bandwidth")
-        self._bandwidth = pmui.Select(label="Bandwidths", options=BANDWIDTHS, width=146, description=why, **_SMALL)
-        self._peer = pmui.Select(label="Compare with", options={}, width=168, **_SMALL)
+        self._bandwidth = select("Bandwidths", BANDWIDTHS, 146, description=why)
+        self._peer = select("Compare with", {}, 168)
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")

@@ -13,8 +13,8 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.boundaries_controls import PYTHON, SETTINGS
 from alrviz.explorer.boundaries_peers import PeerPart, peer_menu
 from alrviz.explorer.boundaries_words import family_script, judged_html, peer_html
-from alrviz.explorer.convergence_dialogs import text_button
 from alrviz.explorer.convergence_model import READY, ModelPart, Ready
+from alrviz.explorer.dialogs import text_button
 from alrviz.explorer.fitting_part import FittingPart
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.jobs import Jobs

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alrviz import __version__
-from alrviz.explorer.convergence_words import dataset_code, recipe_code
+from alrviz.explorer.scripts import dataset_code, recipe_code
 from alrviz.studies.beside import TRUTH, Beside
 from alrviz.views.style import safe
 from alrviz.views.words import number

@@ -6,11 +6,13 @@ from typing import Any
 import panel_material_ui as pmui
 
 from alrviz.explorer.compare_sets import OwnTables, Sets
+from alrviz.explorer.menus import select
 from alrviz.explorer.order_choice import FOLDS
-from alrviz.explorer.order_controls import FOLD_NAMES, select
+from alrviz.explorer.order_controls import FOLD_NAMES
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import MOST_SETS, FileLink
+from alrviz.explorer.state import MOST_SETS
 from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts
+from alrviz.explorer.tables import FileLink
 from alrviz.fitting.recipe import Recipe
 
 

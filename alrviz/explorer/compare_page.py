@@ -16,7 +16,7 @@ from alrviz.explorer.compare_choice import FIRST, FIRST_FOLDS, FIRST_SETS, Asked
 from alrviz.explorer.compare_controls import CompareControls
 from alrviz.explorer.compare_sets import OwnTables, Sets, open_all, opener
 from alrviz.explorer.compare_words import ABOUT, prices_html, script, told_html
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.history_part import HistoryPart
 from alrviz.explorer.linked import link_view
 from alrviz.explorer.look import CARD, PANE_CSS, room

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from alrviz.errors import AlrvizError, TableError
 from alrviz.explorer.chosen import chosen, read_upload, said, split_as
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import FileLink
-from alrviz.explorer.tables import Upload
+from alrviz.explorer.tables import FileLink, Upload
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:

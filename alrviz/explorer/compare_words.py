@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.compare_choice import Known
 from alrviz.explorer.compare_sets import Table
-from alrviz.explorer.convergence_words import dataset_code, recipe_code
 from alrviz.explorer.glossary import term_html
+from alrviz.explorer.scripts import dataset_code, recipe_code
 from alrviz.explorer.study_costs import line_html
 from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.studies.names import short_names

@@ -13,15 +13,18 @@ import panel as pn
 from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.explorer.choice import Choice
-from alrviz.explorer.convergence_controls import FILE, Controls
-from alrviz.explorer.convergence_dialogs import Dialogs, text_button
+from alrviz.explorer.convergence_controls import Controls
+from alrviz.explorer.convergence_dialogs import Dialogs
 from alrviz.explorer.convergence_model import ModelPart
 from alrviz.explorer.convergence_why import Why
-from alrviz.explorer.convergence_words import ABOUT, rich
+from alrviz.explorer.convergence_words import ABOUT
+from alrviz.explorer.dialogs import text_button
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.history import reopened
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.linked import link_view
 from alrviz.explorer.look import CARD, PANE_CSS, room
+from alrviz.explorer.menus import FILE
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.pricing import Pricing
 from alrviz.explorer.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example

@@ -12,13 +12,11 @@ import panel_material_ui as pmui
 from alrviz.explorer.choice import Choice
 from alrviz.explorer.glossary import explain
 from alrviz.explorer.look import PANE_CSS
+from alrviz.explorer.menus import FILE, pill, select, tables_menu
 from alrviz.explorer.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import FIRST_DEMO
 from alrviz.views.style import HEARD, WORDS_ON_BUTTONS
-
-FILE = "@file"  # the data menu's entry for a table that was dropped
-_PILL = {"borderRadius": "16px", "px": "8px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
 
 
 class Controls:
@@ -32,13 +30,13 @@ class Controls:
     def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
         self._changed = changed
         self._setting = False
-        self.question = _select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 216)
-        self.data = _select("Data", {}, 160)
+        self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 216)
+        self.data = select("Data", {}, 160)
         self.order = pmui.RadioButtonGroup(
             options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
             sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
         )  # fmt: skip
-        self.alpha = _select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
+        self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
@@ -74,27 +72,3 @@ class Controls:
             self.alpha.value = alpha
         finally:
             self._setting = False
-
-
-def tables_menu(session: Session) -> dict[str, str]:
-    """The data menu's entries: the demo sets, and before them the visitor's own table."""
-    from alrviz.data.demos import demo_names
-
-    options = {name: name for name in demo_names()}
-    if session.file is not None and session.dataset is not None:
-        options = {f"{session.dataset.name} (yours)": FILE, **options}
-    return options
-
-
-def _select(label: str, options: Any, width: int, **params: Any) -> Any:
-    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
-
-
-def pill(example: Example, tried: Callable[[Example], None]) -> Any:
-    """Return the button that tries an example."""
-    chip = pmui.Button(
-        label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
-        size="small", color="default", margin=(0, 0, 0, 6), sx=_PILL,
-    )  # fmt: skip
-    chip.on_click(lambda _: tried(example))
-    return chip

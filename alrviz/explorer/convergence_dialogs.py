@@ -7,15 +7,15 @@ from urllib.parse import urljoin
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.convergence_words import script
+from alrviz.explorer.dialogs import ScriptDialog, copy_button
 from alrviz.explorer.later import Later
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.qr import NOT_HERE, is_local, qr_html
+from alrviz.explorer.scripts import script
 from alrviz.explorer.session import Session
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.clipboard import copy_code
 
-_COPY = copy_code("source.data.value")
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 _SHARE = (
     "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
@@ -24,27 +24,6 @@ _SHARE = (
 )
 _TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
 _NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
-
-
-class ScriptDialog:
-    """The dialog of "copy as Python"; `place` goes into a page's layout."""
-
-    def __init__(self) -> None:
-        self._code = pmui.TextAreaInput(
-            label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
-            sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
-        )  # fmt: skip
-        dialog = pmui.Dialog(
-            self._code, _copy("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
-            show_close_button=True, width_option="md",
-        )  # fmt: skip
-        self._later = Later(lambda: dialog)
-        self.place = self._later.place
-
-    def show(self, text: str) -> None:
-        """Show a script."""
-        self._code.value = text
-        self._later.open()
 
 
 class Dialogs:
@@ -58,7 +37,7 @@ class Dialogs:
         self._keep.param.watch(self._kept, "value")
         self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._code = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
-        self._copy_link = _copy("Copy the link", self._link, _ABSOLUTE)
+        self._copy_link = copy_button("Copy the link", self._link, _ABSOLUTE)
         self._back = pmui.Button(label="Revoke link", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
         self._back.on_click(lambda _: self._take_back())
         share_dialog = pmui.Dialog(
@@ -105,14 +84,3 @@ def reader_link(secret: str) -> str:
     location = pn.state.location
     path = f"race/{secret}"
     return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)
-
-
-def _copy(label: str, source: Any, code: str) -> Any:
-    button = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
-    button.js_on_click(args={"source": source}, code=code)
-    return button
-
-
-def text_button(label: str, icon: str, hint: str) -> Any:
-    """Return a button without a frame, which opens one of the dialogs."""
-    return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))

@@ -16,7 +16,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.arrival import Arrival
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import safe_name
+from alrviz.explorer.tables import safe_name
 from alrviz.explorer.upload import DropStrip
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe

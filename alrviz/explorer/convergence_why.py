@@ -5,7 +5,8 @@ from typing import Any
 import panel as pn
 
 from alrviz import __version__
-from alrviz.explorer.convergence_words import WHY, rich
+from alrviz.explorer.convergence_words import WHY
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session

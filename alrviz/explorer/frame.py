@@ -23,7 +23,7 @@ from alrviz.views.clipboard import copy_code
 from alrviz.views.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.explorer.shell import Page
+    from alrviz.explorer.page import Page
 
 GROUPS = ("See", "Judge", "Understand")
 COPIED = "The link to what you see is copied."

@@ -1,5 +1,8 @@
 """The terms of the trade, one line each; shown on hover and in the help dialog."""
 
+import re
+
+from alrviz.explorer.formulas import math
 from alrviz.views.style import safe
 
 TERMS = {
@@ -69,3 +72,12 @@ def glossary_html() -> str:
         for term, text in sorted(TERMS.items(), key=lambda item: item[0].lower())
     )
     return f"<dl>{rows}</dl>"
+
+
+def rich(text: str) -> str:
+    """Our own texts as HTML: paragraphs, *strong*, [[term]] or [[term|shown]] with its explanation, $LaTeX$."""
+    text = re.sub(r"\$\$(.+?)\$\$", lambda m: math(m[1], block=True), text.strip())
+    text = re.sub(r"\$(.+?)\$", lambda m: math(m[1]), text)
+    text = re.sub(r"\[\[([^|\]]+)(?:\|([^\]]+))?\]\]", lambda m: term_html(m[1], m[2]), text)
+    text = re.sub(r"\*([^*<]+)\*", r"<b>\1</b>", text)
+    return "".join(f"<p>{part}</p>" for part in text.split("\n\n"))

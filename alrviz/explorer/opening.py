@@ -19,9 +19,9 @@ from alrviz.explorer.chosen import TARGETS, chosen, read_upload, said, split_as
 from alrviz.explorer.loading import ANY, TABLES, Loading
 from alrviz.explorer.owners import new_id
 from alrviz.explorer.registry import Registry, process_registry
-from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS, FileLink, safe_name
+from alrviz.explorer.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.explorer.table_process import READERS
-from alrviz.explorer.tables import Claim, Upload, link_of
+from alrviz.explorer.tables import Claim, FileLink, Upload, link_of, safe_name
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:

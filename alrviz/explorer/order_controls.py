@@ -4,13 +4,10 @@ They show what they are told and tell what was chosen.
 """
 
 from collections.abc import Callable
-from typing import Any
-
-import panel_material_ui as pmui
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.boundaries_controls import data_menu, show_data
 from alrviz.explorer.glossary import explain
+from alrviz.explorer.menus import data_menu, select, show_data
 from alrviz.explorer.order_choice import FAMILIES, FOLDS, Asked
 from alrviz.explorer.questions import ALPHAS
 from alrviz.explorer.session import Session
@@ -92,8 +89,3 @@ class OrderControls:
             self.show(self._asked)
             return
         self._changed(Asked(recipe, self.folds.value))
-
-
-def select(label: str, options: Any, width: int, **params: Any) -> Any:
-    """Return a menu of the first row of a page of studies."""
-    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)

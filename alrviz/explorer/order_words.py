@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from alrviz.explorer.convergence_words import dataset_code, recipe_code
 from alrviz.explorer.glossary import term_html
 from alrviz.explorer.order_choice import Known
+from alrviz.explorer.scripts import dataset_code, recipe_code
 from alrviz.pictures.amounts import bytes_text, count_text, left_text, seconds_text
 from alrviz.views.style import safe
 

@@ -6,9 +6,8 @@ They show what they are told and tell what was chosen.
 from collections.abc import Callable, Sequence
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.boundaries_controls import data_menu, show_data
 from alrviz.explorer.glossary import explain
-from alrviz.explorer.order_controls import select
+from alrviz.explorer.menus import data_menu, select, show_data
 from alrviz.explorer.path_choice import FIRST, ORDERS, Grid, grid_of
 from alrviz.explorer.session import Session
 from alrviz.explorer.table_choice import cuts_menu, cuts_of, show_cuts, show_split, split_menu

@@ -9,7 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz import __version__
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.look import CARD, PANE_CSS, room
 from alrviz.explorer.misread import Choices
 from alrviz.explorer.path_choice import FIRST, given_paths, learn, racers_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from alrviz.explorer.convergence_words import dataset_code, recipe_code
+from alrviz.explorer.scripts import dataset_code, recipe_code
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.path_reading import Reading
 

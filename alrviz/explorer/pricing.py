@@ -1,19 +1,20 @@
 """What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.convergence_words import price_html
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.registry import Registry
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.amounts import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.names import short_names
 from alrviz.views.panes import say
+from alrviz.views.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -189,3 +190,26 @@ def priced(
             tell("preparing: compiling")
             recipe.definition.warm_for(recipe, prepared, stop)
     return found
+
+
+FEW = 4  # racers whose whole price has room
+
+
+def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
+    """The price line, and whether a racer is refused."""
+    refused = [(name, price.refused) for name, price in priced if price.refused]
+    if refused:
+        name, why = refused[0]
+        return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(why, 400)}</span>", True
+    parameters = sorted({price.parameters for _, price in priced})
+    words = count_text(parameters[0])
+    if len(parameters) > 1:
+        words = f"{words} to {count_text(parameters[-1])}"
+    passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
+    every = ", all racers" if len(passes) > 1 else ""
+    spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
+    memory = bytes_text(sum(price.bytes for _, price in priced))
+    size = f"{words} parameters · {memory}"
+    if len(priced) > FEW:  # beside so many racers there is room for the time alone
+        return f"<span class='quiet'><abbr title='{safe(size)}'>{spent}</abbr></span>", False
+    return f"<span class='quiet'>{size} · {spent}</span>", False

@@ -21,9 +21,9 @@ from alrviz.explorer.governed import Governed
 from alrviz.explorer.opening import Opening, Source
 from alrviz.explorer.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.registry import Entry, Registry
-from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, FileLink, State, first_demo, write_link
+from alrviz.explorer.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, State, first_demo, write_link
 from alrviz.explorer.studies import GovernedStudy, Underway, find_study, kept_where
-from alrviz.explorer.tables import Upload
+from alrviz.explorer.tables import FileLink, Upload
 from alrviz.studies.kept_race import FIT, RaceKeeper
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ needs it, and `close()`, called when the visitor has gone.
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import panel as pn
 from tornado.ioloop import IOLoop
@@ -18,6 +18,7 @@ from alrviz.data.demos import demo_names
 from alrviz.explorer import look, owners, process
 from alrviz.explorer.frame import Frame
 from alrviz.explorer.misread import Choices, checked
+from alrviz.explorer.page import Page
 from alrviz.explorer.session import OF_MAPS, OF_PAGES, Session
 from alrviz.explorer.state import State, read_link
 from alrviz.views.ready import connected, page_ready, server_session
@@ -26,33 +27,6 @@ _OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "en
 _LINKED = (*_OWN, *OF_MAPS, *OF_PAGES)  # what of a session its link shows
 TICK = 100  # ms
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
-
-
-class Page(Protocol):
-    """What the shell asks of a page."""
-
-    title: str
-    icon: str
-    group: str
-    slug: str
-
-    def view(self) -> Any:
-        """Return what is shown in the main area."""
-
-    def drawer(self) -> Any:
-        """Return what is shown in the drawer, or None."""
-
-    def on_shown(self) -> None:
-        """The page comes to the front."""
-
-    def on_hidden(self) -> None:
-        """The page leaves the front."""
-
-    def pump(self) -> bool | None:
-        """Take over what is new; returns whether there may be more."""
-
-    def close(self) -> None:
-        """The visitor has gone: end what works for nobody."""
 
 
 class Shell:

@@ -17,6 +17,7 @@ from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.owners import is_id
 from alrviz.explorer.points import unpack
 from alrviz.explorer.questions import MOST_RACERS
+from alrviz.explorer.tables import FileLink, safe_name
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 
@@ -31,23 +32,6 @@ FIRST_DEMOS = {
 }  # fmt: skip
 MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
-
-
-@dataclass(frozen=True)
-class FileLink:
-    """Which file a link is about: its name (never a path), shape and the first 16 hex digits of its bytes' SHA-256."""
-
-    name: str
-    rows: int
-    columns: int
-    hash: str
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.rows:,} rows x {self.columns:,} columns, hash {self.hash})"
-
-    def fits(self, data_hash: str) -> bool:
-        """Whether a table with this hash is the one meant."""
-        return data_hash.startswith(self.hash)
 
 
 @dataclass(frozen=True)
@@ -148,12 +132,6 @@ def _strength(text: str) -> float | None:
 
 def _id(text: str) -> str:
     return text if is_id(text) else ""
-
-
-def safe_name(name: str) -> str:
-    """Return a file's name without folders and without marks that mean something elsewhere."""
-    last = re.split(r"[/\\]", name)[-1]
-    return re.sub(r"[^\w .()+-]", "_", last).strip(". ")[:80] or "table"
 
 
 def _write_file(link: FileLink | None) -> str:

@@ -12,7 +12,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.convergence_dialogs import ScriptDialog, text_button
+from alrviz.explorer.dialogs import ScriptDialog, text_button
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session

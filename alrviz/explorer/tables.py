@@ -6,6 +6,7 @@ owners leave without saying so, and what was unseen for longest makes room for w
 being read count as well: a `Claim` is room for one of them.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -16,11 +17,33 @@ from typing import TYPE_CHECKING, Any
 from alrviz.data.limits import size_text
 from alrviz.errors import TableError
 from alrviz.explorer.limits import ServerLimits, below
-from alrviz.explorer.state import FileLink, safe_name
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Table
     from alrviz.data.options import ReadOptions
+
+
+@dataclass(frozen=True)
+class FileLink:
+    """Which file a link is about: its name (never a path), shape and the first 16 hex digits of its bytes' SHA-256."""
+
+    name: str
+    rows: int
+    columns: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.rows:,} rows x {self.columns:,} columns, hash {self.hash})"
+
+    def fits(self, data_hash: str) -> bool:
+        """Whether a table with this hash is the one meant."""
+        return data_hash.startswith(self.hash)
+
+
+def safe_name(name: str) -> str:
+    """Return a file's name without folders and without marks that mean something elsewhere."""
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^\w .()+-]", "_", last).strip(". ")[:80] or "table"
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import panel_material_ui as pmui
 
 from alrviz.errors import TableError
 from alrviz.explorer.arrival import Arrival, too_large
-from alrviz.explorer.state import safe_name
+from alrviz.explorer.tables import safe_name
 
 PIECE = 4_000_000  # bytes a message; Bokeh's limit is 20 MB, and smaller pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"

@@ -10,7 +10,7 @@ from alrviz.explorer import bias_choice, bias_curve_choice
 from alrviz.explorer.bias_choice import pulled
 from alrviz.explorer.bias_page import BiasPage
 from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.questions import OWN
 from alrviz.explorer.state import read_link
 from alrviz.fitting.recipe import Recipe

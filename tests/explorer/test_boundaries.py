@@ -9,7 +9,7 @@ import pytest
 from alrviz import load_model
 from alrviz.explorer.boundaries_words import ABOUT
 from alrviz.explorer.convergence_model import READY
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
 

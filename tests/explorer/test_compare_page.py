@@ -12,12 +12,13 @@ from alrviz.explorer import compare_page
 from alrviz.explorer.compare_choice import FIRST, FIRST_SETS
 from alrviz.explorer.compare_page import ComparePage
 from alrviz.explorer.compare_words import ABOUT, script
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.order_choice import FIRST as ORDER_FIRST
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
-from alrviz.explorer.state import MOST_SETS, FileLink, read_link
+from alrviz.explorer.state import MOST_SETS, read_link
+from alrviz.explorer.tables import FileLink
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.compare import table
 from tests.explorer.fakes import Clock

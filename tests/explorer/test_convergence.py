@@ -12,13 +12,16 @@ from alrviz.data.demos import load_demo
 from alrviz.explorer.choice import Choice
 from alrviz.explorer.compact import read_recipes, write_recipes
 from alrviz.explorer.convergence import ConvergencePage, recorded_text
-from alrviz.explorer.convergence_words import ABOUT, WHY, dataset_code, price_html, recipe_code, rich, script
+from alrviz.explorer.convergence_words import ABOUT, WHY
 from alrviz.explorer.formulas import math
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.pricing import price_html
 from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.racer_settings import RacerSettings
 from alrviz.explorer.registry import Registry
+from alrviz.explorer.scripts import dataset_code, recipe_code, script
 from alrviz.explorer.session import Session
 from alrviz.explorer.state import State, read_link
 from alrviz.fitting.price import Price

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from alrviz.explorer.convergence import ConvergencePage
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.order_choice import FIRST, Asked, Known, racers_of
 from alrviz.explorer.order_page import OrderPage

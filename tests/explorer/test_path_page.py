@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from alrviz.explorer.convergence_words import rich
+from alrviz.explorer.glossary import rich
 from alrviz.explorer.path_choice import FIRST, Grid, given_paths, grid_of, racers_of
 from alrviz.explorer.path_page import PathPage
 from alrviz.explorer.path_words import ABOUT

@@ -12,8 +12,8 @@ from alrviz.explorer.limits import ServerLimits
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
 from alrviz.explorer.shell import Shell
-from alrviz.explorer.state import FileLink, State
-from alrviz.explorer.tables import Upload
+from alrviz.explorer.state import State
+from alrviz.explorer.tables import FileLink, Upload
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from tests.races import FakeRace

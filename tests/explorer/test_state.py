@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from alrviz.errors import RecipeError
 from alrviz.explorer.compact import LETTERS, read_recipes, write_recipes
 from alrviz.explorer.misread import checked
-from alrviz.explorer.state import MOST_SETS, FileLink, State, read_link, safe_name, write_link
+from alrviz.explorer.state import MOST_SETS, State, read_link, write_link
+from alrviz.explorer.tables import FileLink, safe_name
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 

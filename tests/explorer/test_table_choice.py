@@ -10,10 +10,10 @@ import pytest
 from alrviz.explorer.bias_page import BiasPage
 from alrviz.explorer.compare_page import ComparePage
 from alrviz.explorer.convergence import ConvergencePage
-from alrviz.explorer.convergence_words import dataset_code
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.order_page import OrderPage
 from alrviz.explorer.path_page import PathPage
+from alrviz.explorer.scripts import dataset_code
 from alrviz.explorer.table_choice import CUTS, EACH, MORE, cut_params, cuts_of, cuts_slug, split_options, with_cuts
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import opened, until

@@ -4,8 +4,7 @@ import pytest
 
 from alrviz.errors import TableError
 from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.state import FileLink
-from alrviz.explorer.tables import Tables, Upload
+from alrviz.explorer.tables import FileLink, Tables, Upload
 from tests.explorer.fakes import Clock
 
 

@@ -1,0 +1,30 @@
+"""What a page is."""
+
+from typing import Any, Protocol
+
+
+class Page(Protocol):
+    """What the shell asks of a page."""
+
+    title: str
+    icon: str
+    group: str
+    slug: str
+
+    def view(self) -> Any:
+        """Return what is shown in the main area."""
+
+    def drawer(self) -> Any:
+        """Return what is shown in the drawer, or None."""
+
+    def on_shown(self) -> None:
+        """The page comes to the front."""
+
+    def on_hidden(self) -> None:
+        """The page leaves the front."""
+
+    def pump(self) -> bool | None:
+        """Take over what is new; returns whether there may be more."""
+
+    def close(self) -> None:
+        """The visitor has gone: end what works for nobody."""
