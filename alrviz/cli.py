@@ -133,6 +133,9 @@ def _add_read_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--delimiter", metavar="C", help="what is between two values; 'tab' for a tabulator")
     group.add_argument("--decimal", metavar="C", help="the decimal mark, . or ,")
     group.add_argument("--thousands", metavar="C", help="the mark between thousands; '' for none")
+    order = group.add_mutually_exclusive_group()
+    order.add_argument("--day-first", dest="dayfirst", action="store_const", const=True, help="5/6/2020 is 5 June")
+    order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
     group.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8 or cp1252")
     group.add_argument("--header", metavar="N", type=_count, help="rows that hold the names, 0 to 3")
     group.add_argument("--skip-rows", metavar="N", type=_count, help="lines before the names")
@@ -152,6 +155,7 @@ def _read_options(options: argparse.Namespace) -> ReadOptions:
         skip_rows=options.skip_rows,
         skip_footer=options.skip_footer,
         sheet=options.sheet,
+        dayfirst=options.dayfirst,
     )
 
 

@@ -8,6 +8,25 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+class Sentence(str):
+    """A sentence for who calls Python; `page` says the same to who has the page's controls instead."""
+
+    page: str
+
+    def __new__(cls, text: str, page: str = "") -> "Sentence":
+        """Make it; without `page` (as pickle does, which sets it afterwards) both are the same."""
+        self = super().__new__(cls, text)
+        self.page = page or text
+        return self
+
+
+def for_page(told: object) -> str:
+    """Return the text of a sentence, or of an error, as a page shows it."""
+    if isinstance(told, BaseException):
+        return told.args[0].page if told.args and isinstance(told.args[0], Sentence) else str(told)
+    return told.page if isinstance(told, Sentence) else str(told)
+
+
 class AlrvizError(Exception):
     """Base of every error raised on purpose."""
 

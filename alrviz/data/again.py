@@ -80,6 +80,8 @@ def _read(
     """The rows of one source; what of its columns can be read and what cannot is added to `tallies`."""
     if isinstance(source, Mapping) and source and not any(map(_is_many, source.values())):
         source = {name: [value] for name, value in source.items()}
+    if said.dayfirst is not None:
+        reading = reading.with_order(said.dayfirst)
     notes: list[str] = []
     raw = _raw(source, reading, said, limits, stop, notes)
     columns = {column.name: column for column in raw.columns}

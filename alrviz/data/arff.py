@@ -160,9 +160,9 @@ def _values(attribute: Attribute, column: TextColumn, missing: tuple[str, ...]) 
         return Values(column.name, force_numbers(column, ".", ""), "numeric"), ""
     if attribute.type == "nominal":
         return Values(column.name, _nominal(attribute, column), "categorical"), ""
-    dates = parse_dates(column, day_first=False) if attribute.type == "date" else None
+    dates = parse_dates(column, None) if attribute.type == "date" else None
     if dates is not None:
-        return of_dates(dates, missing), dates.note
+        return of_dates(dates, missing), "; ".join(dates.notes)
     return Values(column.name, column.categorical()), ""
 
 

@@ -32,7 +32,7 @@ from alrviz.data.splitting import (
     split_by,
 )
 from alrviz.data.target import Choice, check_labels, class_labels, target_choices
-from alrviz.errors import TableError, nearest
+from alrviz.errors import Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
 
 _SPOKEN = 0.01  # share of the rows from which repeats are spoken of
@@ -135,15 +135,21 @@ class Table:
             classes, remarks = class_labels(self.values[position], quartiles)
         except TableError as error:
             others = self.other_targets(target) if guessed else ""
-            raise TableError(f"{error}; such as {others}") if others else error from error
+            if not others:
+                raise
+            such = f"; such as {others}"
+            raise TableError(Sentence(f"{error}{such}", for_page(error) + such)) from error
         keep = classes.notna().to_numpy()
         dropped = int(len(keep) - keep.sum())
         if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
             others = self.other_targets(target)
+            text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
+            such = f", such as {others}" if others else ""
             raise TableError(
-                f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
-                f"out; pass target={target!r} if that is meant, or another column"
-                + (f", such as {others}" if others else "")
+                Sentence(
+                    f"{text}out; pass target={target!r} if that is meant, or another column{such}",
+                    f"{text}out; choose it as the class if that is meant, or another column{such}",
+                )
             )
         if dropped:
             rows = "row without a class was" if dropped == 1 else "rows without a class were"
@@ -375,9 +381,12 @@ def _build(
     used = {column.name: series[column.name] for column in columns if column.kind not in ("target", "ignore")}
     again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
     if again and not repeat_by_nature(pd.DataFrame(used)):
+        repeat = f"{again:,} of {len(classes):,} rows repeat an earlier one in all columns used "
         notes.append(
-            f"{again:,} of {len(classes):,} rows repeat an earlier one in all columns used "
-            "(split_by(repeats='once') counts each once)"
+            Sentence(
+                f"{repeat}(split_by(repeats='once') counts each once)",
+                f'{repeat}("Split rows" has "repeats counted once")',
+            )
         )
     digests = []
     for shown in columns:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.reading import DATE_FORMS, EIGHT_DIGITS, FORMS, PIVOT, TIME_FORMS, dates_of, hours_of
 from alrviz.data.text import TextColumn
+from alrviz.errors import Sentence
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 CERTAIN = 5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
@@ -28,16 +29,22 @@ DATE_NAME = re.compile(r"date|datum|day|(^|[\W_])(dt|dob|yyyymmdd)($|[\W_])")
 
 @dataclass(frozen=True)
 class Dates:
-    """A column of dates: its values, the form they have, whether the day comes first, and what is to be said of it."""
+    """A column of dates: its values, the form they have, whether the day comes first, and what is to be said of it.
+
+    day_first is None where the form has an order of its own, and nobody said another's.
+    """
 
     series: pd.Series
     form: str
-    day_first: bool
-    note: str
+    day_first: bool | None
+    notes: tuple[str, ...]
 
 
-def parse_dates(column: TextColumn, *, day_first: bool) -> Dates | None:
-    """Return the column as datetimes with a note about what can be read both ways, or None where it is not of dates."""
+def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = False) -> Dates | None:
+    """Return the column as datetimes with notes about what can be read both ways, or None where it is not of dates.
+
+    Where both orders fit, the day comes first if `said`, or where nothing is said (None) if `otherwise`.
+    """
     levels = column.levels
     if len(levels) == 0:
         return None
@@ -48,19 +55,30 @@ def parse_dates(column: TextColumn, *, day_first: bool) -> Dates | None:
     if not form:
         return None
     both = "first" in DATE_FORMS[form]
-    found = {order: dates_of(levels, form, order) for order in ((day_first, not day_first) if both else (day_first,))}
+    wanted = otherwise if said is None else said
+    found = {order: dates_of(levels, form, order) for order in ((wanted, not wanted) if both else (wanted,))}
     fitting = [order for order, days in found.items() if not np.isnat(days).any()]
     if not fitting:
         return None
-    chosen, notes = fitting[0], []
-    if len(fitting) > 1:
-        order = "day" if chosen else "month"
-        notes.append(f"dates in {column.name!r} are read {order} first, as {levels[0].as_py()!r} can be read both ways")
+    chosen, notes = fitting[0], list[str]()
+    order, other = ("day", "month") if chosen else ("month", "day")
+    read = f"dates in {column.name!r} are read {order} first, as "
+    if len(fitting) > 1 and said is None:
+        read += f"{levels[0].as_py()!r} can be read both ways; "
+        notes.append(
+            Sentence(
+                read + f"options=ReadOptions(dayfirst={not chosen}) reads them {other} first",
+                read + f'"How it was read", "Order of dates" has the other way, {other} first',
+            )
+        )
+    elif said is not None and chosen != said:
+        strange = levels[int(np.isnat(found[said]).argmax())].as_py()
+        notes.append(read + f"{strange!r} is no date {other} first")
     years = pc.extract_regex(levels, DATE_FORMS[form]).field("year")
     if pc.any(pc.equal(pc.utf8_length(years), 2)).as_py():
         notes.append(f"years of two digits in {column.name!r} are read as 19{PIVOT} to 20{PIVOT - 1}")
     values = np.append(found[chosen], np.datetime64("NaT", "us"))
-    return Dates(pd.Series(values[column.codes], name=column.name), form, chosen, "; ".join(notes))
+    return Dates(pd.Series(values[column.codes], name=column.name), form, chosen if both else said, tuple(notes))
 
 
 def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:

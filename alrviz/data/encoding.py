@@ -8,7 +8,7 @@ import codecs
 from collections.abc import Iterator
 
 from alrviz.data.source import Buffer
-from alrviz.errors import TableError
+from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
 
 PIECE = 1 << 21  # bytes decoded between two looks at the stop token: a few milliseconds
@@ -32,10 +32,9 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
         data = data[3:]
     if nulls := _count(data, b"\0", stop):
         if nulls > len(data) // 10:
-            raise TableError(
-                f"{nulls:,} of {len(data):,} bytes are NUL: this is not a table, or UTF-16 without its mark; for the "
-                "latter pass ReadOptions(encoding='utf-16-le')"
-            )
+            text = f"{nulls:,} of {len(data):,} bytes are NUL: this is not a table, or UTF-16 without its mark; "
+            utf16 = text + "saved as UTF-8 it can be read"
+            raise TableError(Sentence(text + "for the latter pass ReadOptions(encoding='utf-16-le')", utf16))
         data = data.replace(b"\0", b"")
         notes.append(f"{nulls:,} NUL {'byte was' if nulls == 1 else 'bytes were'} removed")
     return data, encoding, notes

@@ -82,14 +82,16 @@ def settle(columns: Sequence[Values | TextColumn], options: ReadOptions, notes: 
         stop.check()
         if isinstance(column, TextColumn):
             column, missing = next(waiting)
-            dates = parse_dates(column, day_first=False)
+            dates = parse_dates(column, options.dayfirst)
             if dates is not None:
-                column, note = of_dates(dates, among_numbers(missing, options)), dates.note
+                column, more = of_dates(dates, among_numbers(missing, options)), dates.notes
             else:
                 column, note = words(column, options, missing)
-            notes = [*notes, note] if note else notes
+                more = (note,) if note else ()
+            notes = [*notes, *more]
         else:
-            reading = of_type(column, among_numbers(always, options) if column.series.dtype.kind in "ifM" else always)
+            own = among_numbers(always, options) if column.series.dtype.kind in "ifM" else always
+            reading = of_type(column, own, options.dayfirst)
             column = replace(column, series=without_numbers(column.series, tokens), reading=reading)
         result.append(column)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")

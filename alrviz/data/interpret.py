@@ -108,8 +108,9 @@ def interpret(
         unit = None if found is None else found[1]
         stop.check()
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
-        if (dates := parse_dates(column, day_first=day_first)) is not None:
-            values, note = of_dates(dates, among_numbers(missing, options)), dates.note
+        if (dates := parse_dates(column, options.dayfirst, otherwise=day_first)) is not None:
+            values, note = of_dates(dates, among_numbers(missing, options)), ""
+            remarks += dates.notes
         elif (series := parse_numbers(numbers, decimal, thousands)) is not None:
             values, note = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, options)), ""
         elif (other := _own_marks(numbers, options, decimal)) is not None:
@@ -148,7 +149,7 @@ def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:
     return Values(name, dates.series, reading=reading)
 
 
-def of_type(values: Values, missing: tuple[str, ...]) -> ColumnReading:
+def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = None) -> ColumnReading:
     """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
     if isinstance(values.series.dtype, pd.CategoricalDtype):
         levels = set(values.series.cat.categories)
@@ -156,7 +157,8 @@ def of_type(values: Values, missing: tuple[str, ...]) -> ColumnReading:
     kind = values.series.dtype.kind if isinstance(values.series.dtype, np.dtype) else "O"
     how = "number" if kind in "if" else "date" if kind == "M" else "levels"
     numeric = "numeric" if how == "number" else "categorical"
-    return ColumnReading(values.name, values.name, how, numeric, missing=missing)
+    order = dayfirst if how == "date" else None
+    return ColumnReading(values.name, values.name, how, numeric, missing=missing, day_first=order)
 
 
 def _of_numbers(series: pd.Series, marks: tuple[str, str], unit: str | None, missing: tuple[str, ...]) -> Values:

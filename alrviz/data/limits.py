@@ -7,7 +7,7 @@ a small file that unpacks to 300 GB is refused at the first byte too many.
 
 from dataclasses import dataclass, replace
 
-from alrviz.errors import MemoryLimitError, TableError
+from alrviz.errors import MemoryLimitError, Sentence, TableError
 from alrviz.memory import free_memory
 
 # What reading takes at least, measured on numbers, words and ids: per byte of content, per cell, per column.
@@ -66,12 +66,11 @@ def check_cells(rows: int, columns: int, limits: Limits) -> None:
 
 def _check_memory(needed: int, limits: Limits) -> None:
     if limits.memory is not None and needed > limits.memory:
-        raise MemoryLimitError(
+        text = (
             f"reading the table takes {size_text(needed)} at least, and {size_text(limits.memory)} may be used; take "
-            "fewer rows or columns, or pass max_memory to allow more",
-            needed,
-            limits.memory,
+            "fewer rows or columns"
         )
+        raise MemoryLimitError(Sentence(f"{text}, or pass max_memory to allow more", text), needed, limits.memory)
 
 
 def check_rows(rows: int, limits: Limits) -> None:

@@ -18,6 +18,7 @@ from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING
 from alrviz.data.quantities import measured_limits, plain_numbers
 from alrviz.data.reading import numbers_among
 from alrviz.data.text import NUMBERLIKE, TextColumn
+from alrviz.errors import Sentence
 from alrviz.stop import NEVER, StopToken
 
 SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, -999999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0, -1.0)
@@ -68,7 +69,7 @@ def _is_measured(column: TextColumn) -> bool:
         bool(pc.all(pc.match_substring_regex(column.levels, NUMBERLIKE)).as_py())
         or plain_numbers(column) is not None
         or measured_limits(column) is not None
-        or parse_dates(column, day_first=False) is not None
+        or parse_dates(column, None) is not None
         or parse_times(column) is not None
     )
 
@@ -116,7 +117,11 @@ def _stands_out(value: float, others: np.ndarray) -> bool:
 def sentinel_notes(found: dict[str, list[str]], missing: Sequence[str]) -> list[str]:
     """Return a note for each number that may stand for a missing value, beside those texts that are missing already."""
     return [
-        f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
-        f"(options=ReadOptions(missing={(*filter(None, missing), token)!r}) reads it as missing)"
+        Sentence(
+            f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
+            f"(options=ReadOptions(missing={(*filter(None, missing), token)!r}) reads it as missing)",
+            f"{token} in {listed(names)} may stand for a missing value; it was read as a number (to read it as "
+            'missing, add it in "How it was read" to "Missing values are written")',
+        )
         for token, names in found.items()
     ]

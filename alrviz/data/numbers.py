@@ -122,7 +122,8 @@ def force_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series
         row, level = min(rows)
         raise TableError(
             f"column {column.name!r} cannot be numeric: {short(column.levels[level].as_py())} in data row {row:,} is "
-            f"not a number (decimal mark {decimal!r}); make its kind 'categorical', or give the missing tokens"
+            f"not a number (decimal mark {decimal!r}); make its kind 'categorical', or say which texts are a missing "
+            "value"
         )
     return pd.Series(_values(column, decimal, thousands), name=column.name)
 

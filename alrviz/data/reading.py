@@ -23,7 +23,7 @@ NO_READING = (  # of a model without one, where it is given a file
     "the model does not say how its table was read, so what its columns are is told by these rows alone; "
     "alrviz.save_model(model, path, dataset=...) keeps it"
 )
-READING = 1  # format of a reading, raised when what is in it comes to mean something else
+READING = 2  # format of a reading, raised when what is in it comes to mean something else
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
@@ -158,6 +158,7 @@ DATE_FORMS = {
     EIGHT_DIGITS: r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12][0-9]|3[01])$",
     **FORMS,
 }
+WHOLE = {form: text for form, text in DATE_FORMS.items() if form != "y-m"}
 ISO = "y-m-d"  # read in every column of dates: nobody reads it another way, and JSON and programs write it
 TIME_FORMS = {
     "clock": rf"^{_CLOCK}$",
@@ -315,8 +316,9 @@ class ColumnReading:
     of a date, one of `PARTS`. missing: the texts that are missing, numbers among them as numbers too. decimal and
     thousands: marks of numbers, decimal "" where the source had numbers of its own type and no text. unit: what may
     stand beside a number, None where nothing does. form: of dates or times, "" where the source had dates of its own
-    type. spellings: by the folded text, the level that stands for its spellings. limits: whether numbers may be limits
-    (<5), which are read as the number.
+    type. day_first: whether the day comes before the month in dates that leave it open, None where the table's own form
+    does not tell. spellings: by the folded text, the level that stands for its spellings. limits: whether numbers may
+    be limits (<5), which are read as the number.
     """
 
     name: str
@@ -329,16 +331,29 @@ class ColumnReading:
     thousands: str = ""
     unit: str | None = None
     form: str = ""
-    day_first: bool = False
+    day_first: bool | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     limits: bool = False
 
     @property
+    def ordered(self) -> bool:
+        """Whether the table's own dates leave it open which of day and month comes first."""
+        return self.how == "date" and "first" in DATE_FORMS.get(self.form, "")
+
+    @property
     def what(self) -> str:
         """What a text has to be, in words."""
-        ways = "first" in DATE_FORMS.get(self.form, "") and self.how == "date"
-        order = f", {'day' if self.day_first else 'month'} first" if ways else ""
+        order = "" if self.day_first is None else f", {'day' if self.day_first else 'month'} first"
         return HOWS[self.how] + order + (f" in {self.unit!r}" if self.unit else "")
+
+    @property
+    def hint(self) -> str:
+        """What may be said, where a text is not that."""
+        if self.how != "date" or self.day_first is not None:
+            return ""
+        return (
+            "; that table does not tell which comes first in 5/6/2020, day or month: dayfirst, or --day-first, says it"
+        )
 
     def of_texts(self, texts: "pa.Array") -> tuple["np.ndarray", "np.ndarray"]:
         """Return the values (N,) of distinct texts, and which of these are there and cannot be read: they are missing.
@@ -419,10 +434,14 @@ class ColumnReading:
         return numbers
 
     def _dates(self, texts: "pa.Array") -> "np.ndarray":
-        found = dates_of(texts, self.form or ISO, self.day_first)
-        if np.isnat(found).any():
-            others = dates_of(texts, ISO, self.day_first)
-            found = np.where(np.isnat(found), others, found)
+        """Texts as dates, NaT where they are none: in the table's form, else in any whose order is known."""
+        found = np.full(len(texts), _NO_DATE)
+        known = [form for form, text in WHOLE.items() if self.day_first is not None or "first" not in text]
+        for form in dict.fromkeys((self.form or ISO, ISO, *known)):
+            left = np.isnat(found)
+            if not left.any():
+                break
+            found[left] = dates_of(texts.filter(pa.array(left)), form, bool(self.day_first))
         return found
 
     def _levels(self, texts: "pa.Array") -> "np.ndarray":
@@ -454,6 +473,7 @@ class Tally:
 
     what: str  # it has to be
     such: str  # that is none
+    hint: str  # of what may be said
     bad: int = 0
     read: int = 0
 
@@ -462,12 +482,12 @@ class Tally:
         """Count a feature's values of rows."""
         values, bad = made
         read = values == values if feature.kind == "numeric" else values != None  # noqa: E711 (of each value)
-        return cls(feature.what, such, int(bad.sum()), int(read.sum()))
+        return cls(feature.what, such, feature.hint, int(bad.sum()), int(read.sum()))
 
     def plus(self, other: "Tally") -> "Tally":
         """Return the count of both's rows."""
         first = self if self.bad else other
-        return Tally(first.what, first.such, self.bad + other.bad, self.read + other.read)
+        return Tally(first.what, first.such, first.hint, self.bad + other.bad, self.read + other.read)
 
     def refusal(self, name: str) -> str:
         """Return why the column called `name` cannot be read, empty where some of it can, or one value is to blame."""
@@ -475,7 +495,7 @@ class Tally:
             return ""
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.such}, is {self.what}, as "
-            "in the table that the model learned from; options say how these rows are to be read"
+            f"in the table that the model learned from{self.hint or '; options say how these rows are to be read'}"
         )
 
 
@@ -520,6 +540,11 @@ class Reading:
             for each in self.columns
         ]
 
+    def with_order(self, day_first: bool) -> "Reading":
+        """Return the same, with dates whose day, or month, comes first."""
+        columns = (replace(each, day_first=day_first) if each.how == "date" else each for each in self.columns)
+        return replace(self, columns=tuple(columns))
+
     @property
     def unnamed(self) -> bool:
         """Whether the table had no names, and its columns were numbered: rows are then told by their places."""
@@ -544,8 +569,10 @@ class Reading:
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "Reading":
         """Rebuild what `to_dict` gave; ValueError for another format."""
-        if state["format"] != READING:
-            raise ValueError(f"reading format {state['format']!r}; this version reads format {READING}")
+        if state["format"] not in (1, READING):
+            raise ValueError(f"reading format {state['format']!r}; this version reads the formats up to {READING}")
         columns = tuple(map(ColumnReading.from_dict, state["columns"]))
+        if state["format"] == 1:  # which had an order of day and month for every column
+            columns = tuple(each if each.ordered else replace(each, day_first=None) for each in columns)
         names, head = tuple(state["names"]), tuple(state["head"])
         return cls(names, head, dict(state["layout"]), dict(state["said"]), columns)

@@ -21,23 +21,22 @@ class Column:
 def column_notes(columns: Sequence[Column]) -> list[str]:
     """Return what was guessed or left out, a sentence a group of columns."""
     guessed = [column for column in columns if column.guessed]
+    names, dated = {column.name for column in columns}, [c.name for c in guessed if c.why.startswith("dates;")]
     groups = (
         ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
         ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
         ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
-        (
-            "of dates and split into year, month, weekday, hour",
-            [c.name for c in guessed if c.why.startswith("dates;")],
-        ),
+        ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),
+        ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
         (
             "with one value only",
             [c.name for c in columns if c.levels == 1 and not c.missing and c.kind not in ("ignore", "target")],
         ),
     )
     return [
-        f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} {what}: {listed(names)}"
-        for what, names in groups
-        if names
+        f"{len(found)} {'column is' if len(found) == 1 else 'columns are'} {what}: {listed(found)}"
+        for what, found in groups
+        if found
     ]
 
 

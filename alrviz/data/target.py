@@ -17,7 +17,7 @@ from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
 from alrviz.data.numbers import listed, short
 from alrviz.data.reading import number_text
-from alrviz.errors import TableError
+from alrviz.errors import Sentence, TableError
 
 MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
@@ -100,10 +100,16 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
     if quartiles:
         return _quartiles(series)
     if distinct > MOST_NUMERIC_CLASSES and quartiles is None:
-        raise TableError(
+        text = (
             f"column {column.name!r} holds {distinct:,} different numbers, more than the {MOST_NUMERIC_CLASSES} that "
-            "can be classes; pass quartiles=True to cut it into four classes (quartiles=False makes each number a "
-            "class), or choose another target"
+            "can be classes; "
+        )
+        raise TableError(
+            Sentence(
+                text + "pass quartiles=True to cut it into four classes (quartiles=False makes each number a class), "
+                "or choose another target",
+                text + "cut into quartiles it has four classes, or choose another column as the class",
+            )
         )
     return as_levels(series, ordered=False), []
 

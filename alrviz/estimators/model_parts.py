@@ -140,7 +140,7 @@ def _reading(state: Any, encoder: Encoder) -> Reading:
         _require(
             column.how in HOWS
             and column.kind in ("numeric", "categorical")
-            and isinstance(column.day_first, bool)
+            and isinstance(column.day_first, bool | None)
             and isinstance(column.limits, bool)
         )
         _require((column.part in PARTS) if column.how == "date" else column.part == "")

@@ -415,6 +415,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rows", help="CSV or Parquet, as the table that the model learned from")
     parser.add_argument("-o", "--out", help="file to write (default: the screen)")
     parser.add_argument("--model", default=str(Path(__file__).parent), help="the zip, or its folder (default: here)")
+    order = parser.add_mutually_exclusive_group()
+    order.add_argument("--day-first", dest="dayfirst", action="store_const", const=True, help="5/6/2020 is 5 June")
+    order.add_argument("--month-first", dest="dayfirst", action="store_const", const=False, help="5/6/2020 is 6 May")
     parser.add_argument("--delimiter", help="of the CSV (default: as in the model's table, else a comma)")
     options = parser.parse_args(arguments)
     text = io.StringIO()
@@ -422,6 +425,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = Model(options.model)
         names = [column.name for column in model.columns]
         table = read_rows(options.rows, names, options.delimiter, model.reading)
+        if model.reading is not None and options.dayfirst is not None:
+            model.reading = model.reading.with_order(options.dayfirst)
         if model.reading is None:
             sys.stderr.write(f"score: {NO_READING}\n")
         if not table.num_rows:

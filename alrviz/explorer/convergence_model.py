@@ -12,7 +12,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.arrival import Arrival
 from alrviz.explorer.jobs import Jobs
 from alrviz.explorer.session import Session
@@ -208,7 +208,7 @@ class ModelPart:
 
     def _refused(self, error: Exception) -> None:
         known = isinstance(error, (AlrvizError, MemoryError))
-        text = str(error) if known else f"the rows cannot be scored: {type(error).__name__}: {error}"
+        text = for_page(error) if known else f"the rows cannot be scored: {type(error).__name__}: {error}"
         say(self.told, f"<p class='bad'>{safe(text, 600)}</p>")
 
     def _show(self, found: "tuple[pd.DataFrame, str, tuple[str, ...]]") -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alrviz.errors import for_page
 from alrviz.explorer.glossary import term_html
 from alrviz.pictures.columns import ColumnPicture, class_colours
 from alrviz.views.style import safe
@@ -79,7 +80,7 @@ def notes_html(dataset: "Dataset") -> str:
     """Return what was done while reading, as sentences."""
     if not dataset.notes:
         return "<p class='quiet'>No issues found: nothing was dropped or split.</p>"
-    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in dataset.notes)
+    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, dataset.notes))
     return f"<p class='quiet'>{sentences}</p>"
 
 

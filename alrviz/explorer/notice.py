@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.look import PANE_CSS
 from alrviz.explorer.session import Session
 from alrviz.views.style import safe
@@ -28,7 +28,7 @@ class Heard(pn.pane.HTML):
 def problem_html(error: Exception) -> str:
     """Return an error for people: ours as they are, others as what they are, without a traceback."""
     if isinstance(error, AlrvizError | OSError):
-        text = str(error) or type(error).__name__
+        text = for_page(error) or type(error).__name__
     elif isinstance(error, MemoryError):
         text = "there was not enough memory for this; take fewer rows or columns"
     else:

@@ -17,6 +17,7 @@ _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |
 _MARK_WORDS = {"": "none", ",": "comma ,", ".": "point .", " ": "space", "'": "apostrophe '"}
 _EMPTY = "empty"
 _OWN = ""  # as a decimal mark: every column has its own
+_ORDERS = {"": None, "day": True, "month": False}
 
 
 def missing_text(tokens: tuple[str, ...]) -> str:
@@ -46,6 +47,11 @@ class ReadOptionsPanel:
         self._thousands = pmui.Select(
             label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
         )
+        self._order = pmui.Select(
+            label="Order of dates",
+            options={"as they look": "", "day first, 31/12/2020": "day", "month first, 12/31/2020": "month"},
+            **wide,
+        )
         self._missing = pmui.TextInput(
             label="Missing values are written",
             description="Separated by spaces. An empty cell is always missing.",
@@ -64,6 +70,7 @@ class ReadOptionsPanel:
             self._encoding,
             self._decimal,
             self._thousands,
+            self._order,
             self._missing,
             self._sheet,
             self._header,
@@ -124,6 +131,7 @@ class ReadOptionsPanel:
             "comment": options.comment or "",
             "sheet": options.sheet,
             "merge_case": options.merge_case is not False,
+            "dayfirst": next(word for word, order in _ORDERS.items() if order is options.dayfirst),
         }
         for name, widget in self._widgets().items():
             if name != "sheet" or book:
@@ -143,6 +151,7 @@ class ReadOptionsPanel:
             "comment": self._comment,
             "sheet": self._sheet,
             "merge_case": self._merge,
+            "dayfirst": self._order,
         }
 
     def _reread(self) -> None:
@@ -158,6 +167,8 @@ class ReadOptionsPanel:
             changed["missing"] = missing_tokens(changed["missing"])
         if "decimal" in changed:
             changed["decimal"] = changed["decimal"] or None
+        if "dayfirst" in changed:
+            changed["dayfirst"] = _ORDERS[changed["dayfirst"]]
         try:
             options = replace(said, **changed)
         except AlrvizError as error:

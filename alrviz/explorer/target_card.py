@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import panel_material_ui as pmui
 
-from alrviz.errors import TableError
+from alrviz.errors import TableError, for_page
 from alrviz.explorer.look import card, html
 from alrviz.explorer.session import Session
 from alrviz.views.style import safe
@@ -74,7 +74,8 @@ def why_no_class(table: Any) -> str:
                 f"{safe(name, 60)}, {why}, holds {series.nunique():,} different numbers, too many to be classes. "
                 "Choose another column, or cut this one into quartiles: four classes of equal size."
             )
-        return safe(str(error)[:1].upper() + str(error)[1:], 600) + "."
+        text = for_page(error)
+        return safe(text[:1].upper() + text[1:], 600) + "."
     return "Choose it, then go on."
 
 

@@ -118,7 +118,10 @@ def test_dates_become_year_month_weekday():
     assert [column.why for column in dataset.columns][1:3] == ["the year of 'when'", "the month of 'when'"]
     assert dataset.X["when month"].tolist()[:2] == ["Jan", "Feb"]
     assert list(dataset.X["when month"].cat.categories) == ["Jan", "Feb", "Mar"]
-    assert "1 column is of dates and split into year, month, weekday, hour: 'when'" in dataset.notes
+    assert "1 column is of dates and split into year, month, weekday: 'when'" in dataset.notes
+    timed = read_table(text.replace("2020,", "2020 12:30,").encode())
+    assert timed.kinds["when hour"] == "numeric"
+    assert "1 column is of dates and split into year, month, weekday, hour: 'when'" in timed.notes
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import read_table
+from alrviz.errors import for_page
 
 ROWS = 60
 
@@ -123,6 +124,24 @@ def test_dates(texts, delimiter, when):
     assert ("day hour" in dataset.kinds) == (":" in texts)
     if ":" in texts:
         assert dataset.frame["day hour"][0] == pd.Timestamp(when).hour
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+def test_dates_that_can_be_read_both_ways_are_told_and_said(said):
+    text = "both,day,class\n05/06/2020,31/01/2020,x\n07/08/2020,01/02/2020,y\n" * 4
+    dataset = read_table(text.encode(), options=ReadOptions(dayfirst=said))
+    assert dataset.X["both month"][0] == ("Jun" if said else "May")
+    assert dataset.X["day month"][0] == "Jan"
+    assert dataset.reading.said == ({} if said is None else {"dayfirst": said})
+    notes = [note for note in dataset.notes if " first, as " in note]
+    if said is None:
+        assert notes == [
+            "dates in 'both' are read month first, as '05/06/2020' can be read both ways; "
+            "options=ReadOptions(dayfirst=True) reads them day first"
+        ]
+        assert for_page(notes[0]).endswith('"How it was read", "Order of dates" has the other way, day first')
+    else:
+        assert notes == ([] if said else ["dates in 'day' are read day first, as '31/01/2020' is no date month first"])
 
 
 WORDS = [

@@ -529,6 +529,77 @@ def test_a_model_that_does_not_know_how_its_table_was_read_says_so_of_every_file
     assert "does not say how its table was read" in capsys.readouterr().err
 
 
+DAYS = [f"{2020 + i % 3}-{i % 12 + 1:02}-{i % 28 + 1:02}" for i in range(ROWS)]
+
+
+DATED = pd.DataFrame(
+    {"when": pd.to_datetime(DAYS), "much": [i % 5 for i in range(ROWS)], "class": ["yn"[day < "2021"] for day in DAYS]}
+)
+TYPED = {"dates": DATED, "texts, as of a workbook": DATED.to_csv(index=False).encode()}  # neither has an order
+
+
+@pytest.mark.parametrize("typed", TYPED)
+@pytest.mark.parametrize("text", ["%d.%m.%Y", "%d.%m.%y", "%Y%m%d", "%Y/%m/%d", "%d %b %Y", "%b %d, %Y"])
+def test_dates_whose_order_is_clear_are_read_whatever_form_the_table_had(text, typed, tmp_path, script):
+    dataset = read_table(TYPED[typed])
+    model, _ = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    days = [f'"{pd.Timestamp(day).strftime(text)}"' for day in DAYS]
+    lines = "when,much\n" + "".join(f"{day},{i % 5}\n" for i, day in enumerate(days))
+    expected = model.predict_proba(dataset.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(probabilities(score(model, lines.encode(), dataset=dataset)), expected)
+        one = f"when,much\n{days[0]},0\n".encode()
+        np.testing.assert_array_equal(probabilities(score(model, one, dataset=dataset)), expected[:1])
+    (tmp_path / "rows.csv").write_text(lines)
+    assert (
+        script.main([str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip"), "-o", str(tmp_path / "o")])
+        == 0
+    )
+    np.testing.assert_allclose(probabilities(pd.read_csv(tmp_path / "o")), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("typed", TYPED)
+@pytest.mark.parametrize(
+    ("text", "first", "flag"), [("%d/%m/%Y", True, "--day-first"), ("%m-%d-%Y", False, "--month-first")]
+)
+def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, typed, tmp_path, capsys, script):
+    dataset = read_table(TYPED[typed])
+    model, _ = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    days = [pd.Timestamp(day).strftime(text) for day in DAYS]
+    lines = "when,much\n" + "".join(f"{day},{i % 5}\n" for i, day in enumerate(days))
+    expected = model.predict_proba(dataset.X)
+    (tmp_path / "rows.csv").write_text(lines)
+    with pytest.raises(
+        TableError, match="does not tell which comes first in 5/6/2020, day or month: dayfirst, or --day"
+    ):
+        score(model, tmp_path / "rows.csv", dataset=dataset)
+    found = score(model, tmp_path / "rows.csv", dataset=dataset, options=ReadOptions(dayfirst=first))
+    np.testing.assert_array_equal(probabilities(found), expected)
+    said = read_table(TYPED[typed], options=ReadOptions(dayfirst=first))  # with the table it is said once
+    np.testing.assert_array_equal(probabilities(score(model, tmp_path / "rows.csv", dataset=said)), expected)
+    for main in (script.main, lambda arguments: cli.main(["score", arguments[2], arguments[0], *arguments[3:]])):
+        plain = [str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip"), "-o", str(tmp_path / "out.csv")]
+        assert main(plain) == 2
+        assert "--day-first, says it" in capsys.readouterr().err
+        assert main([*plain, flag]) == 0
+        read = probabilities(pd.read_csv(tmp_path / "out.csv"))
+        np.testing.assert_allclose(read, expected, rtol=0, atol=1e-12)
+
+
+def test_the_order_of_dates_of_a_reading_of_before_is_that_of_its_own_form():
+    dataset = read_table(
+        columns_of(("a", ["31/01/2020", "01/02/2020"]), ("b", ["2020-01-31", "2021-02-01"])).of(range(ROWS))
+    )
+    state = dataset.reading.to_dict()
+    for column in state["columns"]:
+        column["day_first"] = bool(column["day_first"])
+    again = type(dataset.reading).from_dict(state | {"format": 1})
+    assert [column.day_first for column in again.columns] == [True] * 3 + [None] * 3
+    with pytest.raises(ValueError, match="reading format 99"):
+        type(dataset.reading).from_dict(state | {"format": 99})
+
+
 @pytest.mark.parametrize("lie", [
     {"how": "guess"}, {"form": "no/form"}, {"form": ["y-m-d"]}, {"part": "minute"}, {"kind": "ordinal"},
     {"name": "other"},

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import re
 import time
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from alrviz.explorer.columns_grid import _CONFIGURATION, columns_frame
 from alrviz.explorer.data_cards import classes_html, head_html, notes_html, numbers_html
 from alrviz.explorer.data_page import DataPage
 from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.notice import problem_html
 from alrviz.explorer.read_options import missing_text, missing_tokens
 from alrviz.explorer.registry import Registry
 from alrviz.explorer.session import Session
@@ -272,6 +275,51 @@ def test_one_decimal_mark_for_all_is_a_choice(page):
     panel._again.clicks += 1
     settle(page)
     assert page.session.dataset.kinds["b"] != "numeric"
+
+
+def test_the_order_of_dates_is_a_choice(page):
+    drop(page, "when,class\n" + "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{'xy'[i % 2]}\n" for i in range(40)))
+    assert "&quot;Order of dates&quot; has the other way, day first" in page._notes.object
+    months = page.session.dataset.frame["when month"].nunique()
+    panel = find(page)
+    assert panel._order.value == ""
+    panel._order.value = "day"
+    panel._again.clicks += 1
+    settle(page)
+    assert (months, page.session.dataset.frame["when month"].nunique()) == (6, 4)
+    assert panel._order.value == "day"
+    assert "Order of dates" not in page._notes.object
+    panel._order.value = ""
+    panel._again.clicks += 1
+    settle(page)
+    assert page.session.dataset.frame["when month"].nunique() == 6
+
+
+PYTHON = re.compile(r"\w\(|\w=\w|\bpass\b|\bNone\b|\bTrue\b|options|ReadOptions|target=|\btokens\b")
+ROWS = {
+    "missing numbers": "age,class\n" + "".join(f"{-999 if i % 9 == 0 else i},{'xy'[i % 2]}\n" for i in range(60)),
+    "dates both ways": "when,class\n" + "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{'xy'[i % 2]}\n" for i in range(60)),
+    "a class of numbers": "a,class\n" + "".join(f"{i % 7},{i}.5\n" for i in range(60)),
+    "a class with gaps": "a,b,class\n" + "".join(f"{i % 7},{i}.5,{'xy'[i % 2] if i < 9 else ''}\n" for i in range(60)),
+    "UTF-16 without a mark": "a,b,class\n1,2,x\n" * 9,
+    "repeats": "a,b,class\n" + "1,2,x\n3,4,y\n" * 30,
+    "words among numbers": "a,class\n" + "".join(f"{'word' if i == 7 else i},{'xy'[i % 2]}\n" for i in range(60)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_page_tells_a_table_in_words_of_the_page(page, name):
+    text = ROWS[name]
+    drop(page, text.encode("utf-16-le") if name.startswith("UTF-16") else text)
+    if name == "words among numbers":
+        page.ask_kind("a", "numeric")
+        settle(page)
+    session = page.session
+    told = [problem_html(session.problem)] if session.problem is not None else []
+    told += [page._target.text.object] if session.pending is not None else [notes_html(session.dataset)]
+    assert any(len(words) > 60 for words in told)
+    for words in told:
+        assert not PYTHON.search(re.sub(r"<[^>]*>", "", unescape(words))), words
 
 
 def test_lines_before_the_names_are_shown_and_can_be_changed(page):
