@@ -36,6 +36,7 @@ class Arrivals:
         self._arrived: list[int] = []
         self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the cells it was made of
         self._seconds: dict[int, float] = {}  # of this sitting: from its start until a cell came
+        self._prices: dict[int, float] = {}
         self._changed = threading.Condition()
 
     @property
@@ -53,7 +54,12 @@ class Arrivals:
     def progress(self) -> Progress:
         """How far it is."""
         with self._changed:
-            return progress_of(self.cells, self._results, self._seconds)
+            return progress_of(self.cells, self._results, self._seconds, self._prices)
+
+    def expect(self, seconds: Sequence[float]) -> None:
+        """Say how long a fit of each recipe is likely to take: until one is measured, progress counts on it."""
+        with self._changed:
+            self._prices = dict(enumerate(seconds))
 
     def since(self, cursor: int) -> tuple[int, list[Row]]:
         """Return the next cursor, and the rows of the cells that came after `cursor` (0: all), as they came.

@@ -25,6 +25,7 @@ Row = dict[str, Any]
 RELIABILITY = "reliability"
 # Of what cells hold: to be raised when the same cell gives other numbers or columns without another version of alrviz.
 NUMBERS = 5
+PRIOR = -1  # the racer that is no recipe: the class prior, the model of order 0
 
 
 @dataclass(frozen=True)

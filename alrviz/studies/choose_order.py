@@ -19,7 +19,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import RELIABILITY, Cell, fold_cells
+from alrviz.studies.cells import PRIOR, RELIABILITY, Cell, fold_cells
 from alrviz.studies.measures import loss_text, pooled_reliability
 from alrviz.studies.significance import corrected_error
 from alrviz.studies.splits import repeated_folds
@@ -150,7 +150,7 @@ def choose_order(
     splits = repeated_folds(repeats, folds, seed)
     cells = fold_cells(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
-        cells = [Cell("shares", "", dataset.hash, split, racer=-1) for split in splits] + cells
+        cells = [Cell("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + cells
     options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
     return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **where)
 

@@ -76,11 +76,11 @@ def progress_html(study: Any, outdated: bool = False) -> str:
 
 
 def progress_words(study: Any) -> str:
-    """How far a study is: "12 of 40 fits · 10 s left"."""
+    """How far a study is: "12 of 40 fits · about 10 s left"."""
     progress, phase = study.progress, study.phase
     words = [f"{progress.done:,} of {progress.total:,} fits"]
     if phase == "running":
-        words.append("computing" if progress.seconds_left is None else f"{left_text(progress.seconds_left)} left")
+        words.append("computing" if progress.seconds_left is None else f"about {left_text(progress.seconds_left)} left")
     elif phase == "stopped":
         words.append("stopped; what is finished is kept")
     elif phase == "failed":

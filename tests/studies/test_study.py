@@ -20,7 +20,9 @@ from alrviz.stop import StopToken
 from alrviz.studies import study as study_module
 from alrviz.studies import tasks, workers
 from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.cells import Result, failure
+from alrviz.studies.cells import Cell, Result, failure
+from alrviz.studies.progress import progress_of
+from alrviz.studies.splits import Split
 from alrviz.studies.study import Study
 from tests.studies.sweeps import RECIPES, numbers, small
 
@@ -203,6 +205,27 @@ def test_progress_tells_how_much_time_is_left(monkeypatch):
         left = study.progress
         assert left.done == 12 or left.seconds_left > 0
     assert (study.progress.done, study.progress.seconds_left) == (12, 0.0)
+
+
+def timed(racers, took, prices, at=None):
+    """Progress of a study of cells of these racers, of which the first took so many seconds, one after the other."""
+    cells = [Cell("fold", "", "", Split(0, k, 9, 0), racer=racer) for k, racer in enumerate(racers)]
+    results = {k: Result([{"train_seconds": seconds}]) for k, seconds in enumerate(took)}
+    finished = dict(enumerate(at or np.cumsum(took)))
+    return progress_of(cells, results, finished, prices)
+
+
+def test_time_left_follows_from_what_was_measured_against_its_price():
+    prices = {0: 1.0, 1: 2.0, 2: 20.0}
+    assert timed([-1, 0, 1, 2], [0.001], prices).seconds_left is None  # the class prior tells nothing
+    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0], prices).seconds_left  # five times the price
+    assert left == pytest.approx(100 + 5 + 10 + 100, rel=1e-3)
+    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0, 30.0], prices).seconds_left  # measured is no more priced
+    assert left == pytest.approx(5 + 10 + 30, rel=1e-3)
+    left = timed([0, 1, 2], [5.0, 10.0], {}).seconds_left  # nobody said what it takes
+    assert left == pytest.approx(7.5)
+    two = timed([0, 0, 0, 0], [4.0, 4.0], {}, at=[7.0, 7.2]).seconds_left  # two processes, which started in three
+    assert two == pytest.approx(4.2)
 
 
 def test_two_readers_see_the_same_rows(monkeypatch):
