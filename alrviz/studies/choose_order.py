@@ -17,7 +17,8 @@ import numpy as np
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, Sentence
+from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import PRIOR, RELIABILITY, Cell, fold_cells
 from alrviz.studies.measures import loss_text, pooled_reliability
@@ -221,7 +222,12 @@ def _verdict(study: Study) -> Verdict:
     sentence = _sentence(by_order, int(order), int(best), clear) + lost
     dataset = study.dataset
     rows = f"split {dataset.splitting.words}" if dataset.splitting.when is not None else dataset.splitting.words
-    notes = (rows or dataset.repeats_note, _cuts_note(study), _boosting_note(study, by_order.loc[best].log_loss))
+    notes = (
+        _alpha_note(study, int(order)),
+        rows or dataset.repeats_note,
+        _cuts_note(study),
+        _boosting_note(study, by_order.loc[best].log_loss),
+    )
     return Verdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
 
 
@@ -233,6 +239,29 @@ def _clear(lines: "pd.DataFrame", order: int) -> bool:
     here, before = lines.loc[order], lines.loc[lines.index[place - 1]]
     small = here.gain < _SMALL * before.log_loss and here.parameters > _MANY * before.parameters
     return bool(here.gain >= _SURE * here.gain_se and not small)
+
+
+def _alpha_note(study: Study, order: int) -> str:
+    """That the order's figures are those of an alpha that folds chose, and how a model is fitted that does so too."""
+    recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
+    if recipe is None or recipe.params.get("alpha") != "cv":
+        return ""
+    frame = study.frame()
+    which = ""
+    if "alpha_chosen" in frame:
+        chosen = frame[(frame.order == order) & (frame.outcome != "failed")].alpha_chosen
+        low, middle, high = (f"{chosen.quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
+        which = f" ({low})" if low == high else f" (from {low} to {high}, {middle} in the middle)"
+    note = (
+        f"alpha was chosen inside the training rows of each fold{which}: at another alpha n = {order} is another "
+        "model, which may be worse than the class prior"
+    )
+    model = make_estimator(recipe)
+    given, default = model.get_params(), type(model)().get_params()
+    said = {name: given[name] for name in ("order", "alpha")}
+    said |= {name: value for name, value in given.items() if value != default[name]}
+    call = f"alrviz.{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+    return Sentence(f"{note}; {call} chooses it in the same way, the default is alpha={default['alpha']!r}", note)
 
 
 def _cuts_note(study: Study) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import panel as pn
 
+from alrviz.errors import for_page
 from alrviz.pictures import reliability as curve
 from alrviz.pictures.orders import COSTS, Picture, contents, feed, order_name, orders_picture
 from alrviz.pictures.palette import racer_colours
@@ -132,7 +133,7 @@ def notes_html(notes: Sequence[str]) -> str:
     """What the verdict stands on, in one quiet line."""
     if not notes:
         return ""
-    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in notes)
+    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
     return f"<div class='quiet' style='font-size:15px'>{told}</div>"
 
 

@@ -40,6 +40,9 @@ HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720
 TICK = 100  # ms
 LONG = 500  # iterations; beyond them the picture is fed less often: a step is less than a pixel
 SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
+_COMING = (
+    "Getting ready: rows are encoded, what computes is compiled and the price is found. The race starts by itself then."
+)
 SIDE = 336  # px of the words beside the picture
 
 
@@ -311,6 +314,8 @@ class RaceView(NotebookViewer):
         drawn = {"drawn": self.picture.drawn}  # a long race's picture is not fed at every tick
         self.transport.show(scrubs=not player.playing or self._turn(SLOW), **(player.buttons | drawn))
         say(self.status, f"<span class='quiet'>{player.word}</span>")
+        if player.shown is None:  # nothing else fills the place of the sentence
+            say(self.sentence, f"<p class='sentence'>{_COMING}</p>" if player.waits else "")
 
     def _show_slow(self) -> None:
         player, watched = self.player, self.player.shown

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import alrviz
 from alrviz.data.demos import demo_frame, load_demo
 from alrviz.data.demos.made import skewed
 from alrviz.data.read import read_table
-from alrviz.errors import RecipeError
+from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.cells import Result
 from alrviz.studies.choose_order import choose_order
@@ -45,6 +46,18 @@ def test_it_finds_the_order_that_was_planted(dataset, order):
     verdict = study.verdict()
     assert verdict.order == order, verdict.sentence
     assert study.recipe() == next((r for r in study.recipes if r.params["order"] == order), None)
+
+
+def test_the_verdict_of_a_chosen_alpha_says_so_and_how_to_fit_such_a_model():
+    study = choose_order(load_demo("monks-1"), Recipe("alr", alpha="cv"), orders=(0, 1, 2), repeats=1, n_jobs=1).run()
+    (note,) = [note for note in study.verdict().notes if note.startswith("alpha was chosen")]
+    alphas = study.frame()[lambda frame: frame.order == 2].alpha_chosen
+    assert f"{alphas.median():.3g}" in note
+    assert "alrviz.ALRClassifier(order=2, alpha='cv') chooses it in the same way" in note
+    assert f"the default is alpha={alrviz.ALRClassifier().alpha!r}" in note
+    assert "alrviz." not in for_page(note)
+    fixed = choose_order(load_demo("monks-1"), Recipe("alr", alpha=0.1), orders=(0, 1), repeats=1, n_jobs=1).run()
+    assert not any("alpha" in note for note in fixed.verdict().notes)
 
 
 @pytest.fixture
