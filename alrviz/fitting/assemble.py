@@ -13,6 +13,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.matrix import chosen_solver
 from alrviz.fitting.minimised import Minimised
 from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen
@@ -118,24 +119,3 @@ def _assemble(
 
 def _unseen(parameterisation: Parameterisation, model: object, missing: str) -> Unseen:
     return Unseen(parameterisation.unseen_phi(model), known_only=missing == "skip")
-
-
-def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
-    """Return `rows`, their weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1."""
-    if class_weight is None:
-        return rows
-    if class_weight == "balanced":
-        mass = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
-        factor = mass.sum() / (rows.n_classes * np.maximum(mass, np.finfo(float).tiny))
-    else:
-        known = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
-        factor = np.ones(rows.n_classes)
-        for label, weight in class_weight.items():
-            if label not in known:
-                listed = ", ".join(map(repr, list(known)[:8]))
-                raise RecipeError(f"class_weight names {label!r}, which is no class; expected some of {listed}")
-            factor[known[label]] = weight
-    weights = rows.weights * factor[rows.y]
-    if not weights.any():
-        raise RecipeError("class_weight is 0 for every class: nothing is left; expected a weight above 0 for some")
-    return rows.with_weights(weights)

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.assemble import class_weighted
 from alrviz.fitting.penalised import Point
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import Prepared, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex
 from alrviz.models.joint import Codes, join

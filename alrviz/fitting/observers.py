@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from alrviz.fitting.assemble import class_weighted
 from alrviz.fitting.minimised import Minimised
-from alrviz.fitting.prepare import Covered
+from alrviz.fitting.prepare import Covered, class_weighted
 from alrviz.fitting.solvers import State
 from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi

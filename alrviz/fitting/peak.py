@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encoded import code_dtype
-from alrviz.fitting.snapshots import LIMIT
 from alrviz.models.plan import SAMPLE, SLOTS, Plan
 from alrviz.models.space import count_cells
 from alrviz.passes.room import lanes_of
@@ -26,6 +25,7 @@ _VECTORS_SHARED, _VECTORS_FREE = 8, 10
 _WIDE = 50_000
 # Bytes of a visit of a row by a stochastic solver: its number in order, in a drawn order, and sorted by class.
 VISIT = 32
+SNAPSHOT_LIMIT = 64 * 2**20  # bytes of weights kept along a run, so that a view can be moved back over it
 # Steps of a fit that keeps as many snapshots as any: the solver is chosen for it, so that a shorter one starts alike.
 MANY = 10**9
 
@@ -124,7 +124,7 @@ def _passing(
     cell_table = 8 * padded * (2 * n_tuples + seen)
     table = 8 * padded * tables.joint
     vector = 8 * (seen + 1) * n_classes
-    snapshots = min(max(LIMIT, 12 * free), (steps + 1) * 4 * free)  # the first, one more, the last: always
+    snapshots = min(max(SNAPSHOT_LIMIT, 12 * free), (steps + 1) * 4 * free)  # the first, one more, the last: always
     if free == (seen + 1) * n_classes:
         vectors = (_VECTORS if steps else _VECTORS_AT_REST) * vector
     else:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.errors import TableError
+from alrviz.errors import RecipeError, TableError
 from alrviz.models.cover import Cover, cover_rows
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
@@ -265,3 +265,24 @@ def _turn(lock: Any, stop: StopToken) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
+    """Return `rows`, their weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1."""
+    if class_weight is None:
+        return rows
+    if class_weight == "balanced":
+        mass = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
+        factor = mass.sum() / (rows.n_classes * np.maximum(mass, np.finfo(float).tiny))
+    else:
+        known = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
+        factor = np.ones(rows.n_classes)
+        for label, weight in class_weight.items():
+            if label not in known:
+                listed = ", ".join(map(repr, list(known)[:8]))
+                raise RecipeError(f"class_weight names {label!r}, which is no class; expected some of {listed}")
+            factor[known[label]] = weight
+    weights = rows.weights * factor[rows.y]
+    if not weights.any():
+        raise RecipeError("class_weight is 0 for every class: nothing is left; expected a weight above 0 for some")
+    return rows.with_weights(weights)

@@ -6,15 +6,14 @@ from bisect import bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.fitting.peak import SNAPSHOT_LIMIT
 from alrviz.passes.rows import Floats
-
-LIMIT = 64 * 2**20
 
 
 class Snapshots:
     """float32 copies of w by step index: the first, the last, and every k-th; k doubles to stay under `limit`."""
 
-    def __init__(self, limit: int = LIMIT):
+    def __init__(self, limit: int = SNAPSHOT_LIMIT):
         self._limit = limit
         self._kept: dict[int, NDArray[np.float32]] = {}
         self._every = 1

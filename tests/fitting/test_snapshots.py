@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.snapshots import LIMIT, Snapshots
+from alrviz.fitting.peak import LIMIT
+from alrviz.fitting.snapshots import Snapshots
 
 W = np.arange(6.0).reshape(2, 3)
 BYTES = 24

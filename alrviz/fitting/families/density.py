@@ -12,13 +12,13 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting import observers
-from alrviz.fitting.assemble import Fit, class_weighted
+from alrviz.fitting.assemble import Fit
 from alrviz.fitting.choice import Choice
 from alrviz.fitting.density import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.families.cells import FIT, TABLES, toward
 from alrviz.fitting.families.family import Family, Made, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.prepare import Prepared, split
+from alrviz.fitting.prepare import Prepared, class_weighted, split
 from alrviz.fitting.price import Price, ShapePrice, price_shape
 from alrviz.fitting.solvers.hierarchical import Hierarchical
 from alrviz.fitting.warm import warm_density
