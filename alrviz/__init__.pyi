@@ -42,16 +42,16 @@ from .fitting.recipe import (
     Recipe as Recipe,
     paper_mode as paper_mode,
 )
-from .fitting.run import Run as Run
-from .fitting.step import Outcome as Outcome, Step as Step
-from .fitting.trace import Trace as Trace
-from .studies.bias_variance import bias_variance as bias_variance
-from .studies.choose_order import choose_order as choose_order
-from .studies.compare import compare as compare
-from .studies.learning_curve import learning_curve as learning_curve
-from .studies.path import path as path
-from .studies.race import Race as Race, race as race
-from .studies.study import Study as Study
+from .fitting.runs.run import Run as Run
+from .fitting.solvers.step import Outcome as Outcome, Step as Step
+from .fitting.runs.trace import Trace as Trace
+from .studies.protocols.bias_variance import bias_variance as bias_variance
+from .studies.protocols.choose_order import choose_order as choose_order
+from .studies.protocols.compare import compare as compare
+from .studies.protocols.learning_curve import learning_curve as learning_curve
+from .studies.protocols.alpha_path import path as path
+from .studies.race.race import Race as Race, race as race
+from .studies.core.study import Study as Study
 from .views import (
     BandwidthView as BandwidthView,
     BiasVarianceView as BiasVarianceView,
@@ -65,6 +65,6 @@ from .views import (
     PathView as PathView,
     RaceView as RaceView,
 )
-from .views.replay import save_replay as save_replay
+from .views.replay.replay import save_replay as save_replay
 
 __version__: str

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
-    from alrviz.explorer.tables import Upload
+    from alrviz.explorer.server.tables import Upload
     from alrviz.studies.reproduce.items import Item
 
 PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
@@ -268,8 +268,8 @@ def _measured(
 def _explore(options: argparse.Namespace) -> int:
     dataset = _read(options) if options.file else None
     from alrviz.explorer import application, preload
-    from alrviz.explorer.guard import protect
-    from alrviz.explorer.owners import LOCAL_SWITCH
+    from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
+    from alrviz.explorer.web.guard import protect
 
     if options.address in LOCAL:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
@@ -306,7 +306,7 @@ def _read(options: argparse.Namespace) -> Dataset | Upload:
     file = options.file.expanduser()
     _require_file(file)
     from alrviz.data.read import read_columns
-    from alrviz.explorer.tables import Upload
+    from alrviz.explorer.server.tables import Upload
 
     said = _read_options(options)
     try:

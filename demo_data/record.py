@@ -8,8 +8,8 @@ writes alrviz/explorer/recorded/led.json (package data). The seconds in it are t
 from pathlib import Path
 
 import alrviz
-from alrviz.explorer.questions import FIRST, recipes_of
-from alrviz.studies.recorded import record
+from alrviz.explorer.recipes.questions import FIRST, recipes_of
+from alrviz.studies.race.recorded import record
 
 TARGET = Path(__file__).parents[1] / "alrviz" / "explorer" / "recorded" / "led.json"
 

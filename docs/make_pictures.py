@@ -126,7 +126,7 @@ def picture_maps(browser: Any, name: str) -> None:
 
     import alrviz
     from alrviz.pictures.decision_map import decision_map_picture
-    from alrviz.studies.decision_map import decision_map
+    from alrviz.studies.maps.decision_map import decision_map
 
     data = alrviz.load_demo("two-moons", rows=400)
     figures = []

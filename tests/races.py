@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.step import Outcome, Step
-from alrviz.fitting.trace import Trace
-from alrviz.studies.race import Race
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers.step import Outcome, Step
+from alrviz.studies.race.race import Race
 
 ROWS = 10.0
 

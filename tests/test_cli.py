@@ -16,11 +16,11 @@ import pytest
 
 import alrviz
 from alrviz import cli
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.scripts import dataset_code
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import State
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State
+from alrviz.explorer.widgets.scripts import dataset_code
 from tests.conftest import wait_until
 from tests.data.test_layout import workbook
 

@@ -49,8 +49,8 @@ LIBRARIES = {
 KERNELS_SEE = {"alrviz", "collections", "llvmlite", "logging", "math", "numba", "numpy", "typing"}
 # What looks up on purpose: a run hands its model to the floor that keeps models, when somebody asks for it.
 UPWARD = {
-    ("alrviz/fitting/run.py", "alrviz.estimators.scoring"),
-    ("alrviz/fitting/run.py", "alrviz.estimators.recipes.RecipeClassifier"),
+    ("alrviz/fitting/runs/run.py", "alrviz.estimators.scoring"),
+    ("alrviz/fitting/runs/run.py", "alrviz.estimators.recipes.RecipeClassifier"),
 }
 
 
@@ -123,18 +123,22 @@ def test_every_floor_is_read():
 
 
 PLANTED = [
-    ("data/read.py", "import alrviz.fitting.run", "not below data"),
+    ("data/read.py", "import alrviz.fitting.runs.run", "not below data"),
     ("data/read.py", "from alrviz.passes import warm", "not below data"),
     ("passes/scores.py", "from ..models import space", "not below passes"),
     ("models/space.py", "def late():\n    from alrviz.estimators import LRClassifier", "not below models"),
-    ("fitting/run.py", "from importlib import import_module\nimport_module('alrviz.views.race')", "not below fitting"),
-    ("fitting/run.py", "if TYPE_CHECKING:\n    from alrviz.studies.race import Race", "not below fitting"),
+    (
+        "fitting/runs/run.py",
+        "from importlib import import_module\nimport_module('alrviz.views.race')",
+        "not below fitting",
+    ),
+    ("fitting/runs/run.py", "if TYPE_CHECKING:\n    from alrviz.studies.race.race import Race", "not below fitting"),
     ("estimators/lr.py", "from alrviz import read_table", "the front door"),
     ("estimators/lr.py", "import alrviz", "the front door"),
-    ("studies/race.py", "import panel as pn", "from floor 6"),
+    ("studies/race/race.py", "import panel as pn", "from floor 6"),
     ("pictures/curves.py", "from panel.io import state", "from floor 6"),
-    ("studies/race.py", "def late():\n    import bokeh.models", "from floor 5"),
-    ("studies/race.py", "from holoviews import Curve", "from floor 5"),
+    ("studies/race/race.py", "def late():\n    import bokeh.models", "from floor 5"),
+    ("studies/race/race.py", "from holoviews import Curve", "from floor 5"),
     ("errors.py", "from alrviz.stop import NEVER", "not below errors"),
     ("kernels/scores.py", "import pandas", "arrays and nothing else"),
     ("kernels/scores.py", "from alrviz.errors import TableError", "not below kernels"),

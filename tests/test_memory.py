@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from alrviz import memory
-from alrviz.explorer.limits import ServerLimits
+from alrviz.explorer.server.limits import ServerLimits
 
 
 @pytest.fixture

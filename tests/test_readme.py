@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import alrviz
-from alrviz.fitting.matrix import solver_matrix
+from alrviz.fitting.solvers.solver_support import solver_matrix
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -19,10 +19,10 @@ import numpy as np
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.models.space import CellSpace
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import Stopped
 
 

@@ -24,7 +24,7 @@ from alrviz.bench._child import Answer, Peak, in_child
 from alrviz.bench._courses import Course, one_hot, recipe_of, scipy_course, sklearn_model
 from alrviz.bench._tools import Row, mib, seconds, show
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 
 OURS, THEIRS, THEIRS_ALONE, PLAIN = "alrviz", "scikit-learn", "scikit-learn, one BLAS thread", "numpy and SciPy"

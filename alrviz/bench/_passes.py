@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.assemble import Fit, assemble
+from alrviz.fitting.families.build_fit import Fit, assemble
 from alrviz.fitting.prepare import Covered, Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.plan import Plan

@@ -139,7 +139,7 @@ class _Desk:
         self._take_note()
 
     def _take_note(self) -> None:
-        from alrviz.fitting.run import Run
+        from alrviz.fitting.runs.run import Run
 
         advance = Run.advance
 
@@ -204,8 +204,8 @@ class _Desk:
     def shared(self, pace: float) -> tuple[str, str]:
         """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""
         from alrviz.data.demos import load_demo
-        from alrviz.explorer.registry import process_registry
-        from alrviz.studies.race import race
+        from alrviz.explorer.server.registry import process_registry
+        from alrviz.studies.race.race import race
 
         plain = Recipe("lr", order=2, alpha=0, tol=0.0, max_iter=100_000)
         self._pace = pace / 2
@@ -240,8 +240,8 @@ class _Desk:
         """Return the page with a view of a race that has not begun."""
         import panel as pn
 
-        from alrviz.explorer.process import hush, settle
-        from alrviz.views.race_view import RaceView
+        from alrviz.explorer.server.process import hush, settle
+        from alrviz.views.race.race_view import RaceView
 
         pn.extension(notifications=False)
         hush()
@@ -250,7 +250,7 @@ class _Desk:
         return pn.panel(self._view)
 
     def _race(self) -> Any:
-        from alrviz.studies.race import race
+        from alrviz.studies.race.race import race
 
         assert self._dataset is not None
         return race(self._dataset, self._recipes, n_jobs=1)

@@ -23,9 +23,9 @@ from alrviz.bench._child import in_child
 from alrviz.bench._courses import recipe_of
 from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.price import price_of
+from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 
 REACH = 3.0

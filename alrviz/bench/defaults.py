@@ -26,7 +26,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.errors import AlrvizError
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
 
 SETS = (

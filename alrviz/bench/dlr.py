@@ -23,12 +23,12 @@ from alrviz.bench._tools import Row, show
 from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError
 from alrviz.estimators import DLRClassifier
-from alrviz.fitting.density import DensityObjective
 from alrviz.fitting.families.density import assemble_density, reference_seconds
+from alrviz.fitting.objectives.density import DensityObjective
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.passes.room import Floats
-from alrviz.passes.speed import machine_factor
+from alrviz.fitting.runs.run import Run
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.cost_model import machine_factor
 
 PARTS = ("toy", "alpha", "rows", "joint", "price")
 MODES = ("silverman", "loo", "validation", "paper")

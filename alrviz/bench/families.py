@@ -26,10 +26,10 @@ from alrviz.data.demos.made import skewed
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.studies.heldout import heldout_losses
-from alrviz.studies.milestones import UNITS, Lane, Milestones, milestones, paired
+from alrviz.studies.race.heldout import heldout_losses
+from alrviz.studies.race.milestones import UNITS, Lane, Milestones, milestones, paired
 
 RACERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lr": ("lr", {}),

@@ -16,9 +16,9 @@ from alrviz.bench._sets import encode_all, load_set
 from alrviz.bench._tools import Row, show
 from alrviz.data.demos import load_demo
 from alrviz.data.encoded import Encoded
-from alrviz.fitting import line
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers import line_minimum
 
 WITHIN = (0.01, 0.001)
 
@@ -26,12 +26,12 @@ WITHIN = (0.01, 0.001)
 @contextmanager
 def exactness(value: float) -> Iterator[None]:
     """Let searches be that exact."""
-    before = line.EXACT
-    line.EXACT = value
+    before = line_minimum.EXACT
+    line_minimum.EXACT = value
     try:
         yield
     finally:
-        line.EXACT = before
+        line_minimum.EXACT = before
 
 
 def course(encoded: Encoded, recipe: Recipe, exact: float) -> pd.DataFrame:

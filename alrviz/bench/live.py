@@ -27,7 +27,7 @@ from alrviz.bench._chromium import PATIENCE, beat, browser, kept_on, page_of, se
 from alrviz.bench._server import Notes, Server, serving
 from alrviz.bench._sets import covertype, made_dataset
 from alrviz.bench._tools import Row, show
-from alrviz.explorer.compact import write_recipes
+from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.fitting.recipe import Recipe
 
 ITERATIONS = 150  # of a race that is watched for what it costs

@@ -19,7 +19,7 @@ from alrviz.bench._courses import recipe_of
 from alrviz.bench._sets import COVERTYPE, made_rows, speed_rows
 from alrviz.bench._tools import Row, mib, reached, seconds, show
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.models.space import CellSpace
 

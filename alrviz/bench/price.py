@@ -23,12 +23,12 @@ from alrviz.bench._tools import Row, mib, show
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.price import price_of
+from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.memory import free_memory
-from alrviz.passes.speed import Work, seconds_per_pass
+from alrviz.passes.cost_model import Work, seconds_per_pass
 
 BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
 

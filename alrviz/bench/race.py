@@ -14,10 +14,10 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.passes.threads import resolve_jobs
-from alrviz.studies.race import race
+from alrviz.studies.race.race import race
 
 WITHIN = (0.01, 0.001)
 

@@ -23,7 +23,7 @@ import numpy as np
 from alrviz.bench._server import OWNER, Server, serving
 from alrviz.bench._tools import Row, show
 from alrviz.errors import AlrvizError
-from alrviz.explorer.owners import COOKIE
+from alrviz.explorer.server.visitor_ids import COOKIE
 
 _TOKEN = re.compile(r'"token":"([^"]+)"')
 _STEPS = re.compile(rb'"step",\[([-\d,. ]+)\]|"step":\[([-\d,. ]+)\]')

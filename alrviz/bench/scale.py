@@ -20,7 +20,7 @@ from alrviz.bench._courses import recipe_of
 from alrviz.bench._sets import made_rows, repeated, speed_rows
 from alrviz.bench._tools import Row, mib, seconds, show
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)

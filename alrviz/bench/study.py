@@ -16,7 +16,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.choose_order import choose_order
+from alrviz.studies.protocols.choose_order import choose_order
 
 
 def made_table(rows: int, columns: int, seed: int = 0) -> Dataset:

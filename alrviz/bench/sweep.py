@@ -14,8 +14,8 @@ from alrviz.bench._sets import load_set, made_dataset
 from alrviz.bench._tools import Row, reached, seconds, show
 from alrviz.data.dataset import Dataset
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.study import Study
+from alrviz.studies.core.study import Study
+from alrviz.studies.protocols.bias_variance import bias_variance
 
 LIMIT, FASTER = 60.0, 1.8
 SET = "adult"

@@ -19,8 +19,8 @@ from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.fitting.step import DIVERGED, FAILED
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.stop import NEVER, StopToken
 
 GRID = tuple(float(10.0**power) for power in np.arange(4.0, -3.25, -0.5))

@@ -12,7 +12,7 @@ from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame, shares_of_columns, tuple_variances
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners
 from alrviz.passes.rows import Floats

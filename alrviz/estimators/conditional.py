@@ -11,8 +11,8 @@ from alrviz.estimators.checks import threads
 from alrviz.estimators.networks import NetworkReading
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.estimators.text import documented
-from alrviz.fitting.run import Run
-from alrviz.fitting.step import STEP_LIMIT
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import STEP_LIMIT
 from alrviz.models.networks import NetworkModel
 from alrviz.passes.rows import Floats
 

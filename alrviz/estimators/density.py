@@ -14,7 +14,7 @@ from alrviz.estimators.frames import normalised
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.families.density import feature_columns
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats
 

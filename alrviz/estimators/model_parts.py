@@ -35,8 +35,8 @@ from alrviz.estimators.model_tables import ModelTable
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, versions
 from alrviz.estimators.score_script import FORMAT
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.fitting.step import Outcome
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import Outcome
 
 FORMS: Mapping[str, Form] = {form.name: form for form in (LINEAR, NETWORK, AVERAGE, DENSITY)}
 _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {

@@ -14,7 +14,7 @@ from alrviz.estimators.recipes import Progress, RecipeClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.families.networks import Learned, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
-from alrviz.fitting.price import price_of, require_memory
+from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.averages import AverageModel
 from alrviz.models.networks import NetworkModel

@@ -33,7 +33,7 @@ from alrviz.estimators.checks import threads
 from alrviz.estimators.recipes import Progress, RecipeClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.price import price_of, require_memory
+from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.passes.threads import resolve_jobs

@@ -31,8 +31,8 @@ from alrviz.estimators.checks import check_classes, check_max_memory, check_tabl
 from alrviz.fitting.families import ENCODING, family_of
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.fitting.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, STOPPED, Outcome, Step
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, STOPPED, Outcome, Step
 from alrviz.models.linear import log_softmax
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken

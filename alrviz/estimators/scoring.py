@@ -29,7 +29,7 @@ from alrviz.estimators.model_parts import reading_of
 from alrviz.estimators.new_rows import read_rows
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.estimators.score_script import safe_cell
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 

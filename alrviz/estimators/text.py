@@ -9,7 +9,7 @@ from inspect import cleandoc
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
-from alrviz.estimators.meanings import ATTRIBUTES, OWN, PARAMETERS, REFERENCES
+from alrviz.estimators.param_docs import ATTRIBUTES, OWN, PARAMETERS, REFERENCES
 from alrviz.fitting.families import choices
 
 _MODELS = {

@@ -6,23 +6,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.tables import Upload
+    from alrviz.explorer.server.tables import Upload
 
 
 def preload() -> None:
     """Import what a page is made of: whoever starts a server calls this, and the first visitor waits a second less."""
     import alrviz.estimators.peers
-    import alrviz.explorer.bias_page
-    import alrviz.explorer.boundaries
-    import alrviz.explorer.boundaries_dlr
-    import alrviz.explorer.boundaries_family
-    import alrviz.explorer.compare_page
-    import alrviz.explorer.convergence
-    import alrviz.explorer.data_page
-    import alrviz.explorer.order_page
-    import alrviz.explorer.path_page
-    import alrviz.explorer.shell  # noqa: F401
-    from alrviz.explorer.table_process import READERS
+    import alrviz.explorer.pages.bias.page
+    import alrviz.explorer.pages.boundaries.dlr_tab
+    import alrviz.explorer.pages.boundaries.family_tab
+    import alrviz.explorer.pages.boundaries.page
+    import alrviz.explorer.pages.compare.page
+    import alrviz.explorer.pages.convergence.page
+    import alrviz.explorer.pages.data.page
+    import alrviz.explorer.pages.order.page
+    import alrviz.explorer.pages.path.page
+    import alrviz.explorer.shell.shell  # noqa: F401
+    from alrviz.explorer.server.table_process import READERS
 
     READERS.warm()
 
@@ -36,15 +36,15 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
     """
     import panel as pn
 
-    from alrviz.explorer import front, guard
-    from alrviz.explorer.bias_page import BiasPage
-    from alrviz.explorer.boundaries import BoundariesPage
-    from alrviz.explorer.compare_page import ComparePage
-    from alrviz.explorer.convergence import ConvergencePage
-    from alrviz.explorer.data_page import DataPage
-    from alrviz.explorer.order_page import OrderPage
-    from alrviz.explorer.path_page import PathPage
-    from alrviz.explorer.shell import build
+    from alrviz.explorer.pages.bias.page import BiasPage
+    from alrviz.explorer.pages.boundaries.page import BoundariesPage
+    from alrviz.explorer.pages.compare.page import ComparePage
+    from alrviz.explorer.pages.convergence.page import ConvergencePage
+    from alrviz.explorer.pages.data.page import DataPage
+    from alrviz.explorer.pages.order.page import OrderPage
+    from alrviz.explorer.pages.path.page import PathPage
+    from alrviz.explorer.shell.shell import build
+    from alrviz.explorer.web import front, guard
 
     pn.extension("tabulator", notifications=False)
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):

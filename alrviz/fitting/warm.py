@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alrviz.data.mdl import mdl_cuts
-from alrviz.fitting.matrix import STOCHASTIC, chosen_solver
+from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.models.averages import AverageModel
 from alrviz.models.cover import cover_rows
 from alrviz.models.density import DensityFeatures
@@ -23,10 +23,10 @@ from alrviz.models.selective import select
 from alrviz.models.space import CellSpace
 from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
+from alrviz.passes.aligned_buffers import LANES, lanes_of
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.prequential import Learner
-from alrviz.passes.room import LANES, lanes_of
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
 from alrviz.passes.warm import warm_passes, warm_single

@@ -19,7 +19,7 @@ from alrviz.models.index import CellIndex
 from alrviz.models.networks import NetworkModel
 from alrviz.models.space import CellSpace
 from alrviz.models.tables import Tables
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.models.networks import NetworkCounts, NetworkModel
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 
 @dataclass(frozen=True, eq=False)

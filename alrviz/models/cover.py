@@ -18,8 +18,8 @@ from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.joint import Codes, Joined, join
 from alrviz.models.plan import Plan
 from alrviz.models.space import CellSpace
+from alrviz.passes.aligned_buffers import Floats, empty
 from alrviz.passes.blocks import Blocks
-from alrviz.passes.room import Floats, empty
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 

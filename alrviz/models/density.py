@@ -21,8 +21,8 @@ from alrviz.models.density_votes import (
     require_fit,
 )  # fmt: skip
 from alrviz.models.leave_out import left_out
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import THIN, Kinds
-from alrviz.passes.room import Floats
 from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.models.density_votes import DensityVotes, Features
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from alrviz.errors import TableError
 from alrviz.models.leave_out import strangers
 from alrviz.passes import density as passes
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import LIMIT, Kinds, Wanted
-from alrviz.passes.room import Floats
 from alrviz.passes.sources import LARGEST, PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.space import CellSpace
 from alrviz.models.tables import Tables
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 
 def class_information(tables: Tables) -> Floats:

@@ -18,8 +18,8 @@ from alrviz.kernels import joint as joint_kernels
 from alrviz.models.joint import Codes, Joined
 from alrviz.models.plan import Block
 from alrviz.models.space import Space
+from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.blocks import Blocks
-from alrviz.passes.room import Floats, zeros
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 

@@ -10,8 +10,8 @@ Rows of one class that take the same are of one kind: mostly there are C of them
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import Kinds
-from alrviz.passes.room import Floats
 
 
 def strangers(n_rows: int, class_counts: Floats, n_features: int) -> Kinds:

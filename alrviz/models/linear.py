@@ -15,7 +15,7 @@ from alrviz.models.index import CellIndex, Unseen, cell_table
 from alrviz.models.joint import join
 from alrviz.models.plan import plan_cover
 from alrviz.models.space import CellSpace
-from alrviz.passes.room import Floats, empty, lanes_of, zeros
+from alrviz.passes.aligned_buffers import Floats, empty, lanes_of, zeros
 from alrviz.passes.rows import Rows, as_compiled
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.models.joint import join_columns
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 # Rows are merged where more than this share repeats: below, looking for it and copying gain little.

@@ -18,7 +18,7 @@ from alrviz.models.joint import Codes
 from alrviz.models.networks import LOOKUPS, NetworkCounts, count_network
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken

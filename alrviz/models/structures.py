@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError, nearest
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from alrviz.errors import RecipeError
 from alrviz.models.cover import Cover
 from alrviz.models.space import CellSpace
-from alrviz.passes.room import Floats, zeros
+from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import rows as kernels
-from alrviz.passes.room import Floats, width_of
+from alrviz.passes.aligned_buffers import Floats, width_of
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 

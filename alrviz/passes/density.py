@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import density, grids, ratios
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.sources import NO_BUNDLES, Sources
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from alrviz.kernels import features as kernels
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import prequential as kernels
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 # How the weights are scaled; "count" has none.
 KINDS = {"ones": kernels.ONES, "fixed": kernels.FIXED, "so far": kernels.SO_FAR, "count": kernels.COUNT}

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import rows as row_kernels
 from alrviz.kernels import scores as score_kernels
-from alrviz.passes import room
+from alrviz.passes import aligned_buffers
+from alrviz.passes.aligned_buffers import Floats, lanes_of
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.room import Floats, lanes_of
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
@@ -98,7 +98,7 @@ class Rows:
 
     def scores(self) -> Floats:
         """Return room for scores (N, W), not initialised."""
-        return room.empty(self.n_rows, self.padded)
+        return aligned_buffers.empty(self.n_rows, self.padded)
 
     def forward(
         self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER
@@ -163,7 +163,7 @@ class Rows:
 
     def count(self, blocks: Blocks, stop: StopToken = NEVER) -> Floats:
         """Return weighted counts (joint values, W); pads are 0."""
-        counts = room.zeros(blocks.n_joint, self.padded)
+        counts = aligned_buffers.zeros(blocks.n_joint, self.padded)
 
         def work(begin: int, end: int, b0: int, b1: int) -> None:
             row_kernels.count(self.keys, blocks.first, self.y, self.weights, counts, begin, end, b0, b1)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import stochastic as kernels
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import MSE, Loss
-from alrviz.passes.room import Floats
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 

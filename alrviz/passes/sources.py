@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import grids
 from alrviz.kernels.bundles import TERMS, bundle
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 Bundles = tuple[NDArray[np.int64], Floats, Floats, NDArray[np.int64]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import vectors as kernels
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.threads import share
 
 # A vector in float32: of what only says where to go next, half the room and half the time.

@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 
-from alrviz.passes import room, vectors
+from alrviz.passes import aligned_buffers, vectors
+from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.room import lanes_of
 from alrviz.passes.rows import Rows
 from alrviz.passes.single import SingleRows
 
@@ -56,7 +56,7 @@ def _warm(lanes: int, wide: bool, loss: Loss) -> float:
         keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
         rows = Rows(np.zeros(2, np.int32), np.ones(2), lanes, keys, 1)
         blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
-        cells, table, bias = room.zeros(1, lanes), room.zeros(1, lanes), np.zeros(lanes)
+        cells, table, bias = aligned_buffers.zeros(1, lanes), aligned_buffers.zeros(1, lanes), np.zeros(lanes)
         rows.count(blocks)
         blocks.expand(cells, table)
         z = rows.forward(blocks, table, bias)
@@ -76,14 +76,14 @@ def _warm_bends(lanes: int, loss: Loss) -> float:
             return 0.0
         start = time.perf_counter()
         rows = Rows(np.zeros(2, np.int32), np.ones(2), lanes, n_jobs=1)
-        z, dz = (room.zeros(2, rows.padded) for _ in range(2))
+        z, dz = (aligned_buffers.zeros(2, rows.padded) for _ in range(2))
         rows.curve(z, dz, loss=loss)
         rows.diagonal(z, loss=loss)
         _done.add((lanes, False, f"{loss.name}, bends"))
         return time.perf_counter() - start
 
 
-def _warm_vectors(cells: room.Floats) -> None:
+def _warm_vectors(cells: aligned_buffers.Floats) -> None:
     short = vectors.difference(cells, cells, np.empty(cells.shape, np.float32))
     for a, b in ((cells, cells), (short, cells), (short, short)):
         vectors.dot(a, b)

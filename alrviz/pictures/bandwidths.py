@@ -19,7 +19,7 @@ from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import LINE, Box, box, place
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
-from alrviz.studies.scenes import BandwidthPath
+from alrviz.studies.density.density_frames import BandwidthPath
 
 Data = dict[str, Any]
 NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name

@@ -18,7 +18,7 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.frame import frame
 from alrviz.pictures.palette import MARKERS, racer_colours
-from alrviz.studies.crossing import family_of
+from alrviz.studies.statistics.crossing import family_of
 
 Data = dict[str, Any]
 _ROOM = 0.4  # of a step, left of the first value and right of the last

@@ -12,7 +12,7 @@ import numpy as np
 from contourpy import contour_generator
 from numpy.typing import NDArray
 
-from alrviz.studies.decision_map import Surface
+from alrviz.studies.maps.decision_map import Surface
 
 Lines = dict[str, list[NDArray[np.float64]]]
 

@@ -73,7 +73,8 @@ def contents(
     """What the picture draws.
 
     lines: a study's summary (data, racer, name, measures and their _sd). rows: its frame, maybe empty. pair: the racers
-    across and up. measure: of `alrviz.studies.compare.COMPARED`. colours: one a racer; a point has that of the better.
+    across and up. measure: of `alrviz.studies.protocols.compare.COMPARED`. colours: one a racer; a point has that of
+    the better.
     """
     across, up = pair
     marks = racer_marks(len(colours))

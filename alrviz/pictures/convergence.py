@@ -17,6 +17,7 @@ from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
 
+from alrviz.pictures.downsample import min_max
 from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place, with_room
 from alrviz.pictures.measures import (
@@ -32,7 +33,6 @@ from alrviz.pictures.measures import (
     zero_place,
 )
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
-from alrviz.pictures.thin import min_max
 
 Data = dict[str, Any]  # columns of a source by name
 DASHES = [7, 5]

@@ -31,8 +31,8 @@ from alrviz.pictures.frame import FONT_NAME, frame
 from alrviz.pictures.labels import LETTER, WIDTH
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import INKS, MARKERS
-from alrviz.studies.decision_map import Surface
-from alrviz.studies.map_axes import Axis
+from alrviz.studies.maps.axes import Axis
+from alrviz.studies.maps.decision_map import Surface
 
 PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is certain; points are seen on both
 GROUNDS = {False: "#ffffff", True: "#1b1c22"}

@@ -13,12 +13,12 @@ import numpy as np
 from bokeh.models import BasicTicker, ColumnDataSource, HoverTool, Label, Node, PlainText
 from bokeh.plotting import figure
 
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
-from alrviz.studies.scenes import ColumnRatio
+from alrviz.studies.density.density_frames import ColumnRatio
 
 Data = dict[str, Any]
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves

@@ -14,7 +14,7 @@ from bokeh.plotting import figure
 from alrviz.pictures.frame import frame
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import INKS
-from alrviz.studies.gram import Gram
+from alrviz.studies.density.gram import Gram
 
 ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's
 Data = dict[str, Any]

@@ -16,7 +16,7 @@ from bokeh.plotting import figure
 from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
-from alrviz.studies.crossing import FIRST, Crossing
+from alrviz.studies.statistics.crossing import FIRST, Crossing
 
 Data = dict[str, Any]
 MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}

@@ -14,10 +14,10 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 from bokeh.plotting import figure
 
-from alrviz.pictures.amounts import short_count, short_seconds
+from alrviz.pictures.formatting import short_count, short_seconds
 from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.palette import GREY, family_colour, readable
-from alrviz.studies.measures import loss_text
+from alrviz.studies.statistics.measures import loss_text
 
 Data = dict[str, Any]
 _ROOM = 0.45  # of an order, left of the first and right of the last

@@ -17,7 +17,7 @@ from bokeh.plotting import figure
 from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
-from alrviz.studies.measures import loss_text
+from alrviz.studies.statistics.measures import loss_text
 
 Data = dict[str, Any]
 MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}

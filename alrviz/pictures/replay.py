@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.palette import readable
 from alrviz.pictures.replay_map import Ground, ground_content
 

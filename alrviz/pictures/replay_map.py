@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.decision_map import FULL, PALE, certainty
-from alrviz.studies.decision_map import Surface
+from alrviz.studies.maps.decision_map import Surface
 
 # Beyond it a byte tells fewer than four shades.
 MOST_CLASSES = 64

@@ -16,7 +16,7 @@ from alrviz.pictures.maps import maps
 from alrviz.pictures.reproduced import WIDTH, dots, lines
 from alrviz.pictures.scatter import scatter
 from alrviz.pictures.svg import page, text
-from alrviz.studies.export import to_csv
+from alrviz.studies.core.export import to_csv
 from alrviz.studies.reproduce.item import Item
 from alrviz.studies.reproduce.methods import METHODS
 from alrviz.studies.reproduce.report import Reproduced, report

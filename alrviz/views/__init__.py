@@ -1,16 +1,16 @@
 """Views: pictures that live, each usable alone in a notebook."""
 
-from alrviz.views.bandwidths import BandwidthView
-from alrviz.views.bias_variance import BiasVarianceView
-from alrviz.views.compare import CompareView
-from alrviz.views.decision_map import DecisionMapView
-from alrviz.views.density_film import DensityFilmView
-from alrviz.views.density_ratio import DensityRatioView
-from alrviz.views.gram_matrix import GramMatrixView
-from alrviz.views.learning_curve import LearningCurveView
-from alrviz.views.order_study import OrderStudyView
-from alrviz.views.path_study import PathView
-from alrviz.views.race_view import RaceView
+from alrviz.views.density.bandwidths import BandwidthView
+from alrviz.views.density.density_film import DensityFilmView
+from alrviz.views.density.density_ratio import DensityRatioView
+from alrviz.views.density.gram_matrix import GramMatrixView
+from alrviz.views.maps.decision_map import DecisionMapView
+from alrviz.views.race.race_view import RaceView
+from alrviz.views.studies.bias_variance import BiasVarianceView
+from alrviz.views.studies.compare import CompareView
+from alrviz.views.studies.learning_curve import LearningCurveView
+from alrviz.views.studies.order import OrderStudyView
+from alrviz.views.studies.path import PathView
 
 __all__ = [
     "BandwidthView",

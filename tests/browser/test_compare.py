@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from alrviz.studies.measures import loss_text
+from alrviz.studies.statistics.measures import loss_text
 from tests.browser.steps import Explorer, say
 from tests.browser.test_keyboard import check
 from tests.browser.test_looks import Look

@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from alrviz.explorer.connection import HEADER
-from alrviz.explorer.owners import COOKIE
+from alrviz.explorer.server.visitor_ids import COOKIE
+from alrviz.explorer.shell.connection import HEADER
 from alrviz.fitting.store import Store
 from tests.browser.lines import Line
 from tests.browser.steps import LONG, Explorer

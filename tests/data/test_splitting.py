@@ -10,11 +10,11 @@ from alrviz.errors import RecipeError, TableError
 from alrviz.fitting.folds import split_folds
 from alrviz.fitting.prepare import prepare, split
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.choose_order import choose_order
-from alrviz.studies.compare import compare
-from alrviz.studies.learning_curve import learning_curve
-from alrviz.studies.path import path
+from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.bias_variance import bias_variance
+from alrviz.studies.protocols.choose_order import choose_order
+from alrviz.studies.protocols.compare import compare
+from alrviz.studies.protocols.learning_curve import learning_curve
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from alrviz.estimators.make import make_estimator
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.fitting.step import DIVERGED, FAILED, Outcome
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import DIVERGED, FAILED, Outcome
 
 
 def by_hand(data, recipe, alpha):

@@ -14,7 +14,7 @@ from alrviz.errors import AlrvizError, RecipeError, TableError
 from alrviz.estimators import DLRClassifier, make_estimator
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from tests.estimators.tables import mixed
 
 MODES = ["loo", "silverman", "validation", "paper"]

@@ -18,7 +18,7 @@ from alrviz.estimators import (
 )
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from tests.estimators.tables import drawn, mixed
 
 CLASSES = [LRClassifier, ALRClassifier, AnJEClassifier, WANBIACClassifier, NaiveBayesClassifier]

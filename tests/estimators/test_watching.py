@@ -96,13 +96,13 @@ def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
 
 def test_the_log_has_begin_and_end_and_each_step(caplog):
     X, y = drawn()
-    with caplog.at_level(logging.INFO, "alrviz.fitting.run"):
+    with caplog.at_level(logging.INFO, "alrviz.fitting.runs.run"):
         model = LRClassifier(order=1).fit(X, y)
     begin, end = (record.getMessage() for record in caplog.records)
     assert "200 rows, 39 parameters" in begin
     assert f"converged: {model.outcome_.sentence}, after step {model.n_iter_}" in end
     caplog.clear()
-    with caplog.at_level(logging.DEBUG, "alrviz.fitting.run"):
+    with caplog.at_level(logging.DEBUG, "alrviz.fitting.runs.run"):
         LRClassifier(order=1).fit(X, y)
     assert len(caplog.records) == 2 + model.n_iter_ + 1
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from alrviz.explorer.boundaries import BoundariesPage
+from alrviz.explorer.pages.boundaries.page import BoundariesPage
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until as until_said
 

@@ -2,10 +2,10 @@
 
 import time
 
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import read_link
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import read_link
 
 OWNER = "a" * 32
 

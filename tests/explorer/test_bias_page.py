@@ -6,16 +6,16 @@ from functools import partial
 
 import pytest
 
-from alrviz.explorer import bias_choice, bias_curve_choice
-from alrviz.explorer.bias_choice import pulled
-from alrviz.explorer.bias_page import BiasPage
-from alrviz.explorer.bias_words import ABOUT_CURVE, ABOUT_GRID
-from alrviz.explorer.glossary import rich
-from alrviz.explorer.questions import OWN
-from alrviz.explorer.state import read_link
+from alrviz.explorer.pages.bias import curve_settings, settings
+from alrviz.explorer.pages.bias.page import BiasPage
+from alrviz.explorer.pages.bias.settings import pulled
+from alrviz.explorer.pages.bias.words import ABOUT_CURVE, ABOUT_GRID
+from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.session.state import read_link
+from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies import workers
-from alrviz.studies.learning_curve import learning_curve
+from alrviz.studies.core import workers
+from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.explorer.pages import OWNER
 from tests.explorer.pages import opened as opened_at
 from tests.explorer.pages import until as until_said
@@ -72,7 +72,7 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
 
 
 def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monkeypatch):
-    monkeypatch.setattr("alrviz.studies.study.fair_memory", lambda: 200_000)
+    monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: 200_000)
     page = opened("?page=bias&data=monks-1&of=anje_o1~lr_o5")
     assert [bool(one.refused) for one in page.tab.known.priced] == [False, True]
     assert "left out" in page.tab.prices.object
@@ -86,7 +86,7 @@ def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monke
 
 def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch):
     slowed(monkeypatch, 0.05)
-    monkeypatch.setattr("alrviz.views.study_view.REST", 0)
+    monkeypatch.setattr("alrviz.views.studies.study_view.REST", 0)
     page = opened(SMALL.replace("3x2", "10x2"))
     view = page.tab.study_view
     view.press_run()
@@ -139,25 +139,25 @@ def test_what_is_set_is_in_the_link_and_comes_from_it(opened):
 
 @pytest.mark.parametrize("sizes", ["0-100", "100-100", "200", "x", "1" * 400, "5-10-20-30-40-50-60-70-100"])
 def test_training_sizes_of_a_link_are_shares(sizes):
-    shares = bias_choice.checked((), "5x2", sizes).shares
+    shares = settings.checked((), "5x2", sizes).shares
     assert all(0 < share <= 1 for share in shares)
     assert 1 <= len(shares) <= 6
     assert len(set(shares)) == len(shares)
 
 
 def test_equal_recipes_are_one():
-    asked = bias_choice.checked((Recipe("lr"), Recipe("lr"), Recipe("tan")), "", "")
+    asked = settings.checked((Recipe("lr"), Recipe("lr"), Recipe("tan")), "", "")
     assert asked.recipes == (Recipe("lr"), Recipe("tan"))
     assert asked.grid == OWN
 
 
-@pytest.mark.parametrize("slug", bias_choice.GRIDS)
+@pytest.mark.parametrize("slug", settings.GRIDS)
 def test_a_grid_is_known_again_under_one_alpha_for_all(slug):
-    grid = bias_choice.GRIDS[slug].recipes
-    assert bias_choice.Asked(grid).grid == slug
+    grid = settings.GRIDS[slug].recipes
+    assert settings.Asked(grid).grid == slug
     assert len(set(grid)) <= 6
     if slug != "alphas":
-        asked = bias_choice.Asked(pulled(grid, "cv"))
+        asked = settings.Asked(pulled(grid, "cv"))
         assert (asked.grid, asked.shares_alpha) == (slug, True)
 
 
@@ -210,7 +210,7 @@ def test_settings_of_the_curve_are_in_the_link(opened):
 
 
 def test_whatever_a_link_asks_for_is_made_a_learner():
-    asked = bias_curve_choice.checked(
+    asked = curve_settings.checked(
         (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd")),
         "999999999-0", "x",
     )  # fmt: skip
@@ -222,10 +222,10 @@ def test_whatever_a_link_asks_for_is_made_a_learner():
     learning_curve(alrviz.load_demo("monks-1"), asked.recipes)  # raises where one cannot learn row by row
 
 
-@pytest.mark.parametrize("slug", bias_curve_choice.GRIDS)
+@pytest.mark.parametrize("slug", curve_settings.GRIDS)
 def test_the_grids_of_learners_can_learn_row_by_row(slug):
-    recipes = bias_curve_choice.GRIDS[slug].recipes
-    assert tuple(map(bias_curve_choice.learner, recipes)) == recipes
+    recipes = curve_settings.GRIDS[slug].recipes
+    assert tuple(map(curve_settings.learner, recipes)) == recipes
     assert len(recipes) <= 6
 
 

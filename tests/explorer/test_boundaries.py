@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from alrviz import load_model
-from alrviz.explorer.boundaries_words import ABOUT
-from alrviz.explorer.convergence_model import READY
-from alrviz.explorer.glossary import rich
+from alrviz.explorer.pages.boundaries.words import ABOUT
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.widgets.export_model import READY
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
 

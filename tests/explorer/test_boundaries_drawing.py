@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from alrviz.explorer.points import AS_WRITTEN, KINDS
+from alrviz.explorer.session.points import AS_WRITTEN, KINDS
 from tests.explorer.maps import open_page, said, settled, until
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
-from alrviz.explorer.column_picture import MOST_BARS, count_levels, picture_of
+from alrviz.explorer.pages.data.column_picture import MOST_BARS, count_levels, picture_of
 from alrviz.pictures.columns import bars, class_colours, cut_lines
 from alrviz.stop import StopToken
 

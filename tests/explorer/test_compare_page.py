@@ -8,19 +8,19 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from alrviz.explorer import compare_page
-from alrviz.explorer.compare_choice import FIRST, FIRST_SETS
-from alrviz.explorer.compare_page import ComparePage
-from alrviz.explorer.compare_words import ABOUT, script
-from alrviz.explorer.glossary import rich
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.order_choice import FIRST as ORDER_FIRST
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import MOST_SETS, read_link
-from alrviz.explorer.tables import FileLink
+from alrviz.explorer.pages.compare import page as compare_page
+from alrviz.explorer.pages.compare.page import ComparePage
+from alrviz.explorer.pages.compare.settings import FIRST, FIRST_SETS
+from alrviz.explorer.pages.compare.words import ABOUT, script
+from alrviz.explorer.pages.order.settings import FIRST as ORDER_FIRST
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.tables import FileLink
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import MOST_SETS, read_link
+from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.compare import table
+from alrviz.studies.protocols.compare import table
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until

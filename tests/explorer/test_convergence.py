@@ -9,28 +9,28 @@ import pytest
 
 import alrviz
 from alrviz.data.demos import load_demo
-from alrviz.explorer.choice import Choice
-from alrviz.explorer.compact import read_recipes, write_recipes
-from alrviz.explorer.convergence import ConvergencePage, recorded_text
-from alrviz.explorer.convergence_words import ABOUT, WHY
-from alrviz.explorer.formulas import math
-from alrviz.explorer.glossary import rich
-from alrviz.explorer.jobs import Jobs
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.pricing import price_html
-from alrviz.explorer.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
-from alrviz.explorer.racer_settings import RacerSettings
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.scripts import dataset_code, recipe_code, script
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import State, read_link
-from alrviz.fitting.price import Price
+from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
+from alrviz.explorer.pages.convergence.settings import Choice
+from alrviz.explorer.pages.convergence.words import ABOUT, WHY
+from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
+from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State, read_link
+from alrviz.explorer.shell.formulas import math
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.widgets.price_line import price_html
+from alrviz.explorer.widgets.recipe_settings import RacerSettings
+from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
+from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
-from alrviz.studies.race import race
-from alrviz.studies.recorded import read_recorded
-from alrviz.studies.verdict import verdict
-from alrviz.views.watched import Watched
+from alrviz.studies.race.race import race
+from alrviz.studies.race.recorded import read_recorded
+from alrviz.studies.race.verdict import verdict
+from alrviz.views.core.trace_reader import Watched
 from tests.explorer.pages import OWNER, opened, session_of
 from tests.explorer.pages import until as until_said
 
@@ -359,7 +359,7 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     assert page.session.entry.bytes > 0
     made = page.session.entry
     refused = [("alr", Price(10, 10, 10, 0.1, 5, "it needs more memory"))]
-    monkeypatch.setattr("alrviz.explorer.pricing.priced", lambda *_: refused)
+    monkeypatch.setattr("alrviz.explorer.widgets.price_line.priced", lambda *_: refused)
     page.controls.order.value = 2
     assert not page.pricing.refused
     page.race_view.press_run()

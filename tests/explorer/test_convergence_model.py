@@ -11,8 +11,8 @@ import pytest
 
 from alrviz import load_model
 from alrviz.estimators import scoring
-from alrviz.explorer import convergence_model
-from alrviz.explorer.compact import write_recipes
+from alrviz.explorer.recipes.recipe_url import write_recipes
+from alrviz.explorer.widgets import export_model
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.test_convergence import ended, open_page, until
 from tests.explorer.test_upload import send
@@ -69,7 +69,7 @@ def test_a_racer_without_cells_has_no_table_of_them(page):
 
 
 def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
-    monkeypatch.setattr(convergence_model, "MOST", 3)
+    monkeypatch.setattr(export_model, "MOST", 3)
     for number in (1, 2, 0):
         model, _ = of(page, number)
         assert not model.zipped.visible

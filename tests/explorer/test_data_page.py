@@ -14,16 +14,16 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
-from alrviz.explorer.column_picture import picture_of
-from alrviz.explorer.columns_grid import _CONFIGURATION, columns_frame
-from alrviz.explorer.data_cards import classes_html, head_html, notes_html, numbers_html
-from alrviz.explorer.data_page import DataPage
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.notice import problem_html
-from alrviz.explorer.read_options import missing_text, missing_tokens
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import State
+from alrviz.explorer.pages.data.cards import classes_html, head_html, notes_html, numbers_html
+from alrviz.explorer.pages.data.column_picture import picture_of
+from alrviz.explorer.pages.data.columns_grid import _CONFIGURATION, columns_frame
+from alrviz.explorer.pages.data.page import DataPage
+from alrviz.explorer.pages.data.read_options import missing_text, missing_tokens
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State
+from alrviz.explorer.shell.notices import problem_html
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 
@@ -361,7 +361,7 @@ def test_a_guessed_class_offers_others(page):
 
 
 def find(page):
-    from alrviz.explorer.read_options import ReadOptionsPanel
+    from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
 
     panel = ReadOptionsPanel(page.session)
     assert isinstance(panel.panel, pn.Column)

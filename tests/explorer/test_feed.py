@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from alrviz.explorer.feed import STEPS, Feed
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import Registry
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.web.race_feed import STEPS, Feed
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.step import Outcome
+from alrviz.fitting.solvers.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
-from alrviz.views.replay import race_film
-from alrviz.views.watched import Watched
+from alrviz.views.core.trace_reader import Watched
+from alrviz.views.replay.replay import race_film
 from tests.races import ByHand
 
 
@@ -162,7 +162,7 @@ def test_the_last_step_of_a_racer_that_ends_while_others_are_read_is_told(regist
             race.runs[1].outcome = Outcome("converged", "by hand")
         return new
 
-    monkeypatch.setattr("alrviz.explorer.feed.Watched.pull", pulled)
+    monkeypatch.setattr("alrviz.explorer.web.race_feed.Watched.pull", pulled)
     player = Player().take(feed.pull())
     assert player.take(feed.pull()).film == film_of(race)
 
@@ -177,7 +177,7 @@ def test_it_says_who_paused(registry):
 
 
 def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monkeypatch):
-    monkeypatch.setattr("alrviz.views.judging.heldout_losses", lambda run: np.array([0.5, 0.7, 0.6, 0.4]))
+    monkeypatch.setattr("alrviz.views.race.heldout_scorer.heldout_losses", lambda run: np.array([0.5, 0.7, 0.6, 0.4]))
     race, _, feed = shared(registry, ByHand(Recipe("lr", alpha=0), Recipe("lr", alpha=1.0)))
     race.take(5)
     race.end()

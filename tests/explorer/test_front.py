@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from bokeh.util.token import generate_jwt_token, get_token_payload
 
-from alrviz.explorer import page_queue
-from alrviz.explorer.connection import HEADER
-from alrviz.explorer.front import Front
-from alrviz.explorer.owners import COOKIE
-from alrviz.explorer.page_queue import PageQueue
+from alrviz.explorer.server import page_queue
+from alrviz.explorer.server.page_queue import PageQueue
+from alrviz.explorer.server.visitor_ids import COOKIE
+from alrviz.explorer.shell.connection import HEADER
+from alrviz.explorer.web.front import Front
 from tests.explorer.test_guard import TOKEN, ask, first_message, forged, page_of
 
 

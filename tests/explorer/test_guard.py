@@ -14,7 +14,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 from tornado.websocket import websocket_connect
 
-from alrviz.explorer import guard
+from alrviz.explorer.web import guard
 from tests.explorer.fakes import Clock
 
 TOKEN = re.compile(r'"token":"([^"]+)"')

@@ -8,14 +8,16 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from alrviz.explorer import history, history_part, loading
-from alrviz.explorer.compare_page import HISTORY, ComparePage
-from alrviz.explorer.convergence import ConvergencePage
-from alrviz.explorer.history import Item, line_of
-from alrviz.explorer.history_part import MOST, SURE
-from alrviz.explorer.state import read_link
-from alrviz.explorer.studies import kept_where
-from alrviz.explorer.table_choice import split_words
+from alrviz.explorer.pages.compare import history_tab
+from alrviz.explorer.pages.compare.history_tab import MOST, SURE
+from alrviz.explorer.pages.compare.page import HISTORY, ComparePage
+from alrviz.explorer.pages.convergence.page import ConvergencePage
+from alrviz.explorer.session import loading
+from alrviz.explorer.session.managed_studies import kept_where
+from alrviz.explorer.session.state import read_link
+from alrviz.explorer.widgets import run_history
+from alrviz.explorer.widgets.run_history import Item, line_of
+from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.recipe import Recipe
 from tests.explorer import maps
 from tests.explorer.pages import OWNER, session_of, until
@@ -75,7 +77,7 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
 def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     first = raced()
     frame = first.race_view.race.frame()
-    (item,) = history.items(OWNER)
+    (item,) = run_history.items(OWNER)
     page = ConvergencePage(session_of(item.link))
     page.view()
     until(page, lambda: page.race_view.race is not None)
@@ -90,12 +92,12 @@ def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     until(page, lambda: page.session.entry is not None and page.session.entry.race.ended)
     assert "kept" not in page.session.link
     page.session.entry.keeper.join(30)
-    assert len(history.items(OWNER)) == 1, "the same race again takes its place"
+    assert len(run_history.items(OWNER)) == 1, "the same race again takes its place"
 
 
 def test_another_owners_race_is_not_opened_and_the_page_says_so():
     raced()
-    (item,) = history.items(OWNER)
+    (item,) = run_history.items(OWNER)
     page = ConvergencePage(session_of(item.link, STRANGER))
     page.view()
     until(page, lambda: page.session.problem is not None)
@@ -129,9 +131,9 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     assert page.session.fit.keeper.join(30)
     steps = page.tab.moment.run.trace
     page.close()
-    (item,) = history.items(OWNER)
+    (item,) = run_history.items(OWNER)
     assert (item.title, item.again) == ("fit on four-gaussians", "")
-    frame = pd.read_csv(io.StringIO(history.csv_of(item.kept)), comment="#")
+    frame = pd.read_csv(io.StringIO(run_history.csv_of(item.kept)), comment="#")
     assert frame.nll.tolist() == pytest.approx([step.nll for step in steps])
     back = read_link(item.link)
     assert (back.page, back.data, back.rows, back.kept) == ("boundaries", "four-gaussians", 200, "")
@@ -141,7 +143,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
 
 def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     free = threading.Event()
-    monkeypatch.setattr(history_part, "items", lambda owner: free.wait(30) and [])
+    monkeypatch.setattr(history_tab, "items", lambda owner: free.wait(30) and [])
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
@@ -153,7 +155,7 @@ def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
 def test_links_lead_back_and_to_a_comparison():
     raced().close()
     compared().close()
-    study, race = history.items(OWNER)
+    study, race = run_history.items(OWNER)
     assert read_link(study.link).sets == ("monks-1", "xor")
     assert study.again == ""
     again = read_link(race.again)
@@ -166,10 +168,10 @@ def test_links_lead_back_and_to_a_comparison():
 def test_numbers_are_saved():
     first = raced()
     compared().close()
-    study, race = history.items(OWNER)
-    steps = pd.read_csv(io.StringIO(history.csv_of(race.kept)), comment="#")
+    study, race = run_history.items(OWNER)
+    steps = pd.read_csv(io.StringIO(run_history.csv_of(race.kept)), comment="#")
     assert steps.objective.tolist() == first.race_view.race.frame().objective.tolist()
-    fits = pd.read_csv(io.StringIO(history.csv_of(study.kept)), comment="#")
+    fits = pd.read_csv(io.StringIO(run_history.csv_of(study.kept)), comment="#")
     assert fits.name.value_counts().to_dict() == {"nb": 10, "tan": 10}
     assert "reliability" not in fits
 
@@ -180,13 +182,13 @@ def test_a_run_is_deleted_at_the_second_press():
     part = page.history
     part._delete()
     assert part.delete.label == SURE
-    assert len(history.items(OWNER)) == 1
+    assert len(run_history.items(OWNER)) == 1
     part._turn()
     assert part.delete.label != SURE, "who looks at another is asked again"
     part._delete()
     part._delete()
     until(page, lambda: not part.pump())
-    assert history.items(OWNER) == []
+    assert run_history.items(OWNER) == []
     assert "Nothing is kept yet" in part.told.object
 
 
@@ -199,7 +201,7 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
         for _ in range(4):
             page.history._delete()
     until(page, lambda: not page.history.pump())
-    assert history.items(OWNER) == []
+    assert run_history.items(OWNER) == []
 
 
 def test_hostile_names_and_many_runs_are_listed():
@@ -227,7 +229,7 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     page = listed()
     assert page.history.list.items[0]["secondary"].startswith("lr · done")
     assert "<li>lr " in page.history.told.object
-    (item,) = history.items(OWNER)
+    (item,) = run_history.items(OWNER)
     assert read_link(item.compare).judged == (Recipe("lr"),)
 
 
@@ -247,7 +249,7 @@ def test_the_tab_is_in_the_link_and_hides_the_comparison():
     [(0, "just now"), (61, "1 minute ago"), (7300, "2 hours ago"), (86_400 * 3.5, "3 days ago"), (-5, "just now")],
 )
 def test_ages_are_in_words(ago, words):
-    assert history.when(1e9 - ago, 1e9) == words
+    assert run_history.when(1e9 - ago, 1e9) == words
 
 
 def test_the_history_says_how_numbers_were_cut_and_rows_split():

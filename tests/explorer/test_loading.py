@@ -2,7 +2,7 @@
 
 import threading
 
-from alrviz.explorer.loading import AT_ONCE, PAGES, Loading
+from alrviz.explorer.session.loading import AT_ONCE, PAGES, Loading
 
 
 def made(work, log):

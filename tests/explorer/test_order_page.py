@@ -7,18 +7,18 @@ import time
 import pandas as pd
 import pytest
 
-from alrviz.explorer.convergence import ConvergencePage
-from alrviz.explorer.glossary import rich
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.order_choice import FIRST, Asked, Known, racers_of
-from alrviz.explorer.order_page import OrderPage
-from alrviz.explorer.order_words import ABOUT, price_html, script
-from alrviz.explorer.prices import Offer
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.state import read_link
-from alrviz.explorer.studies import GovernedStudy, Underway
-from alrviz.studies import workers
+from alrviz.explorer.pages.convergence.page import ConvergencePage
+from alrviz.explorer.pages.order.page import OrderPage
+from alrviz.explorer.pages.order.settings import FIRST, Asked, Known, racers_of
+from alrviz.explorer.pages.order.words import ABOUT, price_html, script
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.managed_studies import GovernedStudy, Underway
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import read_link
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.widgets.order_prices import Offer
+from alrviz.studies.core import workers
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until

@@ -5,8 +5,17 @@ from types import SimpleNamespace
 import pytest
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.limits import ServerLimits, limits_from
-from alrviz.explorer.owners import COOKIE, LOCAL, LOCAL_SWITCH, cookie_text, is_id, new_id, owner_of, remember
+from alrviz.explorer.server.limits import ServerLimits, limits_from
+from alrviz.explorer.server.visitor_ids import (
+    COOKIE,
+    LOCAL,
+    LOCAL_SWITCH,
+    cookie_text,
+    is_id,
+    new_id,
+    owner_of,
+    remember,
+)
 
 
 def test_a_known_cookie_is_its_owner():

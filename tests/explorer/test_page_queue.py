@@ -2,8 +2,8 @@
 
 import asyncio
 
-from alrviz.explorer import page_queue
-from alrviz.explorer.page_queue import PageQueue
+from alrviz.explorer.server import page_queue
+from alrviz.explorer.server.page_queue import PageQueue
 
 
 async def asked(queue, order, address, known=False):

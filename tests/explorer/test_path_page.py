@@ -5,13 +5,13 @@ import io
 
 import pytest
 
-from alrviz.explorer.glossary import rich
-from alrviz.explorer.path_choice import FIRST, Grid, given_paths, grid_of, racers_of
-from alrviz.explorer.path_page import PathPage
-from alrviz.explorer.path_words import ABOUT
+from alrviz.explorer.pages.path.page import PathPage
+from alrviz.explorer.pages.path.settings import FIRST, Grid, given_paths, grid_of, racers_of
+from alrviz.explorer.pages.path.words import ABOUT
+from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies import live_path
-from alrviz.studies.path_reading import Reading
+from alrviz.studies.protocols import live_alpha_path
+from alrviz.studies.protocols.alpha_path_verdict import Reading
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_run_is_said_in_its_place():
 
 
 def test_a_visitor_who_leaves_ends_the_fit(page, monkeypatch):
-    monkeypatch.setattr(live_path, "QUICK", 0)
+    monkeypatch.setattr(live_alpha_path, "QUICK", 0)
     page.study_view._press_fit()
     page.close()
     assert not page.study_view.follower.busy

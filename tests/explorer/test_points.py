@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.explorer.misread import checked
-from alrviz.explorer.points import LONGEST, MOST, pack, unpack
-from alrviz.explorer.session import Session
-from alrviz.explorer.sketch import Sketch
-from alrviz.explorer.state import State, read_link, write_link
+from alrviz.explorer.session.link_errors import checked
+from alrviz.explorer.session.points import LONGEST, MOST, pack, unpack
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.sketch import Sketch
+from alrviz.explorer.session.state import State, read_link, write_link
 from tests.explorer.maps import open_page, settled, until
 from tests.explorer.pages import session_of
 

@@ -16,8 +16,9 @@ from bokeh.util.token import get_session_id
 from panel.io.server import get_server
 from tornado.websocket import WebSocketClosedError
 
-from alrviz.explorer import application, process
-from alrviz.explorer.shell import Shell
+from alrviz.explorer import application
+from alrviz.explorer.server import process
+from alrviz.explorer.shell.shell import Shell
 
 VISITORS = 3
 

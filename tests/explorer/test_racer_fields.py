@@ -3,8 +3,8 @@
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.racer_fields import common_fields, has_effect, in_words, offered, param_of, racer_fields
-from alrviz.explorer.racer_settings import RacerSettings
+from alrviz.explorer.recipes.recipe_fields import common_fields, has_effect, in_words, offered, param_of, racer_fields
+from alrviz.explorer.widgets.recipe_settings import RacerSettings
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
 

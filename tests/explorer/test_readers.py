@@ -12,10 +12,10 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
-from alrviz.explorer import readers
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.readers import routes
-from alrviz.explorer.registry import Registry
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.web import spectators
+from alrviz.explorer.web.spectators import routes
 from alrviz.fitting.recipe import Recipe
 from tests.races import ByHand
 
@@ -110,7 +110,7 @@ def test_whatever_is_sent_changes_nothing():
 
 
 def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
-    monkeypatch.setattr(readers, "TICK", 0.01)
+    monkeypatch.setattr(spectators, "TICK", 0.01)
 
     async def look():
         served = Served()
@@ -133,7 +133,7 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
 
 
 def test_a_slow_reader_is_passed_over_and_then_told_all():
-    class Slow(readers.RaceSteps):
+    class Slow(spectators.RaceSteps):
         def __init__(self):
             self.left, self.behind, self._sent, self.got = asyncio.Event(), 0, None, []
 
@@ -153,7 +153,7 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
         slow._sent.set_result(None)
         slow.tell(b"5", lambda: b"whole 5")
         assert slow.got == [b"1", b"whole 4", b"5"]
-        for _ in range(readers.SILENT + 1):
+        for _ in range(spectators.SILENT + 1):
             slow.tell(b"6", lambda: b"whole 6")
         assert slow.left.is_set()
 
@@ -161,7 +161,7 @@ def test_a_slow_reader_is_passed_over_and_then_told_all():
 
 
 def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
-    monkeypatch.setattr(readers, "AT_ONCE", 1)
+    monkeypatch.setattr(spectators, "AT_ONCE", 1)
 
     class Listens:
         def __init__(self):
@@ -172,7 +172,7 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
             self.got.append(line)
 
     async def look():
-        crowd = readers.Crowd(Registry(ServerLimits(), timer=False), "f" * 32)
+        crowd = spectators.Crowd(Registry(ServerLimits(), timer=False), "f" * 32)
         crowd.readers = one, two, three = [Listens() for _ in range(3)]
         telling = asyncio.ensure_future(crowd._tell(b"1"))
         await asyncio.sleep(0)
@@ -184,8 +184,8 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
 
 
 def test_who_takes_nothing_loses_the_connection(monkeypatch):
-    monkeypatch.setattr(readers, "TICK", 0.01)
-    monkeypatch.setattr(readers, "SILENT", 3)
+    monkeypatch.setattr(spectators, "TICK", 0.01)
+    monkeypatch.setattr(spectators, "SILENT", 3)
 
     async def look():
         served = Served()
@@ -193,7 +193,7 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(served.url).port)
         writer.write(f"GET /explorer/race/{served.secret}/steps HTTP/1.1\r\nHost: here\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\n")
-        (crowd,) = (crowd for crowd in readers._crowds.values() if crowd.readers)
+        (crowd,) = (crowd for crowd in spectators._crowds.values() if crowd.readers)
         while crowd.readers:
             served.race.take(1)
             await asyncio.sleep(0.01)
@@ -205,7 +205,7 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
 
 
 def test_beyond_so_many_readers_the_next_is_to_ask_again(monkeypatch):
-    monkeypatch.setattr(readers, "MOST", 1)
+    monkeypatch.setattr(spectators, "MOST", 1)
 
     async def look():
         served = Served()

@@ -2,11 +2,11 @@
 
 import pytest
 
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.racer_fields import JUDGED, Choosable
-from alrviz.explorer.recipe_chooser import RecipeChooser
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
+from alrviz.explorer.recipes.recipe_fields import JUDGED, Choosable
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from alrviz.explorer.governed import Governed
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.owners import LOCAL
-from alrviz.explorer.registry import CapReached, Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.shell import Shell
-from alrviz.explorer.studies import Underway
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import CapReached, Registry
+from alrviz.explorer.server.visitor_ids import LOCAL
+from alrviz.explorer.session.managed_race import Governed
+from alrviz.explorer.session.managed_studies import Underway
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.shell import Shell
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
 from tests.races import ByHand, FakeRace

@@ -8,12 +8,12 @@ import pytest
 
 from alrviz.data.read import ReadOptions, read_columns
 from alrviz.errors import TableError
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.shell import Shell
-from alrviz.explorer.state import State
-from alrviz.explorer.tables import FileLink, Upload
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.tables import FileLink, Upload
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State
+from alrviz.explorer.shell.shell import Shell
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from tests.races import FakeRace

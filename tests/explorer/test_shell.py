@@ -13,15 +13,15 @@ from panel.util import edit_readonly
 
 import alrviz
 from alrviz.errors import TableError
-from alrviz.explorer import look
-from alrviz.explorer import shell as shells
-from alrviz.explorer.glossary import TERMS, explain, glossary_html, term_html
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.notice import problem_html, time_text
-from alrviz.explorer.registry import Registry
-from alrviz.explorer.session import Session
-from alrviz.explorer.shell import DRAWN, Shell
-from alrviz.explorer.sketch import Sketch
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.sketch import Sketch
+from alrviz.explorer.shell import shell as shells
+from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.glossary import TERMS, explain, glossary_html, term_html
+from alrviz.explorer.shell.notices import problem_html, time_text
+from alrviz.explorer.shell.shell import DRAWN, Shell
 from tests.races import FakeRace
 
 
@@ -201,7 +201,7 @@ def test_a_dropped_file_leads_to_the_data_page(shell):
 def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
     now = [10.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr("alrviz.explorer.process.settle", lambda context: None)
+    monkeypatch.setattr("alrviz.explorer.server.process.settle", lambda context: None)
     session = shell.session
     session.hold()
     session.load_demo("xor")
@@ -233,11 +233,11 @@ def test_what_went_wrong_elsewhere_is_told_without_a_traceback():
 
 
 def test_no_part_of_the_look_comes_from_elsewhere():
-    for text in (look.TEMPLATE, look.RAW_CSS, look.PANE_CSS):
+    for text in (theme.TEMPLATE, theme.RAW_CSS, theme.PANE_CSS):
         assert "http://" not in text
         assert "https://" not in text
         assert "@import" not in text
-    assert look.FAVICON.startswith("data:")
+    assert theme.FAVICON.startswith("data:")
 
 
 def test_every_term_has_one_line():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.explorer.sketch import MOST, Sketch
+from alrviz.explorer.session.sketch import MOST, Sketch
 
 
 def test_points_are_added_moved_and_removed_in_new_values():

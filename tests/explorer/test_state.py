@@ -7,10 +7,10 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.compact import LETTERS, read_recipes, write_recipes
-from alrviz.explorer.misread import checked
-from alrviz.explorer.state import MOST_SETS, State, read_link, write_link
-from alrviz.explorer.tables import FileLink, safe_name
+from alrviz.explorer.recipes.recipe_url import LETTERS, read_recipes, write_recipes
+from alrviz.explorer.server.tables import FileLink, safe_name
+from alrviz.explorer.session.link_errors import checked
+from alrviz.explorer.session.state import MOST_SETS, State, read_link, write_link
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from alrviz.explorer.study_costs import fit_seconds, whole_seconds
+from alrviz.explorer.widgets.study_costs import fit_seconds, whole_seconds
 from alrviz.fitting.recipe import Recipe
 
 # Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,

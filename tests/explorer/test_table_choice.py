@@ -7,14 +7,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.explorer.bias_page import BiasPage
-from alrviz.explorer.compare_page import ComparePage
-from alrviz.explorer.convergence import ConvergencePage
-from alrviz.explorer.data_page import DataPage
-from alrviz.explorer.order_page import OrderPage
-from alrviz.explorer.path_page import PathPage
-from alrviz.explorer.scripts import dataset_code
-from alrviz.explorer.table_choice import CUTS, EACH, MORE, cut_params, cuts_of, cuts_slug, split_options, with_cuts
+from alrviz.explorer.pages.bias.page import BiasPage
+from alrviz.explorer.pages.compare.page import ComparePage
+from alrviz.explorer.pages.convergence.page import ConvergencePage
+from alrviz.explorer.pages.data.page import DataPage
+from alrviz.explorer.pages.order.page import OrderPage
+from alrviz.explorer.pages.path.page import PathPage
+from alrviz.explorer.widgets.scripts import dataset_code
+from alrviz.explorer.widgets.table_settings import (
+    CUTS,
+    EACH,
+    MORE,
+    cut_params,
+    cuts_of,
+    cuts_slug,
+    split_options,
+    with_cuts,
+)
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import opened, until
 

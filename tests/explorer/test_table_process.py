@@ -13,10 +13,10 @@ import pytest
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.read import read_columns
 from alrviz.errors import Stopped, TableError
-from alrviz.explorer import session as sessions
-from alrviz.explorer import table_process
-from alrviz.explorer.session import Session
-from alrviz.explorer.table_process import LONG_PLACES, QUICK_PLACES, Readers
+from alrviz.explorer.server import table_process
+from alrviz.explorer.server.table_process import LONG_PLACES, QUICK_PLACES, Readers
+from alrviz.explorer.session import session as sessions
+from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
 
 TABLE = b"a,b,class\n" + b"".join(b"%d.5,v%d,%s\n" % (i, i % 3, b"yes" if i % 2 else b"no") for i in range(40))
@@ -215,7 +215,7 @@ def test_who_has_many_readings_waits_for_who_has_none(readers):
 def test_a_process_ends_with_its_server_in_the_middle_of_a_reading(tmp_path):
     script = f"""
 import threading, time
-from alrviz.explorer import table_process
+from alrviz.explorer.server import table_process
 table_process._COMMAND = {STRANGE!r} + table_process._COMMAND
 readers = table_process.Readers()
 readers.warm()
@@ -242,7 +242,7 @@ readers.read(b"a,class\\n1,x\\n2,y\\n", "slow", None, table_process.Limits(), ta
 
 @pytest.fixture
 def session(readers, monkeypatch):
-    monkeypatch.setattr("alrviz.explorer.chosen.READERS", readers)
+    monkeypatch.setattr("alrviz.explorer.session.apply_kinds.READERS", readers)
     return Session()
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from alrviz.errors import TableError
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.tables import FileLink, Tables, Upload
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.tables import FileLink, Tables, Upload
 from tests.explorer.fakes import Clock
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from alrviz.explorer.arrival import PATIENCE, Arrival
-from alrviz.explorer.limits import ServerLimits
-from alrviz.explorer.tables import Tables
-from alrviz.explorer.upload import WORDS, DropStrip
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.tables import Tables
+from alrviz.explorer.session.arrival import PATIENCE, Arrival
+from alrviz.explorer.shell.drop_strip import WORDS, DropStrip
 from tests.explorer.fakes import Clock
 
 

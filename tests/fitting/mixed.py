@@ -4,7 +4,7 @@ import numpy as np
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from tests.fitting.tables import row_weights
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.fitting.prepare import Covered, Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.models.cover import cover_rows
 from alrviz.models.plan import plan_cover
 from alrviz.models.space import CellSpace

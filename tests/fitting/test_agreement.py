@@ -12,7 +12,7 @@ import pytest
 
 from alrviz import load_demo
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from tests.fitting.tables import run_of, separable, table
 
 METRICS = {

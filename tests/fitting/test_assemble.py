@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from tests.fitting.tables import drain, prepared_objective, run_of, same_steps, table
 
 SHARES = ["cell", "tuple", "all"]

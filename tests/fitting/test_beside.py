@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from alrviz.errors import Stopped
-from alrviz.fitting import beside
+from alrviz.fitting import parallel_compile
 from alrviz.stop import StopToken
 
 ROOT = Path(__file__).parents[2]
 FIRST = """
 import json
-from alrviz.fitting.beside import Beside
+from alrviz.fitting.parallel_compile import Beside
 from alrviz.kernels import rows
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
@@ -49,32 +49,32 @@ def test_a_machine_that_never_compiled_does_it_in_two_processes_and_never_again(
 
 
 def made_up(monkeypatch, threads=2, never=True):
-    monkeypatch.setattr(beside, "available_threads", lambda: threads)
-    monkeypatch.setattr(beside, "_never_compiled", lambda: never)
-    monkeypatch.setattr(beside, "_once", threading.Lock())
+    monkeypatch.setattr(parallel_compile, "available_threads", lambda: threads)
+    monkeypatch.setattr(parallel_compile, "_never_compiled", lambda: never)
+    monkeypatch.setattr(parallel_compile, "_once", threading.Lock())
 
 
 def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(monkeypatch):
     made_up(monkeypatch)
-    monkeypatch.setattr(beside, "_COMPILE", "import time; time.sleep(3)")
-    lasting, stop = beside.Beside(2, "nll"), StopToken()
+    monkeypatch.setattr(parallel_compile, "_COMPILE", "import time; time.sleep(3)")
+    lasting, stop = parallel_compile.Beside(2, "nll"), StopToken()
     stop.stop()
     with pytest.raises(Stopped):
         lasting.wait(stop)
     with monkeypatch.context() as patch:
-        patch.setattr(beside, "LONGEST", 0.1)
+        patch.setattr(parallel_compile, "LONGEST", 0.1)
         lasting.wait(StopToken())
         assert not lasting._ended.is_set()  # it hangs
     lasting.wait(StopToken())
     assert lasting._ended.is_set()
     made_up(monkeypatch)
-    monkeypatch.setattr(beside, "_COMPILE", "raise SystemExit(3)")
-    failing = beside.Beside(2, "nll")
+    monkeypatch.setattr(parallel_compile, "_COMPILE", "raise SystemExit(3)")
+    failing = parallel_compile.Beside(2, "nll")
     assert failing.begun
     failing.wait(StopToken())
     made_up(monkeypatch)
     monkeypatch.setattr(sys, "executable", "")
-    none = beside.Beside(2, "nll")
+    none = parallel_compile.Beside(2, "nll")
     assert not none.begun
     none.wait(StopToken())
 
@@ -82,6 +82,6 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
 @pytest.mark.parametrize(("threads", "never"), [(1, True), (2, False)])
 def test_nothing_is_begun_where_it_would_not_help(threads, never, monkeypatch):
     made_up(monkeypatch, threads, never)
-    idle = beside.Beside(2, "nll")
+    idle = parallel_compile.Beside(2, "nll")
     assert not idle.begun
     idle.wait(StopToken())

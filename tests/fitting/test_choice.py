@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.fitting import peak as peak_module
-from alrviz.fitting import price as price_module
-from alrviz.fitting.choice import choose
-from alrviz.fitting.price import price
+from alrviz.fitting.pricing import peak_memory as peak_module
+from alrviz.fitting.pricing import price as price_module
+from alrviz.fitting.pricing.price import price
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.choice import choose
 from tests.fitting.tables import drain, run_of, same_steps, table
 
 

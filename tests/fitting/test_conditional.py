@@ -10,13 +10,13 @@ import pytest
 import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting.conditional import conditional
 from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.networks import learn
+from alrviz.fitting.objectives.conditional import conditional
 from alrviz.fitting.prepare import Prepared, prepare
-from alrviz.fitting.price import price_of
+from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.brent import BrentGradients, lowest
 from alrviz.fitting.solvers.cross_tuned import PATIENCE, fold_of_rows
 from alrviz.models.linear import log_softmax

@@ -8,15 +8,15 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, paper_mode
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers import hierarchical
 from alrviz.fitting.solvers.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, Memory, _bfgs
 from alrviz.fitting.solvers.state import State
 from alrviz.models import density as of_density
 from alrviz.models import density_votes
 from alrviz.models.linear import log_softmax
-from alrviz.studies.heldout import heldout_losses
-from alrviz.studies.race import race
+from alrviz.studies.race.heldout import heldout_losses
+from alrviz.studies.race.race import race
 from tests.fitting.mixed import density_objective, density_run, mixed
 from tests.fitting.tables import drain, same_steps
 

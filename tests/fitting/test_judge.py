@@ -6,8 +6,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from alrviz.fitting.judge import WINDOW, Judge
 from alrviz.fitting.solvers import LBFGS
+from alrviz.fitting.solvers.convergence_test import WINDOW, Judge
 from tests.fitting.tables import drain, prepared_objective, run_of, separable, states, table
 
 

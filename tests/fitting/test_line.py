@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.line import EXACT, MOST_TRIALS, SUFFICIENT, exact_step
+from alrviz.fitting.solvers.line_minimum import EXACT, MOST_TRIALS, SUFFICIENT, exact_step
 
 
 class Scalar:

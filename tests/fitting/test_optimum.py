@@ -14,7 +14,7 @@ from alrviz import load_demo
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
 from tests.oracles.rows import naive_forward
 from tests.oracles.tables import naive_anje

@@ -14,7 +14,7 @@ from alrviz import load_demo, read_table
 from alrviz.fitting import prepare as module
 from alrviz.fitting.prepare import KEPT, Prepared, prepare, split
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.passes import threads
 from tests.fitting.tables import drain, table
 

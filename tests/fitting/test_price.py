@@ -11,17 +11,17 @@ import scipy.optimize  # noqa: F401  (lbfgsb loads it, which is no memory of a f
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting import prepare
-from alrviz.fitting import price as price_module
 from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.price import SAMPLE, estimate_seen, price, price_of, require_memory
+from alrviz.fitting.pricing import price as price_module
+from alrviz.fitting.pricing.price import SAMPLE, estimate_seen, price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
 from alrviz.memory import free_memory
 from alrviz.models.plan import singles
 from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
-from alrviz.passes import speed, threads
+from alrviz.passes import cost_model, threads
 from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import StopToken
 from tests.fitting.mixed import mixed
@@ -198,7 +198,7 @@ def test_seconds_are_told_when_asked_for():
 
 
 def test_seconds_of_dlr_grow_with_rows_columns_and_what_the_bandwidths_take(monkeypatch):
-    monkeypatch.setattr(speed, "machine_factor", lambda n_classes: 2.0)
+    monkeypatch.setattr(cost_model, "machine_factor", lambda n_classes: 2.0)
     rng = np.random.default_rng(0)
 
     def told(rows, columns, bandwidth, n_jobs=1):

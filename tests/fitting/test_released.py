@@ -5,7 +5,7 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from tests.fitting.tables import drain, run_of, table
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from alrviz import load_demo
 from alrviz.errors import MemoryLimitError, RecipeError, TableError
-from alrviz.fitting import run as run_module
 from alrviz.fitting.families.cells import Cells
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs import run as run_module
+from alrviz.fitting.runs.run import Run
 from tests.fitting.tables import drain, run_of, same_steps, table
 from tests.oracles.scores import naive_settle
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.peak import LIMIT
-from alrviz.fitting.snapshots import Snapshots
+from alrviz.fitting.pricing.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.runs.snapshots import Snapshots
 
 W = np.arange(6.0).reshape(2, 3)
 BYTES = 24
@@ -37,7 +37,7 @@ def test_copies_are_single_precision_and_our_own():
     w[:] = -1
     assert kept.at(0)[1].dtype == np.float32
     assert kept.at(99)[1].tolist() == W.tolist()
-    assert LIMIT == 64 * 2**20
+    assert SNAPSHOT_LIMIT == 64 * 2**20
 
 
 def test_nothing_is_kept_before_the_first():

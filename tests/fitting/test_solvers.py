@@ -8,8 +8,6 @@ import pytest
 from scipy.optimize import minimize
 
 from alrviz.errors import RecipeError
-from alrviz.fitting import matrix
-from alrviz.fitting.line import exact_step
 from alrviz.fitting.solvers import (
     LBFGS,
     REFRESH,
@@ -17,8 +15,10 @@ from alrviz.fitting.solvers import (
     GradientDescent,
     line_search,
     make_solver,
+    solver_support,
 )
 from alrviz.fitting.solvers import state as state_module
+from alrviz.fitting.solvers.line_minimum import exact_step
 from alrviz.fitting.solvers.line_search import two_loop
 from alrviz.passes.vectors import dot
 from tests.fitting.tables import prepared_objective, separable, states, table
@@ -211,7 +211,7 @@ def test_separable_data_never_end_in_nan():
 
 def test_a_solver_that_needs_more_than_there_is_names_those_that_fit(monkeypatch):
     objective, _ = make()
-    monkeypatch.setitem(matrix.NEEDS, "newton", frozenset({"value_grad", "inverse"}))
+    monkeypatch.setitem(solver_support.NEEDS, "newton", frozenset({"value_grad", "inverse"}))
     with pytest.raises(
         RecipeError, match=r"solver='newton' needs 'inverse', which .* expected one of 'auto', 'lbfgs', 'cg', "
     ):

@@ -12,9 +12,9 @@ import pytest
 from alrviz import load_demo
 from alrviz.errors import Stopped
 from alrviz.fitting import prepare as prepare_module
-from alrviz.fitting import run as run_module
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs import run as run_module
+from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers import LBFGS
 from alrviz.stop import StopToken
 from tests.fitting.tables import run_of, same_steps, table

@@ -12,7 +12,7 @@ import pytest
 from alrviz.errors import StoreError
 from alrviz.fitting import home as home_module
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.step import Step
+from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store import Database, Store
 from alrviz.fitting.store import database as database_module
 from alrviz.fitting.store import store as store_module

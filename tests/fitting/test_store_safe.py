@@ -11,7 +11,7 @@ import pytest
 
 from alrviz.errors import AlrvizError, StoreError
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.step import Step
+from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store import Database, Store
 from alrviz.fitting.store import database as database_module
 from alrviz.fitting.store.schema import MIGRATIONS

@@ -5,8 +5,8 @@ import tracemalloc
 
 import numpy as np
 
-from alrviz.fitting.step import Step
-from alrviz.fitting.trace import Trace
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers.step import Step
 
 
 def step(index, **extra):

@@ -11,7 +11,7 @@ from alrviz.errors import Stopped
 from alrviz.fitting.solvers import LBFGS, Tron
 from alrviz.fitting.solvers import tron as tron_module
 from alrviz.fitting.solvers.tron import KEPT, MILD, PATIENCE, SLOW, Head, Region, Seen, _milder, newton_step
-from alrviz.passes.room import Pool
+from alrviz.passes.aligned_buffers import Pool
 from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
 from tests.fitting.tables import prepared_objective, separable, states, table

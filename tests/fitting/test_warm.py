@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from alrviz.fitting import run as run_module
 from alrviz.fitting import warm as warm_module
+from alrviz.fitting.runs import run as run_module
 from alrviz.fitting.warm import warm
 from alrviz.kernels import bundles, cells, density, features, grids, joint, plan, ratios, rows, scores
 from alrviz.models import joint as joint_module
 from alrviz.models import linear
 from alrviz.passes import density as density_passes
-from alrviz.passes.room import LANES
+from alrviz.passes.aligned_buffers import LANES
 from tests.fitting.mixed import density_run, mixed
 from tests.fitting.tables import drain, run_of, table
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from alrviz.fitting.worker import Worker
+from alrviz.fitting.runs.worker import Worker
 
 PATIENCE = 60
 

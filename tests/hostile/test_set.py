@@ -18,7 +18,7 @@ from alrviz.data.encode import Encoder
 from alrviz.data.limits import Limits
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import AlrvizError
-from alrviz.explorer.table_process import Readers
+from alrviz.explorer.server.table_process import Readers
 from alrviz.stop import StopToken
 from tests.estimators.model_files import file_of
 from tests.estimators.tables import drawn, mixed

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from alrviz.kernels.rows import GROUP, LINKED
-from alrviz.passes import room
+from alrviz.passes import aligned_buffers
+from alrviz.passes.aligned_buffers import LANES, lanes_of
 from alrviz.passes.blocks import Blocks
-from alrviz.passes.room import LANES, lanes_of
 from alrviz.passes.rows import CHUNK, Rows
 from tests.fitting.tables import covered, table
 from tests.oracles.rows import (
@@ -40,7 +40,7 @@ def make(n_rows, n_classes, *, sizes=(3, 1, 4, 2, 5), tuples=(1, 2, 3), cells=11
 
 def padded(rows, values):
     """`values` (rows, C) in room of W classes, pads 0."""
-    out = room.zeros(len(values), rows.padded)
+    out = aligned_buffers.zeros(len(values), rows.padded)
     out[:, : rows.n_classes] = values
     return out
 
@@ -48,7 +48,7 @@ def padded(rows, values):
 def check_all_passes(rows, blocks, links, rng):
     C, sizes = rows.n_classes, np.diff(blocks.first)
     cells, bias = rng.normal(size=(blocks.n_cells, C)), rng.normal(size=C)
-    stacked = blocks.expand(padded(rows, cells), room.empty(blocks.n_joint, rows.padded))
+    stacked = blocks.expand(padded(rows, cells), aligned_buffers.empty(blocks.n_joint, rows.padded))
     tables = naive_expand(links, cells)
     np.testing.assert_allclose(stacked[:, :C], np.concatenate(tables), rtol=1e-13, atol=1e-13)
     z = rows.forward(blocks, stacked, bias)
@@ -58,7 +58,7 @@ def check_all_passes(rows, blocks, links, rng):
     assert np.array_equal(dz[:, :C], z[:, :C])
     assert (dz[:, C:] == 0).all()
     dz[:, :C] = rng.normal(size=(rows.n_rows, C))
-    grad = rows.scatter(blocks, dz, room.empty(blocks.n_joint, rows.padded))
+    grad = rows.scatter(blocks, dz, aligned_buffers.empty(blocks.n_joint, rows.padded))
     sums = naive_sums(rows.keys, sizes, dz[:, :C])
     np.testing.assert_allclose(grad[:, :C], np.concatenate(sums), rtol=1e-12, atol=1e-12)
     assert (grad[:, C:] == 0).all()
@@ -104,7 +104,7 @@ def test_keys_beyond_sixteen_bits():
     rows = Rows(np.array([0, 1, 0, 1, 0]), np.arange(1.0, 6), 2, keys, 1)
     first = np.array([0, size, size + 3])
     blocks = Blocks(first, first, np.arange(size + 3, dtype=np.int32), size + 3)
-    stacked = room.zeros(size + 3, 2)
+    stacked = aligned_buffers.zeros(size + 3, 2)
     stacked[:] = rng.normal(size=stacked.shape)
     assert np.array_equal(rows.forward(blocks, stacked, np.zeros(2)), stacked[keys[0]] + stacked[size + keys[1]])
     counts = rows.count(blocks)
@@ -120,7 +120,7 @@ def test_row_counts_around_the_chunk(n_rows):
 
 def test_no_rows_are_no_trouble():
     rows, blocks, _, _ = make(0, 3)
-    stacked = room.zeros(blocks.n_joint, rows.padded)
+    stacked = aligned_buffers.zeros(blocks.n_joint, rows.padded)
     assert rows.forward(blocks, stacked, np.zeros(3)).shape == (0, 3)
     assert not rows.count(blocks).any()
     stacked[:] = 1.0
@@ -132,8 +132,8 @@ def test_a_block_without_a_joint_value_is_no_trouble():
     blocks = Blocks(first, first, np.array([1, 0], np.int32), 2)
     rows = Rows(np.zeros(0, int), np.ones(0), 2, np.zeros((2, 0), np.uint16), 1)
     cells = np.array([[1.0, 2], [3, 4]])
-    assert blocks.expand(cells, room.empty(2, 2)).tolist() == [[3, 4], [1, 2]]
-    assert blocks.marginalise(cells, room.zeros(2, 2)).tolist() == [[3, 4], [1, 2]]
+    assert blocks.expand(cells, aligned_buffers.empty(2, 2)).tolist() == [[3, 4], [1, 2]]
+    assert blocks.marginalise(cells, aligned_buffers.zeros(2, 2)).tolist() == [[3, 4], [1, 2]]
     assert rows.count(blocks).shape == (2, 2)
 
 
@@ -148,15 +148,15 @@ def test_passes_over_a_cover_are_those_over_cells(levels, gaps, order):
     T, codes, naive_levels = index.space.n_tuples, encoded.codes, encoded.levels.tolist()
     dense, bias = rng.normal(size=(index.space.n_cells + T, 3)), rng.normal(size=3)
     cells = padded(rows, np.concatenate([np.full((T, 3), np.nan), dense[-T:], dense[index.seen]]))
-    z = rows.forward(blocks, blocks.expand(cells, room.empty(blocks.n_joint, 3)), bias)
+    z = rows.forward(blocks, blocks.expand(cells, aligned_buffers.empty(blocks.n_joint, 3)), bias)
     np.testing.assert_allclose(z, naive_forward(codes, naive_levels, order, dense, bias), rtol=1e-13, atol=1e-13)
     sums = naive_scatter(codes, naive_levels, order, z)
-    grad = rows.scatter(blocks, z, room.empty(blocks.n_joint, 3))
+    grad = rows.scatter(blocks, z, aligned_buffers.empty(blocks.n_joint, 3))
     expected = np.concatenate([np.zeros((T, 3)), sums[-T:], sums[index.seen]])
-    found = blocks.marginalise(grad, room.zeros(index.n_rows, 3))
+    found = blocks.marginalise(grad, aligned_buffers.zeros(index.n_rows, 3))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     counts = naive_count(codes, naive_levels, order, encoded.y, encoded.weights, 3)
-    found = blocks.marginalise(rows.count(blocks), room.zeros(index.n_rows, 3))
+    found = blocks.marginalise(rows.count(blocks), aligned_buffers.zeros(index.n_rows, 3))
     np.testing.assert_allclose(found[T:], np.concatenate([counts[-T:], counts[index.seen]]), rtol=1e-12)
     assert np.flatnonzero(counts[:-T].sum(axis=1)).tolist() == index.seen.tolist()
 
@@ -166,9 +166,9 @@ def test_gaps_are_told_column_by_column():
     encoded.codes[:] = [[0, 1, 2], [0, 1, 1]]
     of = covered(encoded, 1)
     assert of.cover.index.seen.tolist() == [0, 1, 2, 3]
-    cells = room.zeros(8, 2)
+    cells = aligned_buffers.zeros(8, 2)
     cells[:, 0] = [np.nan, np.nan, 5, 7, 1, 10, 100, 1000]  # unseen, no level of column 0, of column 1, the cells
-    stacked = of.cover.blocks.expand(cells, room.empty(of.cover.blocks.n_joint, 2))
+    stacked = of.cover.blocks.expand(cells, aligned_buffers.empty(of.cover.blocks.n_joint, 2))
     z = of.rows.forward(of.cover.blocks, stacked, np.array([0.5, 0.0]))
     assert z[:, 0].tolist() == [101.5, 1010.5, 1005.5]
 
@@ -178,7 +178,9 @@ def test_any_code_from_the_number_of_levels_on_is_no_level():
         encoded = table(2, (2,), 2, dtype=np.uint16)
         encoded.codes[0], encoded.y[:] = [code, 1], 0
         of = covered(encoded, 1)
-        cells = of.cover.blocks.marginalise(of.rows.count(of.cover.blocks), room.zeros(of.cover.index.n_rows, 2))
+        cells = of.cover.blocks.marginalise(
+            of.rows.count(of.cover.blocks), aligned_buffers.zeros(of.cover.index.n_rows, 2)
+        )
         assert of.cover.index.seen.tolist() == [1]
         assert cells[:, 0].tolist() == [0, 1, 1]  # unseen, no level, level 1
 
@@ -193,10 +195,10 @@ def test_lanes_hold_every_class_and_waste_little():
 
 
 def test_room_begins_with_a_cache_line():
-    for make_room in (room.empty, room.zeros):
+    for make_room in (aligned_buffers.empty, aligned_buffers.zeros):
         for rows, wide in ((1, 2), (3, 3), (7, 8), (100, 16)):
             found = make_room(rows, wide)
             assert found.shape == (rows, wide)
             assert found.ctypes.data % 64 == 0
             assert found.flags.c_contiguous
-    assert not room.zeros(50, 3).any()
+    assert not aligned_buffers.zeros(50, 3).any()

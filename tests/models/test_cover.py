@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from alrviz.data.encoded import Encoded
 from alrviz.errors import Stopped
-from alrviz.fitting.assemble import assemble
+from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cover import cover_rows
 from alrviz.models.index import Unseen
 from alrviz.models.plan import Block, Plan, plan_cover, singles
 from alrviz.models.space import CellSpace
 from alrviz.models.tables import count_tables
-from alrviz.passes import room
+from alrviz.passes import aligned_buffers
 from alrviz.passes.losses import NLL
 from alrviz.passes.single import SingleRows
 from alrviz.stop import StopToken
@@ -110,8 +110,8 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
     encoded, residual = parts[0], of.rows.scores()
     residual[:] = 0.0
     residual[:, :C] = rng.normal(size=(len(residual), C))
-    grad = of.rows.scatter(blocks, residual, room.empty(blocks.n_joint, of.rows.padded))
-    sums = blocks.marginalise(grad, room.zeros(blocks.n_cells, of.rows.padded))[: index.n_rows, :C]
+    grad = of.rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, of.rows.padded))
+    sums = blocks.marginalise(grad, aligned_buffers.zeros(blocks.n_cells, of.rows.padded))[: index.n_rows, :C]
     # rows of no weight have cells that nobody has seen: what they add goes to those
     expected = naive_scatter(encoded.codes, levels, order, residual[:, :C])
     others = np.zeros((T, C))
@@ -259,7 +259,7 @@ def test_single_rows_find_their_cells_through_inner_blocks():
     blocks = of.cover.blocks
     assert blocks.below is not None
     with pytest.raises(ValueError, match="those of inner blocks too"):
-        blocks.expand(room.zeros(index.n_rows, 3), room.zeros(blocks.n_joint, 3))
+        blocks.expand(aligned_buffers.zeros(index.n_rows, 3), aligned_buffers.zeros(blocks.n_joint, 3))
     assert np.array_equal(found[0][0], found[1][0])
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-12)
 

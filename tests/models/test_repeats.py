@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import Stopped
-from alrviz.fitting.assemble import assemble
+from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.repeats import SHARE, merge_repeats

@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 import pytest
 
-from alrviz.passes.room import Pool
+from alrviz.passes.aligned_buffers import Pool
 
 
 def start(array):

@@ -5,8 +5,8 @@ import pytest
 
 from alrviz.errors import Stopped
 from alrviz.models.space import CellSpace
+from alrviz.passes import aligned_buffers
 from alrviz.passes import blocks as block_passes
-from alrviz.passes import room
 from alrviz.passes import rows as passes
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.rows import Rows
@@ -36,9 +36,9 @@ def everything(n_rows, n_classes, n_jobs):
     """Return the results of every pass, as one list of arrays."""
     rng = np.random.default_rng(1)
     blocks, rows = some_blocks(rng), some_rows(n_rows, n_classes, n_jobs, rng)
-    cells = room.zeros(CELLS, rows.padded)
+    cells = aligned_buffers.zeros(CELLS, rows.padded)
     cells[:, :n_classes] = rng.normal(size=(CELLS, n_classes))
-    table = blocks.expand(cells, room.empty(blocks.n_joint, rows.padded), n_jobs)
+    table = blocks.expand(cells, aligned_buffers.empty(blocks.n_joint, rows.padded), n_jobs)
     bias = rng.normal(size=n_classes)
     z = rows.forward(blocks, table, bias)
     dz = rows.forward_change(blocks, table, 2 * bias)
@@ -46,8 +46,8 @@ def everything(n_rows, n_classes, n_jobs):
     both = rows.forward_trial(blocks, table, 2 * bias, z, 0.3)
     out, residual = rows.scores(), rows.scores()
     sums = rows.settle(z, dz, 0.3, out, residual)
-    grad = rows.scatter(blocks, residual, room.empty(blocks.n_joint, rows.padded))
-    by_cell = blocks.marginalise(grad, room.zeros(CELLS, rows.padded), n_jobs)
+    grad = rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, rows.padded))
+    by_cell = blocks.marginalise(grad, aligned_buffers.zeros(CELLS, rows.padded), n_jobs)
     return [
         table, z, dz, np.array(trial), both[0], np.array(both[1]), np.array(sums), out, residual, grad, by_cell,
         rows.count(blocks), rows.curve(z, dz), rows.diagonal(z),
@@ -152,7 +152,7 @@ def test_parts_of_links_hold_every_joint_value_and_every_tuple_once(part, monkey
 
 def test_every_pass_asks_the_stop_token():
     blocks, rows, stop = some_blocks(np.random.default_rng(0)), some_rows(50, 5, 1), StopToken()
-    table, cells, z = room.zeros(blocks.n_joint, 8), room.zeros(CELLS, 8), rows.scores()
+    table, cells, z = aligned_buffers.zeros(blocks.n_joint, 8), aligned_buffers.zeros(CELLS, 8), rows.scores()
     stop.stop()
     for work in (
         lambda: blocks.expand(cells, table, stop=stop),
@@ -188,7 +188,7 @@ class Late(StopToken):
 def test_a_stop_is_heard_between_parts(n_jobs, monkeypatch, forced_threads):
     monkeypatch.setattr(passes, "_CALL", 1)
     blocks, rows = some_blocks(np.random.default_rng(0)), some_rows(5000, 5, n_jobs)
-    table, cells = room.zeros(blocks.n_joint, 8), room.zeros(CELLS, 8)
+    table, cells = aligned_buffers.zeros(blocks.n_joint, 8), aligned_buffers.zeros(CELLS, 8)
     for work in (
         lambda stop: rows.forward(blocks, table, np.zeros(5), stop=stop),
         lambda stop: rows.scatter(blocks, rows.scores(), table, stop=stop),
@@ -234,5 +234,5 @@ def test_arrays_that_may_only_be_read_are_of_the_types_that_are_compiled():
 def test_room_given_by_the_caller_is_used():
     rows, blocks = some_rows(5, 2, 1), some_blocks(np.random.default_rng(0))
     out = rows.scores()
-    assert rows.forward(blocks, room.zeros(blocks.n_joint, 2), np.ones(2), out) is out
+    assert rows.forward(blocks, aligned_buffers.zeros(blocks.n_joint, 2), np.ones(2), out) is out
     assert (out == 1).all()

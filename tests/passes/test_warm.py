@@ -2,8 +2,8 @@
 
 import pytest
 
-from alrviz.passes import speed
-from alrviz.passes.speed import Work, seconds_per_pass
+from alrviz.passes import cost_model
+from alrviz.passes.cost_model import Work, seconds_per_pass
 from alrviz.passes.warm import warm_passes
 
 
@@ -15,15 +15,15 @@ def test_what_is_ready_takes_no_time():
 
 
 def test_seconds_per_pass_grow_with_the_work_and_shrink_with_threads(monkeypatch):
-    monkeypatch.setattr(speed, "_factor", 2.0)
-    monkeypatch.setattr(speed, "resolve_jobs", lambda n_jobs: n_jobs)
+    monkeypatch.setattr(cost_model, "_factor", 2.0)
+    monkeypatch.setattr(cost_model, "resolve_jobs", lambda n_jobs: n_jobs)
     work = Work(n_rows=10_000, n_classes=3, n_cells=900, n_blocks=12, n_joint=4000, n_links=30_000)
     one = seconds_per_pass(work, 1)
     assert one == 2 * work.reference_seconds() > 0
     few = Work(n_rows=1000, n_classes=3, n_cells=90, n_blocks=12, n_joint=400, n_links=3000)
     assert seconds_per_pass(few, 2) == seconds_per_pass(few, 1), "waking another thread takes longer than it saves"
     large = Work(n_rows=1_000_000, n_classes=3, n_cells=900, n_blocks=12, n_joint=4000, n_links=30_000)
-    shared = seconds_per_pass(large, 1) / 1.8 + 2 * speed._WAKING
+    shared = seconds_per_pass(large, 1) / 1.8 + 2 * cost_model._WAKING
     assert seconds_per_pass(large, 2) == pytest.approx(shared)
     double = Work(n_rows=20_000, n_classes=3, n_cells=1800, n_blocks=12, n_joint=8000, n_links=60_000)
     assert seconds_per_pass(double, 1) == pytest.approx(2 * one)
@@ -32,8 +32,8 @@ def test_seconds_per_pass_grow_with_the_work_and_shrink_with_threads(monkeypatch
 
 
 def test_the_machine_is_measured_once(monkeypatch):
-    monkeypatch.setattr(speed, "_factor", None)
-    first = speed.machine_factor()
+    monkeypatch.setattr(cost_model, "_factor", None)
+    first = cost_model.machine_factor()
     assert first > 0
-    monkeypatch.setattr(speed, "_measure", lambda n_classes: pytest.fail("measured again"))
-    assert speed.machine_factor() == first
+    monkeypatch.setattr(cost_model, "_measure", lambda n_classes: pytest.fail("measured again"))
+    assert cost_model.machine_factor() == first

@@ -12,8 +12,8 @@ import alrviz
 from alrviz.pictures.boundaries import boundary
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.decision_map import FULL, PALE, certainty, contents, decision_map_picture, value_words
-from alrviz.studies.decision_map import Surface, decision_map
-from alrviz.studies.map_axes import axis_of
+from alrviz.studies.maps.axes import axis_of
+from alrviz.studies.maps.decision_map import Surface, decision_map
 
 HOSTILE = r"<b>$$\frac{1}{2}$$</b>"
 

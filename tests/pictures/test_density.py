@@ -8,8 +8,8 @@ from alrviz.pictures import bandwidths, density
 from alrviz.pictures import gram as gram_pictures
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.palette import FAMILY_COLOURS, GREY, READABLE, contrast, readable
-from alrviz.studies.gram import gram
-from alrviz.studies.scenes import BandwidthPath, ColumnRatio
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio
+from alrviz.studies.density.gram import gram
 
 HOSTILE = r"<b>$$\frac{1}{2}$$</b>"
 X = np.linspace(-2.0, 2.0, 41)

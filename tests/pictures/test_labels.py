@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from alrviz.pictures.downsample import min_max
 from alrviz.pictures.labels import LETTER, LINE, Box, box, place, round_up, spread
-from alrviz.pictures.thin import min_max
 
 
 def test_labels_at_one_place_are_moved_apart_and_the_first_stays():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.pictures import learning_curve as pictures
-from alrviz.studies.crossing import Crossing
+from alrviz.studies.statistics.crossing import Crossing
 
 RACERS = [("lr n=1", "lr"), ("lr n=2", "lr"), ("anje", "anje")]
 SEEN = [1, 10, 100, 900, 1500, 4000]

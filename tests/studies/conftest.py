@@ -2,7 +2,7 @@
 
 import pytest
 
-from alrviz.studies import tasks, workers
+from alrviz.studies.core import tasks, workers
 
 
 @pytest.fixture

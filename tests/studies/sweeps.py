@@ -2,7 +2,7 @@
 
 from alrviz.data.demos import load_demo
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import bias_variance
+from alrviz.studies.protocols.bias_variance import bias_variance
 
 RECIPES = (Recipe("anje", order=1), Recipe("lr", order=2, alpha=1.0), Recipe("alr", order=1, alpha=1.0, start="random"))
 

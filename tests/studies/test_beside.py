@@ -6,9 +6,9 @@ import pytest
 import alrviz
 from alrviz.data.demos import demo_truth
 from alrviz.fitting.prepare import split
-from alrviz.studies import beside
-from alrviz.studies.beside import Truth, fit_beside
-from alrviz.studies.mapped import model_at
+from alrviz.studies.maps.run_classifier import model_at
+from alrviz.studies.race import reference_fit
+from alrviz.studies.race.reference_fit import Truth, fit_beside
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,12 @@ def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
 
 
 def test_many_rows_are_thinned(gaussians, monkeypatch):
-    monkeypatch.setattr(beside, "MOST", 50)
+    monkeypatch.setattr(reference_fit, "MOST", 50)
     assert fit_beside("lr", gaussians, holdout=0.3, seed=1).rows == 50
 
 
 def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
-    monkeypatch.setattr(beside, "MOST", 30)
+    monkeypatch.setattr(reference_fit, "MOST", 30)
     frame = gaussians.X.assign(**{"class": gaussians.y})
     frame.loc[frame.index[:4], "class"] = "rare"
     dataset = alrviz.read_table(frame, target="class")
@@ -46,7 +46,7 @@ def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
 def test_a_class_the_model_does_not_know_has_no_probability(gaussians):
     known = np.flatnonzero(gaussians.y == "A")[:3]
     model = Truth(np.array(["B", "C"]), lambda X: np.tile([0.25, 0.75], (len(X), 1)))
-    error, log_loss = beside._judged(model, gaussians.X.iloc[known], gaussians.y[known])
+    error, log_loss = reference_fit._judged(model, gaussians.X.iloc[known], gaussians.y[known])
     assert error == 1.0
     assert log_loss == pytest.approx(52 * np.log(2))
 

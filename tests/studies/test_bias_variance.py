@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import PARTS, Errors, error_parts
-from alrviz.studies.cells import failure, pack, unpack
-from alrviz.studies.decomposition import decompose
+from alrviz.studies.core.cells import failure, pack, unpack
+from alrviz.studies.protocols.bias_variance import PARTS, Errors, error_parts
+from alrviz.studies.statistics.decomposition import decompose
 from tests.studies.sweeps import small
 
 

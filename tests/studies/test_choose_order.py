@@ -13,9 +13,9 @@ from alrviz.data.demos.made import skewed
 from alrviz.data.read import read_table
 from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.cells import Result
-from alrviz.studies.choose_order import choose_order
-from alrviz.studies.significance import corrected_error
+from alrviz.studies.core.cells import Result
+from alrviz.studies.protocols.choose_order import choose_order
+from alrviz.studies.statistics.significance import corrected_error
 
 ROOT = Path(__file__).parents[2]
 

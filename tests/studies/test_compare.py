@@ -9,10 +9,10 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.compare import COMPARED, compare, pairs, ranks, table, to_latex
-from alrviz.studies.export import study_csv
-from alrviz.studies.significance import sign_test
+from alrviz.studies.core.export import study_csv
+from alrviz.studies.protocols.bias_variance import bias_variance
+from alrviz.studies.protocols.compare import COMPARED, compare, pairs, ranks, table, to_latex
+from alrviz.studies.statistics.significance import sign_test
 
 RECIPES = (Recipe("anje", order=1), Recipe("lr", order=2, alpha=0.3), Recipe("rf", n_estimators=5))
 

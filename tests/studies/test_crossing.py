@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from alrviz.studies.crossing import crossings
+from alrviz.studies.statistics.crossing import crossings
 
 
 def curves(**racers):

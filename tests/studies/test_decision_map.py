@@ -13,10 +13,10 @@ from sklearn.svm import SVC, LinearSVC
 import alrviz
 from alrviz.errors import Stopped, TableError
 from alrviz.stop import StopToken
-from alrviz.studies import decision_map as numbers
-from alrviz.studies.decision_map import decision_map
-from alrviz.studies.map_axes import MOST_LEVELS, axis_of
-from alrviz.studies.others import NEAREST, WIDTH, others_of
+from alrviz.studies.maps import decision_map as numbers
+from alrviz.studies.maps.axes import MOST_LEVELS, axis_of
+from alrviz.studies.maps.decision_map import decision_map
+from alrviz.studies.maps.partial_dependence import NEAREST, WIDTH, others_of
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
-from alrviz.studies.decomposition import decompose, left_out
+from alrviz.studies.statistics.decomposition import decompose, left_out
 
 
 @given(st.integers(2, 6), st.integers(1, 30), st.integers(2, 5), st.integers(0, 10**6))

@@ -8,7 +8,7 @@ import pandas as pd
 
 import alrviz
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.export import about_lines, to_csv, weights_csv
+from alrviz.studies.core.export import about_lines, to_csv, weights_csv
 
 
 def test_the_export_is_safe_to_open_in_a_spreadsheet():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from alrviz.studies import gram as numbers
-from alrviz.studies.gram import gram
+from alrviz.studies.density import gram as numbers
+from alrviz.studies.density.gram import gram
 
 
 def by_hand(phi, y):

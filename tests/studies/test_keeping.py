@@ -6,8 +6,8 @@ import pytest
 
 from alrviz.errors import StoreError
 from alrviz.fitting.store import Store
-from alrviz.studies import cells, workers
-from alrviz.studies.cells import failure
+from alrviz.studies.core import cells, workers
+from alrviz.studies.core.cells import failure
 from tests.studies.sweeps import RECIPES, small
 
 

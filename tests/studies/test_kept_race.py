@@ -13,7 +13,7 @@ import alrviz
 from alrviz.errors import StoreError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store
-from alrviz.studies.kept_race import KIND, RaceKeeper, kept_race
+from alrviz.studies.race.race_store import KIND, RaceKeeper, kept_race
 
 RECIPES = (Recipe("lr", order=1, alpha=1.0, max_iter=12), Recipe("alr", order=1, alpha=1.0, max_iter=12))
 
@@ -149,7 +149,7 @@ def test_kill_9_leaves_the_steps_until_then(tmp_path):
         import time
         import alrviz
         from alrviz.fitting.store import Store
-        from alrviz.studies.kept_race import RaceKeeper
+        from alrviz.studies.race.race_store import RaceKeeper
         recipe = alrviz.Recipe("lr", order=1, alpha=1.0, solver="gd", max_iter=100000, tol=1e-300)
         made = alrviz.race(alrviz.load_demo("led", 300), [recipe], n_jobs=1)
         keeper = RaceKeeper(made, lambda: Store({str(tmp_path)!r}), "me", tick=0.2)

@@ -6,8 +6,8 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.learning_curve import learning_curve
-from alrviz.studies.streams import ETAS, _means
+from alrviz.studies.core.learning_curve_task import ETAS, _means
+from alrviz.studies.protocols.learning_curve import learning_curve
 
 
 def row_by_row(family, order, solver="sgd"):

@@ -9,7 +9,7 @@ from alrviz.models import density as density_models
 from alrviz.passes import density as density_passes
 from alrviz.passes import rows as row_passes
 from alrviz.stop import StopToken
-from alrviz.studies.live_density import at_bandwidths, follow
+from alrviz.studies.density.live_density import at_bandwidths, follow
 
 
 @pytest.fixture(scope="module")

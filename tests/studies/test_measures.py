@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, brier_score_loss, log_loss
 
-from alrviz.studies.measures import calibration_error, measures, pooled_reliability, reliability
+from alrviz.studies.statistics.measures import calibration_error, measures, pooled_reliability, reliability
 
 
 def drawn(n=200, classes=3, seed=0):

@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.names import short_names
+from alrviz.studies.core.names import short_names
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.studies.path import path
+from alrviz.fitting.runs.run import Run
+from alrviz.studies.protocols.alpha_path import path
 
 ALPHAS = (1e6, 100.0, 1.0, 0.01)
 

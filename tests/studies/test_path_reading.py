@@ -8,10 +8,10 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.live_path import LivePath, is_quick
-from alrviz.studies.path import path
-from alrviz.studies.path_reading import best_of, path_names, reading, readings, sentence
-from alrviz.studies.paths import errors_above
+from alrviz.studies.core.alpha_path_task import errors_above
+from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, reading, readings, sentence
+from alrviz.studies.protocols.live_alpha_path import LivePath, is_quick
 
 ALPHAS = [100.0, 1.0, 0.01]
 

@@ -7,8 +7,8 @@ from alrviz import load_demo, race
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
-from alrviz.studies.race import Race
+from alrviz.fitting.runs.run import Run
+from alrviz.studies.race.race import Race
 from tests.fitting.tables import drain, same_steps
 
 PATIENCE = 60

@@ -10,10 +10,10 @@ from alrviz.fitting.families import cells, conditional, density, networks
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_cuts, warm_prequential
 from alrviz.kernels import prequential
-from alrviz.studies import ready, streams
-from alrviz.studies.learning_curve import learning_curve
-from alrviz.studies.shipment import Table
-from alrviz.studies.splits import Split
+from alrviz.studies.core import fold_cache, learning_curve_task
+from alrviz.studies.core.splits import Split
+from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.studies.sweeps import small
 
 WARMED = {
@@ -30,11 +30,11 @@ WARMED = {
 @pytest.mark.parametrize("family", WARMED)
 def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
     called = []
-    for module in (ready, cells, density, conditional, networks):
+    for module in (fold_cache, cells, density, conditional, networks):
         for name in ("covers", "cuts", "density", "fit", "networks", "passes"):
             if hasattr(module, f"warm_{name}"):
                 monkeypatch.setattr(module, f"warm_{name}", lambda *_, name=name: called.append(name) or 0.0)
-    ready.warm(Recipe(family), 3)
+    fold_cache.warm(Recipe(family), 3)
     assert sorted(called) == WARMED[family]
 
 
@@ -43,7 +43,7 @@ def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
 )
 def test_what_networks_share_is_in_the_seconds_of_each(second):
     dataset = load_demo("tic-tac-toe", 100)
-    made = ready.Ready(Table.of(dataset), Split(0, 0, 2, 0), Recipe("tan"))
+    made = fold_cache.Ready(Table.of(dataset), Split(0, 0, 2, 0), Recipe("tan"))
     made.fit(make_estimator(Recipe("tan"), n_jobs=1), Recipe("tan"))
     pairs = made.prepared.tables(2, 1.0)
     made._covering = dict.fromkeys(made._covering, 100.0)
@@ -57,7 +57,9 @@ def test_what_networks_share_is_in_the_seconds_of_each(second):
 
 def test_learning_row_by_row_compiles_nothing_that_was_not_made_ready(monkeypatch):
     called = []
-    monkeypatch.setattr(streams, "warm_prequential", lambda: called.append(len(prequential.visit.signatures)))
+    monkeypatch.setattr(
+        learning_curve_task, "warm_prequential", lambda: called.append(len(prequential.visit.signatures))
+    )
     warm_prequential()
     before = len(prequential.visit.signatures)
     recipes = [Recipe("anje", order=1), Recipe("alr", order=2, alpha=0.0, solver="adagrad", start="zero")]

@@ -8,8 +8,8 @@ import alrviz
 from alrviz.data.encode import Encoder
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
-from alrviz.studies.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, scene_of
-from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene, path_frame, scene_frame
+from alrviz.studies.density.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, scene_of
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, Scene, path_frame, scene_frame
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,13 @@ from math import comb
 import numpy as np
 import pytest
 
-from alrviz.studies.significance import corrected_error, geometric_mean_ratio, mean_ranks, sign_test, win_draw_loss
+from alrviz.studies.statistics.significance import (
+    corrected_error,
+    geometric_mean_ratio,
+    mean_ranks,
+    sign_test,
+    win_draw_loss,
+)
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(8, 0), (4, 4), (24, 46), (1, 0), (0, 0), (10, 3)])

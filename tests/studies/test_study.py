@@ -17,13 +17,13 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies import study as study_module
-from alrviz.studies import tasks, workers
-from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.cells import Cell, Result, failure
-from alrviz.studies.progress import progress_of
-from alrviz.studies.splits import Split
-from alrviz.studies.study import Study
+from alrviz.studies.core import study as study_module
+from alrviz.studies.core import tasks, workers
+from alrviz.studies.core.cells import Cell, Result, failure
+from alrviz.studies.core.progress import progress_of
+from alrviz.studies.core.splits import Split
+from alrviz.studies.core.study import Study
+from alrviz.studies.protocols.bias_variance import bias_variance
 from tests.studies.sweeps import RECIPES, numbers, small
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def test_rows_come_as_they_finish_and_the_first_before_the_last_is_computed(call
 
 def test_a_fit_of_a_study_is_the_estimators():
     from alrviz.estimators.make import make_estimator
-    from alrviz.studies.measures import measures
+    from alrviz.studies.statistics.measures import measures
 
     study = small().run()
     cell, result = study.results()[1]

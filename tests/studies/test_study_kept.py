@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from alrviz.fitting.store import Store
-from alrviz.studies import workers
-from alrviz.studies.cells import failure
+from alrviz.studies.core import workers
+from alrviz.studies.core.cells import failure
 from tests.studies.sweeps import RECIPES, numbers, small
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,8 @@ def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
 KILLED = """
 import sys, time
 from tests.studies.sweeps import small
-from alrviz.studies import tasks, workers
+from alrviz.studies.core import tasks
+from alrviz.studies.core import workers
 original = tasks.compute
 def compute(*args):
     time.sleep(0.05)

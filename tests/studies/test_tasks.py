@@ -6,12 +6,12 @@ import pytest
 
 from alrviz.errors import MemoryLimitError, Stopped
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.stop import StopToken
-from alrviz.studies import paths, tasks
-from alrviz.studies.learning_curve import learning_curve
-from alrviz.studies.path import path
-from alrviz.studies.shipment import Table
+from alrviz.studies.core import alpha_path_task, tasks
+from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.studies.sweeps import small
 
 
@@ -112,6 +112,6 @@ def test_the_seconds_of_a_path_are_its_solvers(monkeypatch):
             super().__init__(*args, **options)
             runs.append(self)
 
-    monkeypatch.setattr(paths, "Run", Watched)
+    monkeypatch.setattr(alpha_path_task, "Run", Watched)
     frame = path(small().dataset, ONE, alphas=[10.0, 1.0], references=False, n_jobs=1).run().frame()
     assert frame.train_seconds.tolist() == [run.trace[-1].seconds for run in runs]

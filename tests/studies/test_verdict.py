@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.milestones import Lane, milestones, paired
-from alrviz.studies.verdict import objective_key, verdict
+from alrviz.studies.race.milestones import Lane, milestones, paired
+from alrviz.studies.race.verdict import objective_key, verdict
 
 ROWS = 100.0
 

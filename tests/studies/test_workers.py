@@ -14,15 +14,15 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
-from alrviz.studies import shipment, workers
-from alrviz.studies.shipment import Shipment, TableMissing
+from alrviz.studies.core import table_transfer, workers
+from alrviz.studies.core.table_transfer import Shipment, TableMissing
 from tests.conftest import ROOT
 from tests.studies.sweeps import RECIPES, small
 
 
 @pytest.fixture
 def empty(monkeypatch):
-    monkeypatch.setattr(shipment, "_opened", type(shipment._opened)())
+    monkeypatch.setattr(table_transfer, "_opened", type(table_transfer._opened)())
 
 
 def test_a_worker_asks_for_a_table_once(empty):
@@ -49,8 +49,8 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
             time.sleep(1e-4)  # others get their turn
             super().move_to_end(key, last)
 
-    monkeypatch.setattr(shipment, "_opened", Slow())
-    monkeypatch.setattr(shipment.pickle, "loads", lambda content: object())
+    monkeypatch.setattr(table_transfer, "_opened", Slow())
+    monkeypatch.setattr(table_transfer.pickle, "loads", lambda content: object())
     threads = [threading.Thread(target=opens, args=(k,)) for k in range(4)]
     for thread in threads:
         thread.start()
@@ -99,9 +99,9 @@ def test_what_is_no_number_of_workers_or_bytes_is_refused_at_once(wrong):
 
 _PARENT_OF_TWO = """
 import os, time
-from alrviz.studies import workers
+from alrviz.studies.core import workers
 
-def nap(cell, shipment):
+def nap(cell, table_transfer):
     print(os.getpid(), flush=True)
     time.sleep(600)
 

@@ -1,6 +1,6 @@
 """Races by hand, and the views of them."""
 
-from alrviz.views.race_view import RaceView
+from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand
 
 

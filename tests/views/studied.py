@@ -2,8 +2,8 @@
 
 import time
 
-from alrviz.studies import workers
-from alrviz.views import study_view
+from alrviz.studies.core import workers
+from alrviz.views.studies import study_view
 
 
 def slowed(monkeypatch, seconds):

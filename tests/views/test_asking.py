@@ -3,7 +3,7 @@
 import threading
 
 from alrviz.errors import TableError
-from alrviz.views.asking import Asking
+from alrviz.views.core.latest_task import Asking
 from tests.conftest import wait_until
 
 

@@ -10,11 +10,11 @@ import pytest
 
 import alrviz
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies import workers
-from alrviz.studies.cells import failure
-from alrviz.views import study_view
-from alrviz.views.bias_variance_words import Filled, filled, grid_html
-from alrviz.views.style import FADED
+from alrviz.studies.core import workers
+from alrviz.studies.core.cells import failure
+from alrviz.views.core.style import FADED
+from alrviz.views.studies import study_view
+from alrviz.views.studies.bias_variance_words import Filled, filled, grid_html
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]

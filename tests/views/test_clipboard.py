@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from alrviz.explorer.convergence_dialogs import is_local, reader_link
-from alrviz.views.clipboard import copy_code
+from alrviz.explorer.pages.convergence.dialogs import is_local, reader_link
+from alrviz.views.core.clipboard import copy_code
 
 
 def test_the_script_has_a_way_without_a_clipboard():

@@ -9,10 +9,10 @@ import pytest
 
 import alrviz
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies import workers
-from alrviz.studies.cells import failure
-from alrviz.studies.compare import compare, pairs, ranks, table
-from alrviz.studies.measures import loss_text
+from alrviz.studies.core import workers
+from alrviz.studies.core.cells import failure
+from alrviz.studies.protocols.compare import compare, pairs, ranks, table
+from alrviz.studies.statistics.measures import loss_text
 from tests.views.studied import slowed, until
 
 RECIPES = (Recipe("anje", order=1), Recipe("anje", order=2), Recipe("tan"))
@@ -41,7 +41,7 @@ def test_before_it_runs_it_says_what_run_will_do():
 
 def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch):
     slowed(monkeypatch, 0.05)
-    monkeypatch.setattr("alrviz.views.study_view.REST", 0)
+    monkeypatch.setattr("alrviz.views.studies.study_view.REST", 0)
     view = alrviz.CompareView(study())
     view.press_run()
     until(view, lambda: "Over 1 of 2 data sets" in text(view.sentence))

@@ -7,10 +7,10 @@ import pytest
 from bokeh.events import Tap
 
 import alrviz
-from alrviz.studies.gram import gram
-from alrviz.studies.scenes import BandwidthPath, ColumnRatio, Scene
-from alrviz.views import gram_matrix, ratio_cell
-from alrviz.views.saving import SaveButton
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, Scene
+from alrviz.studies.density.gram import gram
+from alrviz.views.core.saving import SaveButton
+from alrviz.views.density import gram_matrix, ratio_cell
 
 X = np.linspace(-2.0, 2.0, 41)
 HOSTILE = "<b>u</b>"

@@ -10,9 +10,9 @@ import pytest
 import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.learning_curve import crossing_text
-from alrviz.studies import workers
-from alrviz.studies.cells import failure
-from alrviz.studies.crossing import crossings
+from alrviz.studies.core import workers
+from alrviz.studies.core.cells import failure
+from alrviz.studies.statistics.crossing import crossings
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]

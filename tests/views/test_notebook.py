@@ -26,10 +26,11 @@ from PIL import Image
 import alrviz
 from alrviz import views
 from alrviz.errors import AlrvizError
-from alrviz.pictures.thin import min_max
-from alrviz.views import live, notebook, notebook_link, turns
-from alrviz.views.notebook import EXEC, NotebookViewer
-from alrviz.views.notebook_link import ESM, Link, packed
+from alrviz.pictures.downsample import min_max
+from alrviz.views.core import notebook, notebook_link, turns
+from alrviz.views.core.notebook import EXEC, NotebookViewer
+from alrviz.views.core.notebook_link import ESM, Link, packed
+from alrviz.views.race import live_figure
 from tests.conftest import wait_until
 
 
@@ -64,7 +65,7 @@ class PageComm:
 @pytest.fixture
 def kernel(monkeypatch):
     """A process that takes itself for a kernel; what it publishes, and its comm targets. No pump looks by itself."""
-    monkeypatch.setattr("alrviz.views.pump._Ticking._run", lambda *_: None)
+    monkeypatch.setattr("alrviz.views.core.pump._Ticking._run", lambda *_: None)
     made = SimpleNamespace(targets={}, published=[], before=[], cells=[])
     manager = SimpleNamespace(register_target=made.targets.__setitem__)
     calls = {"pre_run_cell": made.before, "post_run_cell": made.cells}
@@ -258,7 +259,7 @@ class ReadingPage(PageComm):
 
 def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, monkeypatch):
     """Buttons, cells and the pump are of three threads; one source that two of them feed at once loses its points."""
-    entered, feed = [], live.feed
+    entered, feed = [], live_figure.feed
 
     def slowly(source, line):
         entered.append(threading.get_ident())
@@ -267,7 +268,7 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
         assert entered.pop() == threading.get_ident(), "two threads feed one picture"
         return done
 
-    monkeypatch.setattr(live, "feed", slowly)
+    monkeypatch.setattr(live_figure, "feed", slowly)
     # A long line is thinned anew again and again, and shorter each time.
     monkeypatch.setattr("alrviz.pictures.convergence.min_max", partial(min_max, limit=60))
     recipes = [alrviz.Recipe(name, alpha=0, max_iter=100_000, tol=1e-300) for name in ("lr", "alr")]

@@ -9,9 +9,9 @@ import pytest
 
 import alrviz
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies import workers
-from alrviz.studies.cells import failure
-from alrviz.studies.choose_order import choose_order
+from alrviz.studies.core import workers
+from alrviz.studies.core.cells import failure
+from alrviz.studies.protocols.choose_order import choose_order
 from tests.views.studied import slowed, until
 
 RECIPE = Recipe("lr", alpha=0.1)

@@ -10,11 +10,11 @@ import pytest
 import alrviz
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies import live_path
-from alrviz.studies.path import path
-from alrviz.studies.path_reading import sentence
-from alrviz.views import path_follower
-from alrviz.views.path_slider import AlphaSlider, nearest
+from alrviz.studies.protocols import live_alpha_path
+from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path_verdict import sentence
+from alrviz.views.studies import path_follower
+from alrviz.views.studies.path_slider import AlphaSlider, nearest
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("alr", order=1, center="anje"), Recipe("lr", order=1)]
@@ -97,7 +97,7 @@ def test_the_fit_follows_the_slider_and_fits_looked_at_are_remembered(done):
 
 def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatch):
     go, seen = threading.Event(), []
-    original = live_path.LivePath.fit
+    original = live_alpha_path.LivePath.fit
 
     def fit(self, recipe, alpha, stop):
         seen.append(alpha)
@@ -138,7 +138,7 @@ def test_what_is_given_up_does_not_come(done, monkeypatch):
 
 
 def test_large_tables_are_fitted_when_a_button_is_pressed(done, monkeypatch):
-    monkeypatch.setattr(live_path, "QUICK", 0)
+    monkeypatch.setattr(live_alpha_path, "QUICK", 0)
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     assert not view.follower.busy
@@ -163,8 +163,8 @@ def test_an_error_of_the_fit_is_said(done, monkeypatch):
 
 
 def test_a_path_that_failed_is_said_and_computed_again(monkeypatch):
-    from alrviz.studies import workers
-    from alrviz.studies.cells import failure
+    from alrviz.studies.core import workers
+    from alrviz.studies.core.cells import failure
 
     original = workers.compute
 

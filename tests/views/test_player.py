@@ -2,9 +2,9 @@
 
 import pytest
 
-from alrviz.views import player as of_player
-from alrviz.views.player import MEANT, REST, Player
-from alrviz.views.watched import FILM
+from alrviz.views.core.trace_reader import FILM
+from alrviz.views.race import player as of_player
+from alrviz.views.race.player import MEANT, REST, Player
 from tests.races import ByHand
 
 

@@ -6,8 +6,8 @@ import time
 import panel as pn
 import pytest
 
-from alrviz.views import pump
-from alrviz.views.pump import Pump, _Ticking
+from alrviz.views.core import pump
+from alrviz.views.core.pump import Pump, _Ticking
 
 
 class Callback:

@@ -7,10 +7,10 @@ from bokeh.models import Column, ColumnDataSource
 from bokeh.plotting import figure
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.recorded import read_recorded, record
-from alrviz.views.live import feed
-from alrviz.views.race_view import RaceView
-from alrviz.views.watched import Watched
+from alrviz.studies.race.recorded import read_recorded, record
+from alrviz.views.core.trace_reader import Watched
+from alrviz.views.race.live_figure import feed
+from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand, a_step
 from tests.views.raced import drawn, finished, pressed, pump, view_of
 

@@ -10,9 +10,9 @@ from bokeh.models import Label
 import alrviz
 from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.recorded import read_recorded, record
-from alrviz.views.race_view import RaceView
-from alrviz.views.watched import LEAST
+from alrviz.studies.race.recorded import read_recorded, record
+from alrviz.views.core.trace_reader import LEAST
+from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand
 from tests.views.raced import drawn, finished, pressed, pump, view_of
 
@@ -186,7 +186,7 @@ def test_scrubbing_a_race_that_runs_pauses_it():
 
 def scored_by(scores, monkeypatch):
     """A view at the end of its race, between two slow looks, whose held-out rows have just been scored by `scores`."""
-    monkeypatch.setattr("alrviz.views.judging.heldout_losses", scores)
+    monkeypatch.setattr("alrviz.views.race.heldout_scorer.heldout_losses", scores)
     race = finished(30, Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
     view = view_of(race)
     view._judging.thread.join()

@@ -5,7 +5,7 @@ from bokeh.document import Document
 from bokeh.models import Div
 from panel.models.browser import BrowserInfo
 
-from alrviz.views import ready
+from alrviz.views.core import browser_ready
 
 
 @pytest.fixture
@@ -22,25 +22,25 @@ def document(monkeypatch):
             assert which is document
             self.loaded = True
 
-    monkeypatch.setattr(ready.pn, "state", State())
-    monkeypatch.setattr(ready, "connected", lambda: True)
+    monkeypatch.setattr(browser_ready.pn, "state", State())
+    monkeypatch.setattr(browser_ready, "connected", lambda: True)
     return document
 
 
 def test_a_page_is_ready_once_its_views_are_built(document):
-    assert not ready.page_ready()
+    assert not browser_ready.page_ready()
     document.roots[1].timezone_offset = 0.0  # Greenwich
-    assert ready.page_ready()
-    assert ready.pn.state.loaded
+    assert browser_ready.page_ready()
+    assert browser_ready.pn.state.loaded
 
 
 def test_a_page_without_a_browser_is_not_ready(document, monkeypatch):
-    monkeypatch.setattr(ready, "connected", lambda: False)
+    monkeypatch.setattr(browser_ready, "connected", lambda: False)
     document.roots[1].timezone_offset = 60.0
-    assert not ready.page_ready()
-    assert not ready.pn.state.loaded
+    assert not browser_ready.page_ready()
+    assert not browser_ready.pn.state.loaded
 
 
 def test_a_page_whose_roots_tell_nothing_is_taken_for_built(document):
     document.remove_root(document.roots[1])
-    assert ready.page_ready()
+    assert browser_ready.page_ready()

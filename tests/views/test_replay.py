@@ -12,9 +12,9 @@ import alrviz
 from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.decision_map import certainty
-from alrviz.studies.decision_map import decision_map
-from alrviz.studies.mapped import model_at
-from alrviz.views.replay import replay
+from alrviz.studies.maps.decision_map import decision_map
+from alrviz.studies.maps.run_classifier import model_at
+from alrviz.views.replay.replay import replay
 from tests.races import ROWS, ByHand
 from tests.views.raced import finished, view_of
 

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from alrviz.views.saving import Origin, csv_button, figure_buttons, file_button
+from alrviz.views.core.saving import Origin, csv_button, figure_buttons, file_button
 
 
 def pressed(button):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.player import Player
-from alrviz.views.watched import Watched
-from alrviz.views.words import ROWS_SHOWN, ends_html, numbers_html, separation_html, values_html
+from alrviz.views.core.trace_reader import Watched
+from alrviz.views.race.player import Player
+from alrviz.views.race.words import ROWS_SHOWN, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step
 
 TRIALS = 12

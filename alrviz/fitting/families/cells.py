@@ -11,12 +11,20 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.errors import RecipeError
-from alrviz.fitting import observers
-from alrviz.fitting.assemble import assemble
+from alrviz.fitting.families import observers
+from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.families.family import GREY, Family, Made, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.matrix import NEEDS, OFFERS, SOLVER_NAMES, STOCHASTIC, check_solver, chosen_solver, pulled
-from alrviz.fitting.price import Price, price_cells
+from alrviz.fitting.pricing.price import Price, price_cells
+from alrviz.fitting.solvers.solver_support import (
+    NEEDS,
+    OFFERS,
+    SOLVER_NAMES,
+    STOCHASTIC,
+    check_solver,
+    chosen_solver,
+    pulled,
+)
 from alrviz.fitting.warm import warm_fit
 from alrviz.stop import NEVER, StopToken
 

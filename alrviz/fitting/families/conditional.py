@@ -7,23 +7,23 @@ from collections.abc import Callable, Hashable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from alrviz.fitting import observers
-from alrviz.fitting.assemble import Fit
-from alrviz.fitting.choice import Choice
-from alrviz.fitting.conditional import ConditionalRows, conditional
+from alrviz.fitting.families import observers
+from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import Made, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, Networks
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.price import Price, ShapePrice
+from alrviz.fitting.pricing.price import Price, ShapePrice
 from alrviz.fitting.solvers.brent import BrentGradients
+from alrviz.fitting.solvers.choice import Choice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.networks import LOOKUPS
 from alrviz.models.structures import Structure, given, naive
-from alrviz.passes.room import lanes_of
-from alrviz.passes.speed import Work
+from alrviz.passes.aligned_buffers import lanes_of
+from alrviz.passes.cost_model import Work
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import NEVER, StopToken
 

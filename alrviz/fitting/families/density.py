@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting import observers
-from alrviz.fitting.assemble import Fit
-from alrviz.fitting.choice import Choice
-from alrviz.fitting.density import VALIDATES, DensityObjective, DensityRows
+from alrviz.fitting.families import observers
+from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT, TABLES, toward
 from alrviz.fitting.families.family import Family, Made, rows_key
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.objectives.density import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.prepare import Prepared, class_weighted, split
-from alrviz.fitting.price import Price, ShapePrice, price_shape
+from alrviz.fitting.pricing.price import Price, ShapePrice, price_shape
+from alrviz.fitting.solvers.choice import Choice
 from alrviz.fitting.solvers.hierarchical import Hierarchical
 from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import others_of, parts_of
 from alrviz.models.density_votes import DensityVotes
-from alrviz.passes.room import lanes_of
+from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
@@ -39,8 +39,8 @@ _SETS = 3
 _SCORES = 5
 # Bytes of a training row in a numeric column, beside the number itself: its values sorted in two ways, weights, places.
 _SORTED = 36
-# ns on one thread of the reference machine (passes/speed.py), fitted to passes over 300 to 150,000 rows, 2 to 8 columns
-# and 2 to 6 classes: the grids of a numeric column, and of a class of it (made columns are longer than real ones:
+# ns on one thread of the reference machine (passes/cost_model.py), fitted to passes over 300 to 150,000 rows, 2 to 8
+# columns and 2 to 6 classes: the grids of a numeric column, and of a class of it (made columns are longer than real:
 # between the two); a row of a class of a numeric and of a categorical column; a row. Then a pass of the weights alone,
 # a value of phi in it, a row and a class of it.
 _GRIDS, _GRID = 225_000.0, 50_000.0

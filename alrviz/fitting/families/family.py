@@ -14,10 +14,10 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.assemble import Fit
-    from alrviz.fitting.observers import Observer
+    from alrviz.fitting.families.build_fit import Fit
+    from alrviz.fitting.families.observers import Observer
     from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.price import Price
+    from alrviz.fitting.pricing.price import Price
     from alrviz.fitting.recipe import Recipe
     from alrviz.models.tables import Tables
     from alrviz.passes.rows import Rows

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.choice import Choice
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.price import Price, ShapePrice, price_cells, price_shape
+from alrviz.fitting.pricing.price import Price, ShapePrice, price_cells, price_shape
+from alrviz.fitting.solvers.choice import Choice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
 from alrviz.models.dependence import class_information, conditional_information
@@ -27,7 +27,7 @@ from alrviz.models.networks import LOOKUPS, NetworkCounts, NetworkModel, count_n
 from alrviz.models.selective import select
 from alrviz.models.structures import Structure, kdb, naive, tan
 from alrviz.models.tables import Tables
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:

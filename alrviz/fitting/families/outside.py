@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from alrviz.fitting.choice import Choice
 from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import SECONDS, Family
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.price import Price, ShapePrice, price_shape
+from alrviz.fitting.pricing.price import Price, ShapePrice, price_shape
+from alrviz.fitting.solvers.choice import Choice
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:

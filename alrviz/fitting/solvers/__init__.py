@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from alrviz.fitting.matrix import check_solver
-from alrviz.fitting.penalised import Objective
+from alrviz.fitting.objectives.ridge_objective import Objective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
 from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
+from alrviz.fitting.solvers.solver_support import check_solver
 from alrviz.fitting.solvers.state import REFRESH, Solver, State
 from alrviz.fitting.solvers.stochastic import Stochastic
 from alrviz.fitting.solvers.tron import Tron

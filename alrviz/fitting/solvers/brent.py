@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from scipy.optimize import minimize_scalar
 
 from alrviz.fitting.solvers.state import Solver, State, stalled
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import dot
 
 if TYPE_CHECKING:
-    from alrviz.fitting.conditional import ConditionalObjective
+    from alrviz.fitting.objectives.conditional import ConditionalObjective
 
 # How exactly the place of the minimum is found, relatively.
 EXACT = 0.01

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.brent import BrentGradients
 from alrviz.fitting.solvers.state import Solver, State, stalled
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 if TYPE_CHECKING:
-    from alrviz.fitting.conditional import ConditionalObjective, ConditionalRows
+    from alrviz.fitting.objectives.conditional import ConditionalObjective, ConditionalRows
 
 FOLDS = 5
 # Iterations without a lower held-out log loss after which a fold's fit is given up.

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.density import DensityObjective, DensityPoint
-from alrviz.fitting.penalised import Point
+from alrviz.fitting.objectives.density import DensityObjective, DensityPoint
+from alrviz.fitting.objectives.density_weights import WeightsObjective
+from alrviz.fitting.objectives.ridge_objective import Point
 from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
 from alrviz.fitting.solvers.state import Solver, State
-from alrviz.fitting.weights import WeightsObjective
 from alrviz.models.density import Features
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 # By how much log h moves at most in one step: a grid is good for that (0.5 to 2 times its bandwidth).
 LONGEST = float(np.log(2.0))

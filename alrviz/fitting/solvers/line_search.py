@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.penalised import Objective
+from alrviz.fitting.objectives.ridge_objective import Objective
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import Short, combine, difference, dot
 
 # The whole step to the minimum turns each direction square to the last, and the path into a zigzag: on LED, n = 2,

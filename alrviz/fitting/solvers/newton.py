@@ -6,10 +6,10 @@ fall, so that the last steps are quadratic. No radius is kept (cf. tron.py): the
 
 from dataclasses import replace
 
-from alrviz.fitting.penalised import Objective, Point
+from alrviz.fitting.objectives.ridge_objective import Objective, Point
 from alrviz.fitting.solvers.state import State, along, stalled
 from alrviz.fitting.solvers.tron import inverted, newton_step
-from alrviz.passes.room import Floats
+from alrviz.passes.aligned_buffers import Floats
 
 # max |dF/dw| per row at which the weights count as at their optimum.
 SETTLED = 1e-8

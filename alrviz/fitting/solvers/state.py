@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from alrviz.fitting.line import ROUNDING, exact_step
-from alrviz.fitting.penalised import Objective, Point
+from alrviz.fitting.objectives.ridge_objective import Objective, Point
+from alrviz.fitting.solvers.line_minimum import ROUNDING, exact_step
 from alrviz.passes.rows import Floats
 
 # Scores drift from their weights by rounding as they move along lines; they are recomputed at every step index that is

@@ -22,7 +22,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.fitting.objective import LinearObjective
+from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.solvers.state import Solver, State, start
 from alrviz.passes.rows import Floats
 from alrviz.passes.single import SingleRows

@@ -25,7 +25,7 @@ from typing import Any
 
 from alrviz.errors import StoreError
 from alrviz.fitting.home import home
-from alrviz.fitting.step import Step
+from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store.database import Database
 from alrviz.fitting.store.schema import sound
 from alrviz.fitting.store.traces import pack_steps, unpack_steps

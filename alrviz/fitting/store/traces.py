@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from alrviz.fitting.step import Step
+from alrviz.fitting.solvers.step import Step
 
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import bias_variance
-from alrviz.studies.compare import fits_each
-from alrviz.studies.learning_curve import learning_curve
+from alrviz.studies.core.study import Study
+from alrviz.studies.protocols.bias_variance import bias_variance
+from alrviz.studies.protocols.compare import fits_each
+from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.studies.reproduce.kept import Progress, Row
 from alrviz.studies.reproduce.over_sets import recalled
 from alrviz.studies.reproduce.sets import BenchmarkSet
 from alrviz.studies.reproduce.settings import OWNER, Settings
 from alrviz.studies.reproduce.tables import MadeTable
-from alrviz.studies.study import Study
 
 MOST_POINTS = 40  # of a curve in the tables; the store has about 120
 

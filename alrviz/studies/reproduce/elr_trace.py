@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.studies.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.studies.reproduce.settings import Settings
 

@@ -7,7 +7,7 @@ import numpy as np
 from alrviz.data.dataset import Dataset
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.studies.reproduce.kept import Row
 from alrviz.studies.reproduce.limits import limit_row
 

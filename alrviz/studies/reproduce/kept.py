@@ -10,10 +10,10 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from alrviz.studies.cells import Cell, Result
-from alrviz.studies.keeping import Keeping
+from alrviz.studies.core.cells import Cell, Result
+from alrviz.studies.core.checkpoint import Keeping
+from alrviz.studies.core.splits import Split
 from alrviz.studies.reproduce.settings import OWNER, Settings
-from alrviz.studies.splits import Split
 
 Row = dict[str, Any]
 Progress = Iterator[tuple[str, list[Row]]]

@@ -10,7 +10,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.estimators.density import DLRClassifier
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.studies.reproduce.identities import away, no_step, one_optimum, polynomial, same_tables
 from alrviz.studies.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.studies.reproduce.limits import limit_row

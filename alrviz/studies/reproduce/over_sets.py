@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.bias_variance import bias_variance, error_parts
-from alrviz.studies.compare import fits_each
-from alrviz.studies.keeping import Keeping
+from alrviz.studies.core.checkpoint import Keeping
+from alrviz.studies.protocols.bias_variance import bias_variance, error_parts
+from alrviz.studies.protocols.compare import fits_each
 from alrviz.studies.reproduce.kept import Progress, Row
 from alrviz.studies.reproduce.racers import RACERS
 from alrviz.studies.reproduce.sets import BenchmarkSet
@@ -23,7 +23,7 @@ from alrviz.studies.reproduce.settings import OWNER, Settings
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.studies.study import Study
+    from alrviz.studies.core.study import Study
 
 # Rows x tuples x classes: ten fits of more take hours on two cores.
 MOST_WORK = 1e9

@@ -20,7 +20,7 @@ import pandas as pd
 
 from alrviz.studies.reproduce.compare import COLUMNS
 from alrviz.studies.reproduce.sets import BIG_SETS
-from alrviz.studies.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
+from alrviz.studies.statistics.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
 DRAW = 0.5 * 10.0**-DIGITS

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.fitting.recipe import Recipe, paper_mode
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.studies.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.studies.reproduce.sets import BenchmarkSet
 from alrviz.studies.reproduce.settings import Settings

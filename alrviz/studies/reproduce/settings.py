@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from alrviz.studies.keeping import Keep
+from alrviz.studies.core.checkpoint import Keep
 
 # Whose the kept cells are: not those of the explorer's pages, which list what is theirs.
 OWNER = "reproduce"

@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz import Recipe, load_demo
-from alrviz.fitting.run import Run
+from alrviz.fitting.runs.run import Run
 from alrviz.studies.reproduce import elr_trace, limit_studies, races
 from alrviz.studies.reproduce.kept import Step, kept_rows
 from alrviz.studies.reproduce.settings import Settings

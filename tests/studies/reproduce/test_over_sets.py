@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz import Recipe
-from alrviz.studies import tasks
+from alrviz.studies.core import tasks
 from alrviz.studies.reproduce import over_sets
 from alrviz.studies.reproduce.settings import Settings
 from tests.studies.reproduce.folders import ABSENT, RING, filled

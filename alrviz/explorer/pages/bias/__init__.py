@@ -1,0 +1,1 @@
+"""Bias and variance, and learning curves."""

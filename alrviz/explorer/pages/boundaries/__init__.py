@@ -1,0 +1,1 @@
+"""Boundaries: what classifiers make of two columns."""

@@ -1,0 +1,285 @@
+"""The tab "any family": the decision map of one model of the whole table, be it ours or one of scikit-learn's parts.
+
+Ours is a run: its map follows the iterations, and can be scrubbed. A peer is fitted at one go, on a thread. The axes,
+and what stands in the other columns, are the map's own menus.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.pages.boundaries.controls import PYTHON, SETTINGS
+from alrviz.explorer.pages.boundaries.peers import PeerPart, peer_menu
+from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
+from alrviz.explorer.recipes.questions import ALPHAS
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
+from alrviz.explorer.widgets.dialogs import text_button
+from alrviz.explorer.widgets.export_model import READY, ModelPart, Ready
+from alrviz.explorer.widgets.fit_card import FittingPart
+from alrviz.explorer.widgets.model_drawer import ModelDrawer
+from alrviz.fitting.families import FAMILIES, RUNS
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.maps.decision_map import first_axes
+from alrviz.studies.maps.partial_dependence import first_others
+from alrviz.studies.maps.run_classifier import model_at
+from alrviz.views.core.panes import say
+from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
+from alrviz.views.maps.decision_map import DecisionMapView
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+HEIGHT = room(380, 340)
+_PEER = "peer "  # before a peer's slug in the menu of models
+_FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
+
+
+class FamilyTab:
+    """See the module's text.
+
+    Args:
+        session: what it shows is there.
+        dialogs: shows the script.
+        open_drawer: shows a panel in the drawer.
+    """
+
+    def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
+        self.session, self._dialogs = session, dialogs
+        self.jobs = Jobs(session)
+        self.part = FittingPart(session, self.jobs, self._place_changed)
+        self.peer = PeerPart(session, self.jobs, self._peer_changed)
+        mine = session.tab == "any" and session.model
+        self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
+        self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
+        self._table: Any = None
+        self._ready: Ready | None = None
+        self._others = "typical"  # what this table's maps begin with
+        self._stale = self._setting = self._behind = False
+        self._drawer = ModelDrawer(
+            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, RUNS, open_drawer
+        )
+        self._found = session.tab == "any" and session.fit is not None
+        self._build()
+        if self._found:
+            self.part.player.show(session.fitted)
+
+    # ---- building ----------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        self.model = pmui.Select(label="Model", options={}, width=232, **small)
+        self.order = pmui.RadioButtonGroup(
+            options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
+            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
+        settings = text_button("Settings", "tune", SETTINGS)
+        settings.on_click(lambda _: self._drawer.show())
+        python = text_button("Python", "code", PYTHON)
+        python.on_click(lambda _: self._dialogs.show(self.script()))
+        self.settings_button = settings
+        self.model.param.watch(lambda event: self._chosen("model", event.new), "value")
+        self.order.param.watch(lambda event: self._chosen("order", event.new), "value")
+        self.alpha.param.watch(lambda event: self._chosen("alpha", event.new), "value")
+        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        self.map = DecisionMapView(wake=self.session.wake, height=HEIGHT, width=900)
+        for name in ("others", "row"):
+            self.map.param.watch(lambda _: self._axes_chosen(), name)
+        for name in ("across", "up"):
+            self.map.param.watch(lambda _: self._axes_chosen(), name)
+        self.controls = [self.model, self.order, self.alpha]
+        self.told = [self.part.pricing.pane, settings, python]
+        self.buttons = pn.Row(
+            self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+            css_classes=["alrviz-run"],
+        )  # fmt: skip
+        self.model_part = ModelPart(self.session, self.jobs)
+        inside = (self.buttons, self.bar, self.words, self.map, self.model_part.part)
+        self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
+
+    # ---- showing -----------------------------------------------------------------------------------------------------
+
+    def shown(self) -> None:
+        """Show what the session has now."""
+        session, dataset = self.session, self.session.dataset
+        self.map.dark = session.dark
+        self._show_controls()
+        if dataset is None:
+            return
+        behind, self._behind = self._behind, False
+        turned = behind and session.axes not in ((), self._positions(dataset))
+        if dataset is self._table and not turned:
+            if behind:
+                self._want()
+            return
+        self._table = dataset
+        names = list(dataset.X.columns)
+        kept: dict[str, Any] = {"classes": [str(label) for label in dataset.classes]}
+        if len(session.axes) == 2:
+            axes = [_name_at(dataset, k) for k in session.axes]
+            if all(name in names for name in axes):
+                kept |= dict(zip(("across", "up"), axes, strict=True))
+        self._others = first_others(dataset.X, *_axes_of(dataset.X, kept))
+        kept |= {"others": self._others, "row": 0}
+        if session.others in self.map.param.others.objects:
+            kept |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
+        self.map.param.update(**kept)
+        self.map.watch(None, dataset.X, dataset.y)
+        self.recipe = self.recipe.replace(seed=session.seed)
+        self._want()
+
+    def _show_controls(self) -> None:
+        dataset = self.session.dataset
+        peers = peer_menu(self.session, dataset)
+        if dataset is not None and self.name not in peers.values():  # a truth that another table does not have
+            self.name = ""
+        recipe, ours = self.recipe, not self.name
+        self._setting = True
+        try:
+            families = {FAMILIES[name].words: name for name in RUNS}
+            self.model.options = {**families, **{label: _PEER + slug for label, slug in peers.items()}}
+            self.model.value = recipe.family if ours or dataset is None else _PEER + self.name
+            self.order.visible = ours and "order" in recipe.params
+            order = recipe.params.get("order")
+            self.order.value = order if order in (1, 2, 3) else None
+            self.alpha.visible = ours and "alpha" in recipe.params
+            alphas = sorted({*ALPHAS, float(recipe.params.get("alpha", 0.0))})
+            self.alpha.options = {f"{a:g}": a for a in alphas}
+            self.alpha.value = float(recipe.params.get("alpha", 0.0))
+        finally:
+            self._setting = False
+        self.buttons.visible = self.part.pricing.pane.visible = self.settings_button.visible = ours
+
+    def hidden(self) -> None:
+        """The other tab comes to the front: what runs here is stopped."""
+        self.part.forget()
+        self.peer.forget()
+        self.map.stop()
+        self._behind = True
+
+    # ---- controls ----------------------------------------------------------------------------------------------------
+
+    def _chosen(self, what: str, value: Any) -> None:
+        if self._setting or value is None:
+            return
+        if what == "model" and str(value).startswith(_PEER):
+            self.name = str(value).removeprefix(_PEER)
+        else:
+            self.name = ""
+            changes = {"family": value} if what == "model" else {what: value}
+            self.recipe = self.recipe.replace(**changes)
+        self._set()
+
+    def _set(self) -> None:
+        """Show what was chosen, also in the address, and have it fitted."""
+        self.session.param.update(model=() if self.name else (self.recipe,), peer=self.name)
+        self._show_controls()
+        self._want()
+
+    def _want(self) -> None:
+        dataset = self.session.dataset
+        if dataset is None:
+            return
+        if self.name:
+            self.part.forget()
+            self.map.outdated, self._ready = True, None
+            self.peer.ask(self.name, dataset, holdout=self.recipe.holdout, seed=self.session.seed)
+        else:
+            self.peer.forget()
+            order = self.recipe.params.get("order")
+            if order is not None and order > dataset.X.shape[1]:
+                self.recipe = self.recipe.replace(order=dataset.X.shape[1])
+            self.part.want(dataset, self.recipe)
+            self._place_changed()
+        self._say()
+
+    def _axes_chosen(self) -> None:
+        dataset, view = self.session.dataset, self.map
+        if dataset is None or self._table is not dataset or view.across is None:
+            return
+        axes = self._positions(dataset)
+        self.session.param.update(
+            axes=axes if len(axes) == 2 else (),
+            others="" if view.others == self._others else view.others,
+            row=view.row if view.others == "row" else None,
+        )
+
+    def _positions(self, dataset: "Dataset") -> tuple[int, ...]:
+        """The places in the table of the map's two columns."""
+        names = dataset.table.names
+        return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
+
+    def _recipe_changed(self, recipe: Recipe) -> None:
+        self.recipe, self.name = recipe, ""
+        self._set()
+
+    # ---- what is there -----------------------------------------------------------------------------------------------
+
+    def _place_changed(self) -> None:
+        self._stale = not self.name  # a peer has no places
+
+    def _peer_changed(self) -> None:
+        found = self.peer.found
+        if found is not None:
+            if found.name in READY:
+                self._ready = Ready(found.model, self.session.dataset, found.rows)
+            self.map.param.update(outdated=False, title="")
+            self.map.set_model(found.model)
+        elif self.peer.problem is not None:
+            self.jobs.failed("peer", self.peer.problem)
+        self._say()
+
+    def _draw(self) -> None:
+        self._stale = False
+        run, dataset = self.part.shown, self.session.dataset
+        race = self.part.player.player.race
+        if run is None or dataset is None or race is None or race.dataset.hash != dataset.hash:
+            return
+        self.map.outdated = self.part.outdated
+        model = model_at(run, self.part.player.head)
+        if model is not None:
+            self.map.set_model(model)
+
+    def _say(self) -> None:
+        waits = self.peer.waiting if self.name else self.part.player.player.waits
+        self.bar.visible = bool(waits or (not self.name and self.part.player.player.coming is not None))
+        ours = judged_html(self.part.player, self.part.outdated)
+        say(self.words, peer_html(self.name, self.peer) if self.name else ours)
+
+    def script(self) -> str:
+        """Return the script whose map is the screen's."""
+        return family_script(self.session, self.recipe, self.name, self.map)
+
+    def pump(self) -> bool:
+        """Follow run, peer and map; returns whether there may be more."""
+        waiting = self.jobs.poll()
+        moving = not self.name and self.part.player.pump()
+        if self._stale and not self.name and not (self.part.player.player.playing and self.map.busy):
+            self._draw()
+        self._say()
+        coming = self.model_part.pump(self._ready if self.name else self.part.player.player.race)
+        return bool(self.map.pump() or waiting or moving or self._stale or coming)
+
+    def close(self) -> None:
+        """End the threads' work."""
+        self.map.stop()
+        self.jobs.close()
+
+
+def _axes_of(frame: Any, kept: dict[str, Any]) -> tuple[Any, Any]:
+    """The axes that the map will have, (None, None) of a table without two columns."""
+    try:
+        return first_axes(frame, kept.get("across"), kept.get("up"))
+    except AlrvizError:
+        return None, None
+
+
+def _name_at(dataset: Any, position: int) -> Any:
+    names = dataset.table.names
+    return names[position] if position < len(names) else None

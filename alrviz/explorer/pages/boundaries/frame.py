@@ -1,0 +1,130 @@
+"""What the pictures of the DLR tab show at one moment, made on a thread: the model, the scene, the path so far."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.models.density_model import DensityModel, parts_of
+from alrviz.passes.rows import Floats
+from alrviz.stop import StopToken
+from alrviz.studies.density.density_film import bandwidth_path, scene_of
+from alrviz.studies.density.density_frames import BandwidthPath, Scene
+from alrviz.studies.density.gram import gram
+from alrviz.studies.density.live_density import Live, at_bandwidths, follow
+from alrviz.studies.maps.run_classifier import StepModel, model_at
+from alrviz.studies.race.reference_fit import fit_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One moment.
+
+    Attributes:
+        model: as maps ask it.
+        scene: the columns' curves.
+        path: bandwidths and losses of the run so far; None for drawn points.
+        live: what a hand has made, None for a step of the run.
+        run: the run it belongs to, None for drawn points.
+        X, y: drawn points, None for rows of the table.
+    """
+
+    model: StepModel
+    scene: Scene
+    path: BandwidthPath | None = None
+    live: Live | None = None
+    run: Any = None
+    X: Any = None
+    y: Any = None
+
+    @property
+    def density(self) -> DensityModel:
+        """What the model scores codes and numbers with."""
+        return cast("DensityModel", self.model.model)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether bandwidths were dragged."""
+        return self.live is not None and self.run is not None
+
+    @property
+    def passing(self) -> bool:
+        """Whether its weights are still to follow the bandwidths that were dragged."""
+        return self.by_hand and self.live is not None and not self.live.settled
+
+
+def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
+    """Yield the moment of a run's step, if it has a model there."""
+    model = model_at(run, step)
+    stop.check()
+    if isinstance(model, StepModel):
+        of = cast("DensityModel", model.model)
+        scene = scene_of(of, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
+        stop.check()
+        yield Moment(model, scene, bandwidth_path(run), run=run)
+
+
+def of_hand(
+    run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken, rest: float = 0.0
+) -> Iterator[Moment]:
+    """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them.
+
+    rest: seconds between the two; a hand that moves on meanwhile stops the work before it draws everything anew.
+    """
+    low, high = run.objective.features.bounds
+    held = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
+    labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
+    first = Live(run.encoder, run.encoded, held, nan, nan, False)
+    scene = scene_of(held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous)
+    yield Moment(_model(first, step), scene, path, first, run)
+    stop.rest(rest)
+    live = at_bandwidths(run, log_h, w, stop)
+    note = f"By hand: NLL {live.nll:.4f} per training row."
+    settled = scene_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)
+    stop.check()
+    yield Moment(_model(live, step), settled, path, live, run)
+
+
+def of_points(
+    X: Any, y: Any, recipe: Recipe, before: Moment | None, stop: StopToken, rest: float = 0.0
+) -> Iterator[Moment]:
+    """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step.
+
+    before: the moment to go on from. Of dragged bandwidths it is the step they were dragged at: far out NLL is flat,
+    and a search that starts there stays there. rest: seconds to wait first, for a hand that goes on.
+    """
+    stop.rest(rest)
+    for live in follow(X, y, recipe, _fitted(before), stop):
+        scene = scene_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
+        stop.check()
+        yield Moment(_model(live, 0), scene, None, live, None, X, y)
+
+
+def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0) -> Iterator[Any]:
+    """Yield a peer fitted to points that were drawn, after so many seconds in which nothing else was asked."""
+    stop.rest(rest)
+    yield fit_rows(name, X, y), X, y
+
+
+def gram_of(moment: Moment, classes: Any) -> Any:
+    """Return the kernel's Gram matrix of training rows at a moment."""
+    encoded = (moment.live or moment.run).encoded
+    return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
+
+
+def _fitted(moment: Moment | None) -> DensityModel | None:
+    """The model of a moment, as a fit and no hand left it."""
+    if moment is None or not moment.by_hand:
+        return None if moment is None else moment.density
+    found = model_at(moment.run, moment.model.step)
+    return cast("DensityModel", found.model) if isinstance(found, StepModel) else None
+
+
+def _labels(encoder: Any) -> list[Any]:
+    return [column.labels for column in encoder.columns_]
+
+
+def _model(live: Live, step: int) -> StepModel:
+    return StepModel(step, live.encoder.classes_, live.encoder, live.model)

@@ -1,0 +1,262 @@
+"""The words of the Boundaries page: what one looks at, what a model is worth at the place shown, the scripts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alrviz import __version__
+from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
+from alrviz.studies.race.reference_fit import TRUTH, Beside
+from alrviz.views.core.style import safe
+from alrviz.views.race.words import number
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.explorer.pages.boundaries.dlr_tab import DlrTab
+    from alrviz.explorer.pages.boundaries.frame import Moment
+    from alrviz.explorer.session.session import Session
+    from alrviz.fitting.recipe import Recipe
+    from alrviz.views.core.trace_reader import Racer
+    from alrviz.views.density.fit_player import FitPlayer
+
+ABOUT = r"""
+A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it takes there,
+strong where its probability is high, and the line is the *boundary*, where two classes are alike. An SVM gives a score
+and no probability: its map says so, and its boundary lies at 0. A point is a row of the table: its outline is the class
+it has, its fill the one the model gives it.
+
+Where there are more than two columns, the others have to stand somewhere: at typical values, at the values of one row,
+or averaged, over all rows or over those near the place. The words under the map say which, and which class never wins.
+
+[[DLR]] turns each column into the log ratio of two densities, made of the training rows by a [[kernel]] of
+[[bandwidth]] $h_d$:
+
+$$\phi_d(x) = \log S_{1d}(x) - \log S_{0d}(x) - b_d,   S_{kd}(x) = \sum_{i \in k} \exp(-(x_d - x_{id})^2 / 2 h_d^2)$$
+
+with $b_d$ a share of what the classes weigh, and fits logistic regression to them: the score is
+$w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it is naive Bayes with kernel densities. It is a sum of
+curves, so its boundary bends along each column but knows no products of columns. A narrow bandwidth follows every row,
+a wide one flattens the curve until nothing is left; rows may not vote for themselves ([[leave-one-out]]), or the
+narrowest would always win. An *inner* step moves the weights, an *outer* one the bandwidths.
+
+The page begins with the bandwidths that leave rows out: they are seen to move. On new rows of small tables Silverman's,
+which stand still, are right a little more often, and the class DLRClassifier begins with those."""
+
+
+FEW = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong
+_COUNTED = {
+    "leave-one-out": "every training row is left out of its own densities",
+    "self-included": "every training row counts in its own densities: new rows have a higher one",
+}
+
+
+def loss_words(bandwidth: str, nll: float) -> str:
+    """The loss of training rows, and how their own densities were made."""
+    how = "leave-one-out" if bandwidth in ("loo", "validation") else "self-included"
+    return f"<abbr title='{_COUNTED[how]}'>{how}</abbr> NLL {number(nll)}"
+
+
+def few_html(encoded: "Encoded", what: str) -> str:
+    """A warning where a class has few rows; what: "row" or "point"."""
+    rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if len(encoded.y) else 0
+    if rows >= FEW:
+        return ""
+    had = f"{rows:,} {what}{'s' if rows != 1 else ''}"
+    return (
+        f" <span class='bad'><b>Few {what}s</b>: a class has {had}. The loss of so few says little of new ones, and a "
+        "density that leaves one out tells its class.</span>"
+    )
+
+
+def at_head(racer: "Racer", head: int) -> dict[str, float]:
+    """What a run's trace says at an iteration, or at its end if that came earlier; NaN where it says nothing."""
+
+    def value(name: str) -> float:
+        column = racer.columns.get(name, ())
+        return float(column[min(head, len(column) - 1)]) if len(column) else float("nan")
+
+    rows = racer.run.trace.rows or 1.0
+    return {
+        "nll": value("nll") / rows,
+        "validation": value("validation_log_loss"),
+        "heldout": value("heldout_log_loss"),
+        "error": value("heldout_error"),
+    }
+
+
+def judged_html(player: "FitPlayer", outdated: bool) -> str:
+    """One line on the run that is drawn: losses at the iteration shown, and why it ended."""
+    racer = player.racer
+    if racer is None or not len(racer) or outdated:
+        failed = racer is not None and racer.run.outcome is not None and not len(racer) and not outdated
+        why = safe(racer.run.outcome.sentence, 400) if failed and racer is not None else ""
+        return f"<p class='bad'>{why}</p>" if why else "<p class='quiet'>&nbsp;</p>"
+    at = at_head(racer, player.head)
+    words = [f"NLL {number(at['nll'])} per training row"]
+    if np.isfinite(at["heldout"]):
+        words.append(f"held out {number(at['heldout'])}")
+    if np.isfinite(at["error"]):
+        words.append(f"{100 * (1 - at['error']):.1f} % of held-out rows right")
+    end = racer.run.outcome
+    ended = f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
+    return (
+        f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.head:,}:</span> "
+        f"{', '.join(words)}<span class='quiet'>{ended}</span></p>"
+    )
+
+
+def peer_html(name: str, peer: Any) -> str:
+    """One line on the classifier that stands beside: what it is and how many held-out rows it gets right."""
+    from alrviz.estimators.peers import known_peers
+
+    known = known_peers().get(name)
+    label = "the truth" if name == TRUTH else known.label if known is not None else name
+    note = "What the rows were drawn from: no model can be better." if known is None else known.note
+    if peer.waiting:
+        return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
+    found: Beside | None = peer.found
+    if found is None or found.name != name:
+        return "<p class='quiet'>&nbsp;</p>"
+    words = []
+    if np.isfinite(found.error):
+        words.append(f"{100 * (1 - found.error):.1f} % of held-out rows right")
+    if np.isfinite(found.log_loss):
+        words.append(f"log loss {number(found.log_loss)}")
+    if found.rows:
+        words.append(f"fitted on {found.rows:,} rows")
+    return f"<p><b>{safe(label)}</b> {', '.join(words)} <span class='quiet'>{safe(note, 200)}</span></p>"
+
+
+def compared_html(tab: "DlrTab") -> str:
+    """The sentence of the tab DLR: what its model is worth at this moment, beside the peer and the best possible."""
+    moment, sketch = tab.moment, tab.drawing.sketch
+    if moment is None:
+        return judged_html(tab.part.player, tab.part.outdated)
+    if sketch is not None:
+        return _drawn_html(moment, tab.recipe) if moment.live is not None and moment.run is None else "<p>&nbsp;</p>"
+    racer = tab.part.player.racer
+    if racer is None or moment.run is not racer.run or tab.part.outdated:
+        return "<p class='quiet'>&nbsp;</p>"
+    at = at_head(racer, tab.part.player.head)
+    bandwidth, few = racer.recipe.params["bandwidth"], few_html(racer.run.encoded, "row")
+    if moment.live is not None:
+        here = f"the fit has {number(at['nll'])} at iteration {tab.part.player.head:,}"
+        validation = moment.live.validation
+        more = f", validation {number(validation)}" if np.isfinite(validation) else ""
+        return (
+            f"<p><b>Bandwidths by hand</b>: {loss_words(bandwidth, moment.live.nll)} per training row{more}; "
+            f"<span class='quiet'>{here}; the weights have followed.</span>{few}</p>"
+        )
+    trace = racer.run.trace
+    words = [f"{loss_words(bandwidth, at['nll'])} per training row ({trace.rows:,.0f})"]
+    words += [f"validation {number(at['validation'])}"] if np.isfinite(at["validation"]) else []
+    if np.isfinite(at["error"]):
+        words.append(f"<b>{_right(at['error'])}</b> of {trace.heldout_rows:,.0f} held-out rows right")
+    words += _beside(tab)
+    place = f"<span class='quiet'>iteration {tab.part.player.head:,}:</span>"
+    return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
+
+
+def _no_scale_html(tab: "DlrTab") -> str:
+    """What a column without a scale leaves out: a table that was chosen for another page may have nothing else."""
+    table = tab.table
+    columns = [] if table is None else list(table.X.columns)
+    names = [str(name) for name in columns if table is not None and table.kinds.get(name) != "numeric"]
+    if not names:
+        return ""
+    have = "is categorical: it has" if len(names) == 1 else "are categorical: they have"
+    return (
+        f"<p class='quiet'><b>{safe(' and '.join(names), 80)}</b> {have} no bandwidth to move, and points cannot be "
+        "drawn. DLR is about numbers: choose numeric columns, other data, or an example.</p>"
+    )
+
+
+def _beside(tab: "DlrTab") -> list[str]:
+    found = tab.peer.found
+    if found is None or tab.peer.waiting or not np.isfinite(found.error):
+        return []
+    words = [f"{safe(tab.menus.peer_label, 60)} <b>{_right(found.error)}</b>"] if found.name != TRUTH else []
+    if np.isfinite(tab.peer.best):
+        words.append(f"the truth <b>{_right(tab.peer.best)}</b>")
+    return words
+
+
+def _drawn_html(moment: "Moment", recipe: "Recipe") -> str:
+    live = moment.live
+    assert live is not None
+    widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]
+    loss = loss_words(recipe.params["bandwidth"], live.nll)
+    return (
+        f"<p><b>dlr</b> <span class='quiet'>on what is drawn, none held out:</span> {loss} per point, bandwidths "
+        f"{', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
+        f"{few_html(live.encoded, 'point')}</p>"
+    )
+
+
+def _right(error: float) -> str:
+    return f"{100 * (1 - error):.1f} %"
+
+
+def dlr_script(tab: "DlrTab") -> str:
+    """The script of the tab DLR: its numbers, and its two maps, are the screen's."""
+    session, names = tab.session, tab.columns.chosen or ("", "")
+    imports, body = run_code([tab.recipe])
+    more, beside = _peer_code(session, tab.recipe, tab.name)
+    whole = session.dataset is None or session.dataset is tab.table
+    rest = "" if whole else _TWO.format(names=tuple(map(str, names)))
+    axes = f"across={names[0]!r}, up={names[1]!r}"
+    return f"""# alrviz {__version__}
+import alrviz
+{imports}{more}
+{dataset_code(session)}{rest}
+{body}
+{beside.replace("model = peer.model", "").rstrip()}
+dlr = alrviz.DecisionMapView(model, dataset.X, dataset.y, {axes})
+beside = alrviz.DecisionMapView(peer.model, dataset.X, dataset.y, {axes})
+dlr  # in a notebook; then beside; or dlr.servable() in a script for `panel serve`
+"""
+
+
+_TWO = """
+rest = [name for name in dataset.X.columns if name not in {names!r}]
+dataset = dataset.with_kinds(**dict.fromkeys(rest, "ignore"))"""
+
+
+def family_script(session: "Session", recipe: "Recipe", peer: str, view: Any) -> str:
+    """The script of the tab "any family": its map is the screen's."""
+    options = [f"across={view.across!r}", f"up={view.up!r}"]
+    options += [f"others={view.others!r}"] if view.others != "typical" else []
+    options += [f"row={view.row}"] if view.others == "row" else []
+    made = _peer_code(session, recipe, peer) if peer else run_code([recipe])
+    return f"""# alrviz {__version__}
+import alrviz
+{made[0]}
+{dataset_code(session)}
+{made[1]}
+view = alrviz.DecisionMapView(model, dataset.X, dataset.y, {", ".join(options)})
+view  # in a notebook; view.servable() in a script for `panel serve`
+"""
+
+
+def run_code(recipes: "Sequence[Recipe]") -> tuple[str, str]:
+    """Imports, and Python that fits a recipe and tells what came of it."""
+    body = f"""recipe = {recipe_code(recipes[0])}
+run = alrviz.Run(dataset, recipe)
+for step in run.steps():
+    pass
+print(f"{{recipe.name}}: {{run.outcome.code}} after {{step.index}} iterations, NLL {{step.nll / run.trace.rows:.6f}}")
+print({{name: value for name, value in step.extra.items()}})
+model = model_at(run)"""
+    return "from alrviz.studies.maps.run_classifier import model_at\n", body
+
+
+def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
+    imports, truth = "from alrviz.studies.race.reference_fit import fit_beside\n", ""
+    if peer == TRUTH and session.demo is not None:
+        imports += "from alrviz.data.demos import demo_truth\n"
+        truth = f", truth=demo_truth({session.demo[0]!r})"
+    body = f"""peer = fit_beside({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
+print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
+model = peer.model"""
+    return imports, body

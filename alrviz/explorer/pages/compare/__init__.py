@@ -1,0 +1,1 @@
+"""Compare: recipes on several tables, and the history of runs."""

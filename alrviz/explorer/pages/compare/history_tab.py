@@ -1,0 +1,197 @@
+"""The tab "history" of Compare: what the owner ran, to be opened, raced again, compared, exported, deleted.
+
+A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
+"""
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.theme import CARD, PANE_CSS
+from alrviz.explorer.widgets.run_history import FIT, KINDS, RACE, Item, csv_of, delete, items, line_of
+from alrviz.pictures.formatting import bytes_text
+from alrviz.studies.core.names import short_names
+from alrviz.views.core.panes import say
+from alrviz.views.core.saving import csv_button
+from alrviz.views.core.style import safe
+
+MOST = 40  # runs listed before "More" is pressed
+_ICONS = {
+    RACE: "show_chart", FIT: "scatter_plot", "choose_order": "stairs", "bias_variance": "balance",
+    "compare": "compare_arrows", "learning_curve": "trending_up", "path": "timeline",
+}  # fmt: skip
+EMPTY = (
+    "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
+    "also when the server ends. Run one on any page.</p>"
+)
+LOADING = "<p class='quiet'>Reading what is kept …</p>"
+DELETE, SURE = "Delete", "Delete: press again"
+
+
+class HistoryPart:
+    """The list and what is told beside it.
+
+    Args:
+        session: the visitor's.
+    """
+
+    def __init__(self, session: Session):
+        self.session = session
+        self.jobs = Jobs(session)
+        self.items: list[Item] = []
+        self._shown = MOST
+        self._sure = ""  # the run whose deletion was asked for once
+        self._listing = False
+        self._read = False  # whether what is kept has been read once
+        self._build()
+
+    def _build(self) -> None:
+        self.list = pmui.MenuList(items=[], dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
+        self.list.param.watch(lambda _: self._turn(), "active")
+        self.more = pmui.Button(label="More", variant="text", size="small", visible=False, margin=(4, 0))
+        self.more.on_click(lambda _: self._show_more())
+        self.told = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
+        self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
+        self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
+        self.csv = csv_button("alrviz-run.csv", self._csv, "all its numbers")
+        self.csv.param.update(variant="outlined", margin=(0, 8, 8, 0))
+        self.delete = pmui.Button(
+            label=DELETE, icon="delete", description=f"{DELETE}: take it out of the run store", variant="outlined",
+            color="error", size="small", margin=(0, 8, 8, 0),
+        )  # fmt: skip
+        self.delete.on_click(lambda _: self._delete())
+        self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
+        left = pn.Column(self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
+        right = pn.Column(self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD)
+        self.panel = pn.Row(left, right, sizing_mode="stretch_width", margin=0)
+        self._tell()
+
+    # ---- what there is ---------------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Read what is kept, on a thread."""
+        owner = self.session.owner
+        self.jobs.start("history", lambda stop: items(owner), self._arrived)
+
+    def _arrived(self, found: list[Item]) -> None:
+        chosen = self.item
+        self.items, self._read = found, True
+        self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
+
+    def _list(self, active: int = 0) -> None:
+        shown = self.items[: self._shown]
+        self._listing = True
+        try:
+            self.list.items = [
+                {
+                    "label": item.title, "secondary": f"{', '.join(short_names(item.recipes))} · {line_of(item)}",
+                    "icon": _ICONS.get(item.kept.kind, "science"),
+                }
+                for item in shown
+            ]  # fmt: skip
+            self.list.active = min(active, len(shown) - 1) if shown else None
+        finally:
+            self._listing = False
+        self.more.visible = len(self.items) > len(shown)
+        self._tell()
+
+    def _show_more(self) -> None:
+        self._shown += MOST
+        self._list(self._at)
+
+    @property
+    def _at(self) -> int:
+        active = self.list.active
+        return int(active[0] if isinstance(active, tuple | list) else active or 0)
+
+    @property
+    def item(self) -> Item | None:
+        """The run that is chosen."""
+        return self.items[self._at] if self._at < len(self.items) else None
+
+    # ---- what is chosen --------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        if not self._listing:
+            self._tell()
+
+    def _tell(self) -> None:
+        item = self.item
+        self._sure = ""
+        self.buttons.visible = self.list.visible = item is not None
+        if item is None:
+            say(self.told, EMPTY if self._read else LOADING)
+            return
+        say(self.told, item_html(item, sum(one.size for one in self.items), len(self.items)))
+        for button, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
+            button.param.update(href=link or None, visible=bool(link))
+        self.csv.filename = f"alrviz-{item.kept.kind.replace('_', '-')}-{item.kept.id[:8]}.csv"
+        self.delete.label = DELETE
+
+    def _csv(self) -> str:
+        try:
+            return "" if self.item is None else csv_of(self.item.kept)
+        except AlrvizError as error:  # damaged on the disk
+            self.session.problem = error
+            return f"# {error}\n"
+
+    def _delete(self) -> None:
+        """Delete what is chosen, at the second press."""
+        item = self.item
+        if item is None:
+            return
+        if self._sure != item.kept.id:
+            self._sure, self.delete.label = item.kept.id, SURE
+            return
+        owner, id = self.session.owner, item.kept.id
+        self.items = [one for one in self.items if one.kept.id != id]
+        self._list(self._at)
+        # Each is work of its own: a second one in place of the first would leave that undone.
+        self.jobs.start(f"delete {id}", lambda stop: delete(owner, id), lambda gone: self.ask())
+
+    # ---- the page's calls ------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished."""
+        return self.jobs.poll()
+
+    def close(self) -> None:
+        """End the threads' work."""
+        self.jobs.close()
+
+
+def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> Any:
+    return pmui.Button(
+        label=label, icon=icon, description=hint, variant=variant, size="small", target="_self", margin=(0, 8, 8, 0)
+    )
+
+
+def item_html(item: Item, size: int, count: int) -> str:
+    """What is told of a run: recipes in words, tables, state, version; and how much is kept in all."""
+    kept = item.kept
+    recipes = "".join(
+        f"<li>{safe(name, 80)} <span class='quiet'>{safe(_settings(recipe), 300)}</span></li>"
+        for name, recipe in zip(short_names(item.recipes), item.recipes, strict=True)
+    )
+    lost = "" if kept.link else "<p class='quiet'>It was not begun here: its numbers can be saved as CSV.</p>"
+    return (
+        f"<h2>{safe(KINDS.get(kept.kind, kept.kind).capitalize())} on {safe(kept.data_name, 120)}</h2>"
+        f"<p>{safe(line_of(item))}<br><span class='quiet'>{safe(kept.sentence, 300)}</span></p><ul>{recipes}</ul>"
+        f"<p class='quiet'>table {safe(kept.data_hash[:16])} · alrviz {safe(kept.version, 40)}</p>{lost}"
+        f"<p class='quiet'>{count:,} run{'' if count == 1 else 's'} kept, {bytes_text(size)} in all.</p>"
+    )
+
+
+def _settings(recipe: Any) -> str:
+    """What differs from a family's defaults, in words."""
+    given = recipe.definition.params
+    changed = {name: value for name, value in recipe.params.items() if value != given[name].default}
+    return ", ".join(
+        f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+        for name, value in changed.items()
+    )

@@ -1,0 +1,74 @@
+"""The controls above the picture: question, data, order, alpha, and the examples to try.
+
+They show what they are told and tell what was chosen; which racers follow from it is the page's business.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.explorer.pages.convergence.settings import Choice
+from alrviz.explorer.recipes.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import FIRST_DEMO
+from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.widgets.menus import FILE, pill, select, tables_menu
+from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
+
+
+class Controls:
+    """The row of controls.
+
+    Args:
+        changed: called with "question", "data", "order" or "alpha" and what was chosen.
+        tried: called with the example that was chosen.
+    """
+
+    def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
+        self._changed = changed
+        self._setting = False
+        self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 216)
+        self.data = select("Data", {}, 160)
+        self.order = pmui.RadioButtonGroup(
+            options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
+            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
+        for name in ("question", "data", "order", "alpha"):
+            getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
+        try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
+        examples = pn.Row(try_it, *(pill(example, tried) for example in EXAMPLES), margin=0)
+        # Beside a bar that scrolls, or in a window less wide, the examples have a line of their own.
+        self.panel = pn.Row(
+            self.question, self.data, self.order, self.alpha, pn.HSpacer(), examples,
+            sizing_mode="stretch_width", margin=(0, 0, 8, 0), styles={"flex-wrap": "wrap", "row-gap": "6px"},
+        )  # fmt: skip
+
+    def _tell(self, name: str, value: Any) -> None:
+        if not self._setting:
+            self._changed(name, value)
+
+    def show(self, choice: Choice, session: Session) -> None:
+        """Show what is set; what has no effect on the question is hidden."""
+        question, order, alpha, tables = choice.question, choice.order, choice.alpha, tables_menu(session)
+        asked = QUESTIONS.get(question)
+        self._setting = True
+        try:
+            own = {"My own racers": OWN} if question == OWN else {}
+            self.question.options = {of.words: slug for slug, of in QUESTIONS.items()} | own
+            self.question.value = question
+            self.question.description = asked.why if asked is not None else "Racers as you set them"
+            self.data.options = tables
+            self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
+            has = {name for recipe in choice.recipes for name in ("order", "alpha") if name in recipe.params}
+            self.order.visible = "order" in has and (asked is None or asked.orders)
+            self.alpha.visible = "alpha" in has
+            self.order.value = order if order in (1, 2, 3) else None
+            alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
+            self.alpha.options = {f"{a:g}": a for a in alphas}
+            self.alpha.value = alpha
+        finally:
+            self._setting = False

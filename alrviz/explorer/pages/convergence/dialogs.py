@@ -1,0 +1,86 @@
+"""Two dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urljoin
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.widgets.dialogs import ScriptDialog, copy_button
+from alrviz.explorer.widgets.scripts import script
+from alrviz.fitting.recipe import Recipe
+from alrviz.views.core.clipboard import copy_code
+
+_ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
+_SHARE = (
+    "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
+    "on to the race you run next in place of this one. It ends when you revoke it, or when the race is no "
+    "longer stored.</p>"
+)
+_TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
+_NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
+
+
+class Dialogs:
+    """The page's dialogs; `panels` go into its layout."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._script = ScriptDialog()
+        self._link = pmui.TextInput(label="Read-only link", sizing_mode="stretch_width", margin=(12, 0, 8, 0))
+        self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
+        self._keep.param.watch(self._kept, "value")
+        self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._code = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        self._copy_link = copy_button("Copy the link", self._link, _ABSOLUTE)
+        self._back = pmui.Button(label="Revoke link", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
+        self._back.on_click(lambda _: self._take_back())
+        share_dialog = pmui.Dialog(
+            self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, self._code,
+            title="Share this race", close_on_click=True, show_close_button=True, width_option="sm",
+        )  # fmt: skip
+        self._share = Later(lambda: share_dialog)
+        self.panels = (self._script.place, self._share.place)
+
+    def show_script(self, recipes: Sequence[Recipe], version: str) -> None:
+        """Show the script for what is set now."""
+        self._script.show(script(self.session, recipes, version))
+
+    def show_share(self) -> None:
+        """Show the secret link to the race shown; it exists once a race was started."""
+        entry = self.session.entry
+        self._show_link(entry is not None)
+        if entry is None:
+            self._text.object = _NOTHING
+        else:
+            self._text.object = _SHARE + (NOT_HERE if is_local() else "")
+            self._link.value = reader_link(self.session.registry.share(entry))
+            self._code.object = qr_html(self._link.value, named=False)
+            self._keep.value = entry.keep
+        self._share.open()
+
+    def _show_link(self, there: bool) -> None:
+        for part in (self._link, self._code, self._copy_link, self._back, self._keep):
+            part.visible = there
+
+    def _take_back(self) -> None:
+        if self.session.entry is not None:
+            self.session.registry.take_back(self.session.entry)
+        self._show_link(False)
+        self._link.value, self._text.object = "", _TAKEN
+
+    def _kept(self, event: Any) -> None:
+        if self.session.entry is not None:
+            self.session.entry.keep = bool(event.new)
+
+
+def reader_link(secret: str) -> str:
+    """The address of the readers' page, below that of this page in the browser; its end where that is unknown."""
+    location = pn.state.location
+    path = f"race/{secret}"
+    return path if location is None else urljoin(location.href.split("?")[0].split("#")[0].rstrip("/") + "/", path)

@@ -1,0 +1,375 @@
+"""The Convergence page: a question chooses the racers, Run lets them race, one sentence says what came of it.
+
+The first screen is alive: a recorded race is there at once, and a live one takes its place as soon as the table is
+made. What computes (prices, the picture of scales) does so on threads and arrives with the pump; the race itself is
+watched by a `RaceView`, which this page feeds with races and never looks into.
+"""
+
+from importlib.resources import files
+from typing import Any
+
+import panel as pn
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError
+from alrviz.explorer.pages.convergence.controls import Controls
+from alrviz.explorer.pages.convergence.dialogs import Dialogs
+from alrviz.explorer.pages.convergence.preconditioner import Why
+from alrviz.explorer.pages.convergence.settings import Choice
+from alrviz.explorer.pages.convergence.words import ABOUT
+from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.link_errors import Choices
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
+from alrviz.explorer.session.view_settings import link_view
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
+from alrviz.explorer.widgets.dialogs import text_button
+from alrviz.explorer.widgets.export_model import ModelPart
+from alrviz.explorer.widgets.menus import FILE
+from alrviz.explorer.widgets.price_line import Pricing
+from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
+from alrviz.explorer.widgets.run_history import reopened
+from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.measures import AXES, MEASURES
+from alrviz.studies.race.recorded import read_recorded
+from alrviz.views.core.collapsible import Folded
+from alrviz.views.race.race_view import RaceView
+
+FIRST_MEASURE = "gap"
+# What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
+HEIGHT = room(424, 326)
+
+
+class ConvergencePage:
+    """See the module's text; the shell describes what a page is."""
+
+    title, icon, group, slug = "Convergence", "show_chart", "See", "convergence"
+
+    @staticmethod
+    def choices() -> Choices:
+        """Return what a link may hold of this page's own."""
+        return {"question": (*QUESTIONS, OWN), "axis": AXES, "measure": MEASURES}
+
+    def __init__(self, session: Session):
+        self.session = session
+        race = session.race
+        recipes = session.recipes if race is None else tuple(race.recipes)
+        self.choice = Choice(session.question, recipes, session.seed, cut_params(session.cuts))
+        self._cuts = session.cuts  # those that were taken notice of
+        self.jobs = Jobs(session)
+        self._found = session.entry is not None  # a race was there on arrival: its settings are shown
+        self._autorun = not self._found and not session.kept and not session.lost
+        self._attended: Any = None  # the registry's entry of the race on this screen
+        self._missed = False  # whether another table came while another page was shown
+
+    # ---- building ----------------------------------------------------------------------------------------------
+
+    def view(self) -> Any:
+        """Build the page."""
+        session = self.session
+        self.race_view = RaceView(
+            again=self.new_race,
+            wake=session.wake,
+            seen=self._seen,
+            measure=FIRST_MEASURE,
+            height=HEIGHT,
+            dark=session.dark,
+        )
+        if session.axis in self.race_view.param.axis.objects:
+            self.race_view.axis = session.axis
+        if session.own(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.own(self.slug).measure
+        link_view(session, self.slug, self.race_view, ("span",))
+        self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
+        self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
+        self.dialogs = Dialogs(session)
+        self.controls = Controls(self._chosen, self.show_example)
+        self.pricing = Pricing(
+            self.jobs,
+            self._price_arrived,
+            self.race_view.give_up,
+            lambda: "the race starts then" if self.race_view.player.waits else "",
+        )
+        self.chooser = RecipeChooser(
+            session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
+        )
+        self.why = Why(session, self.jobs)
+        self.model = ModelPart(session, self.jobs)
+        self._show_controls()
+        if session.race is not None:
+            self.race_view.watch(session.race)
+        elif session.kept or session.lost:
+            self._reopen(session.kept or session.lost)
+        elif self._is_first_screen():
+            self.race_view.watch(read_recorded(recorded_text()))
+        session.param.watch(lambda _: self._table_changed(), "dataset")
+        session.param.watch(lambda _: self._ground_changed(), "dark")
+        session.param.watch(lambda _: self._check_awaited(), "loading")
+        session.param.watch(lambda _: self._recut(), ["cuts"])
+        if session.dataset is not None:
+            self._table_changed()
+        return self._layout()
+
+    def _measured(self, measure: str) -> None:
+        if self.session.page == self.slug:
+            self.session.measure = "" if measure == FIRST_MEASURE else measure
+
+    def _is_first_screen(self) -> bool:
+        state = self.session.state
+        asked = self.session.asked == (FIRST_DEMO, FIRST_ROWS) and state.seed == 0 and not state.kinds
+        return asked and self.choice.is_first
+
+    def _layout(self) -> Any:
+        python = text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
+        share = text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
+        python.on_click(lambda _: self.dialogs.show_script(self.recipes, __version__))
+        share.on_click(lambda _: self._share())
+        told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
+        second = pn.FlexBox(
+            self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
+            sizing_mode="stretch_width",
+        )  # fmt: skip
+        card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
+        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        about = Folded("What am I looking at?", text)
+        parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
+        return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+
+    def _share(self) -> None:
+        self.dialogs.show_share()
+        self._attend()
+
+    def drawer(self) -> Any:
+        """Return the settings of the racer chosen, and of all racers."""
+        return self.chooser.settings.panel
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """The racers that are set."""
+        return self.choice.recipes
+
+    # ---- showing -----------------------------------------------------------------------------------------------
+
+    def _show_controls(self) -> None:
+        choice = self.choice
+        self.controls.show(choice, self.session)
+        self.chooser.show()
+        self.why.show(choice.recipes[0])
+        self._check_outdated()
+        self._ask_price()
+
+    def _ground_changed(self) -> None:
+        self.race_view.dark = self.session.dark
+        self.chooser.show()
+
+    def _check_outdated(self) -> None:
+        """Mark the picture when it is not the one of the settings."""
+        race, dataset = self.race_view.race, self.session.dataset
+        if race is None or dataset is None:
+            return
+        self.race_view.outdated = tuple(race.recipes) != self.recipes or race.dataset.hash != dataset.hash
+
+    def _set(self) -> None:
+        """Show what was chosen, also in the address; the first screen's is the shortest."""
+        choice = self.choice
+        self.session.param.update(
+            recipes=() if choice.is_first else choice.recipes,
+            question="" if choice.question == FIRST else choice.question,
+        )
+        self._show_controls()
+
+    def _ask(self) -> None:
+        """Set the racers to those of the question."""
+        dataset = self.session.dataset
+        self.choice.ask(dataset.X.shape[1] if dataset is not None else MOST_RACERS, self.session.seed)
+        self._set()
+
+    # ---- controls ----------------------------------------------------------------------------------------------
+
+    def _chosen(self, name: str, value: Any) -> None:
+        if name == "data":
+            if value and value != FILE:
+                self.session.load_demo(value)
+            return
+        self.choice.choose(name, value)
+        if name == "question":  # as an example does: whoever asks one wants to see the answer
+            self._autorun, self.race_view.player.halted = True, False
+        self._ask()
+        self._start_if_cheap()
+
+    def show_example(self, example: Example) -> None:
+        """Set everything to an example and race as soon as its table is there."""
+        self.choice.question, self.choice.order, self.choice.alpha = FIRST, example.order, 0.0
+        self._autorun, self.race_view.player.halted = True, False
+        if self.session.demo is not None and self.session.demo[0] == example.data and self.session.dataset is not None:
+            self._ask()
+            self._start_if_cheap()
+        else:
+            self.session.load_demo(example.data)
+
+    def _recut(self) -> None:
+        """Cut numbers as is set on some page, unless it is not seen: then when it is."""
+        session = self.session
+        if session.page != self.slug:
+            return
+        self._cuts = session.cuts
+        if session.cuts != cuts_of(self.recipes):
+            self.choice.cut(cut_params(session.cuts))
+            self._set()
+
+    def _own(self, recipes: tuple[Recipe, ...]) -> None:
+        self.choice.own(*recipes)
+        cuts = cuts_of(recipes)
+        if cuts != EACH:
+            self.choice.cuts = cut_params(cuts)
+            self.session.cuts = cuts
+        self._set()
+
+    def _fresh(self) -> Recipe:
+        common = {name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params}
+        return Recipe("lr", scale="diagonal", start="zero", max_iter=STEPS, seed=self.session.seed, **common)
+
+    # ---- table, price, race --------------------------------------------------------------------------------------
+
+    def _table_changed(self) -> None:
+        dataset, self._missed = self.session.dataset, self.session.page != self.slug
+        if dataset is None or self._missed:
+            return
+        self.choice.reseed(self.session.seed)
+        if self._found or self.choice.question == OWN:
+            self._found = False
+            self._show_controls()
+        else:
+            self._ask()
+        self.race_view.expect(self.recipes)
+
+    def _attend(self) -> None:
+        """Say of the race shown that it is on a screen, and whether it rests there; one with a link is followed."""
+        shown = self.race_view.player.shown
+        entry = getattr(None if shown is None else shown.race, "entry", None)
+        if entry is not self._attended:
+            if self._attended is not None:
+                self._attended.screens.discard(id(self))
+            self._attended = entry
+        if entry is not None:
+            entry.attended = True
+            entry.screens.add(id(self))
+            entry.resting = "paused" if self.race_view.player.still else ""
+        self.race_view.tells = entry is not None and entry.shared
+
+    def _leave(self) -> None:
+        for entry in (self._attended, self.session.entry):
+            if entry is not None:
+                entry.screens.discard(id(self))
+
+    def _seen(self, race: Any, iteration: int) -> None:
+        entry = getattr(race, "entry", None)
+        if entry is not None:
+            entry.seen_to = max(entry.seen_to, iteration)
+
+    def _check_awaited(self) -> None:
+        if self.session.loading is None and self.session.dataset is None and self.race_view.player.waits:
+            self.race_view.press_stop()  # the table that Run waits for does not come
+
+    def _ask_price(self) -> None:
+        """Price what is set; a press that waits for the price of something else is given up."""
+        dataset = self.session.dataset
+        if dataset is not None and self.pricing.ask(dataset, self.recipes):
+            self.race_view.give_up()
+
+    def _price_arrived(self) -> None:
+        self.chooser.tell()
+        if self.race_view.player.waits:
+            self._autorun = False
+            self.race_view.press_again()
+        else:
+            self._start_if_cheap()
+
+    def _start_if_cheap(self) -> None:
+        if not self._autorun or not self.pricing.known or self.race_view.player.halted:
+            return
+        self._autorun = False
+        if self.pricing.cheap:
+            self.race_view.outdated = True  # whatever is shown is not this race
+            self.race_view.begin()
+
+    def new_race(self) -> Any:
+        """The race that Run starts: these racers on this table, given to the registry; None where there is none.
+
+        Where the price is not known yet, the press is repeated when it arrives.
+        """
+        session, dataset = self.session, self.session.dataset
+        if dataset is None:
+            return None
+        race = self.pricing.start(session, dataset, self.recipes, self._adopt)
+        if race is not None:
+            session.keep_race()
+        return race
+
+    def _adopt(self, race: Any, **price: Any) -> Any:
+        governed = self.session.adopt(race, **price)
+        governed.entry.attended = True  # nobody is told of it before it is on this screen
+        governed.entry.screens.add(id(self))
+        return governed
+
+    # ---- the run store -------------------------------------------------------------------------------------------
+
+    def _reopen(self, id: str) -> None:
+        """Show a race of the run store, its curves as they were."""
+        owner = self.session.owner
+        self.jobs.start("kept", lambda stop: reopened(owner, id), self._reopened)
+
+    def _reopened(self, race: Any) -> None:
+        session, lost = self.session, self.session.lost
+        session.lost = ""
+        if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings
+            self._autorun = True
+            self._start_if_cheap()
+        elif race is None:
+            session.kept = ""
+            session.problem = AlrvizError("the race that this link opens is no longer stored; Run races it again")
+        elif self.race_view.race is None:  # else another was begun meanwhile
+            session.kept = session.kept or lost
+            self.race_view.watch(race)
+            self._check_outdated()
+
+    # ---- the shell's calls -------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+        waiting = self.jobs.poll()
+        moving = self.race_view.pump()
+        self._attend()
+        coming = self.model.pump(self.race_view.race)
+        return moving or waiting or coming
+
+    def on_shown(self) -> None:
+        """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
+        if self._missed and self.session.loading is None:
+            self._table_changed()
+        wanted, self.session.race_wanted = self.session.race_wanted, False
+        offered, self.session.offered = self.session.offered, ()
+        if offered:
+            self._own(offered)
+        elif self.session.cuts != self._cuts:
+            self._recut()
+        if wanted and (self.race_view.race is None or self.race_view.outdated):
+            self.race_view.press_run()
+
+    def on_hidden(self) -> None:
+        """A race goes on while its page is behind another; those who follow its screen wait."""
+        if self._attended is not None:
+            self._attended.resting = "away"
+
+    def close(self) -> None:
+        """End the threads' work; the race is the registry's."""
+        self.jobs.close()
+        self._leave()
+
+
+def recorded_text() -> str:
+    """Return the recorded race of the first screen."""
+    return (files("alrviz.explorer") / "recorded" / "led.json").read_text(encoding="utf-8")

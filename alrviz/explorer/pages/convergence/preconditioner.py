@@ -1,0 +1,97 @@
+"""The folded part of the Convergence page that shows why one family is faster than another."""
+
+from typing import Any
+
+import panel as pn
+
+from alrviz import __version__
+from alrviz.explorer.pages.convergence.words import WHY
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.export import made_from, to_csv
+from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.saving import Origin, save_buttons
+from alrviz.views.core.style import FADED, safe
+
+_NAME = "alrviz-why"
+
+
+class Why:
+    """Each family's scale beside the curvature, for the first racer's table of cells; drawn while it is unfolded."""
+
+    def __init__(self, session: Session, jobs: Jobs):
+        self._session, self._jobs = session, jobs
+        self._drawn_for: Any = None
+        self._points: Any = None
+        self.recipe: Recipe | None = None
+        self.picture = pn.pane.Bokeh(margin=0)
+        self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
+        text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
+        buttons = save_buttons(_NAME, "alrviz-why", "the picture of scales", self._csv, "its points", self.origin)
+        self.part = Folded(
+            "Why is it faster?",
+            self.about,
+            pn.Row(self.picture, text, sizing_mode="stretch_width", margin=0),
+            pn.Row(*buttons, margin=(4, 0, 0, 0)),
+        )
+        self.part.param.watch(lambda _: self.show(), "open")
+
+    def show(self, recipe: Recipe | None = None) -> None:
+        """Draw it for this racer (the last one given) on the session's table, if it is unfolded and not drawn yet."""
+        if recipe is not None and "order" in recipe.params:  # dlr has no cells
+            self.recipe = recipe
+        recipe, dataset = self.recipe, self._session.dataset
+        if not self.part.open or dataset is None or recipe is None:
+            return
+        asked = recipe.key(dataset.hash)
+        if asked == self._drawn_for:
+            return
+        self._drawn_for = asked
+        self.picture.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
+        self.about.object = "<p class='quiet'>counting &hellip;</p>"
+        words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
+        self._jobs.start(
+            "why", lambda stop: why_points(dataset, recipe, stop), lambda points: self._draw(points, words)
+        )
+
+    def _draw(self, points: Any, words: str) -> None:
+        from alrviz.pictures.scales import scales
+
+        figure = scales(points, name=_NAME, dark=self._session.dark)
+        # A size of its own: a part that is just unfolding has none to stretch to.
+        figure.update(width=640, height=340, sizing_mode="fixed")
+        self._points = points
+        self.picture.styles = {"opacity": "1"}
+        self.picture.object = figure
+        self.about.object = f"<p class='quiet'>{words}</p>"
+
+    def _csv(self) -> str:
+        dataset, recipe = self._session.dataset, self.recipe
+        if self._points is None or dataset is None or recipe is None:
+            return ""
+        return to_csv(self._points, self._about(), [recipe])
+
+    def _about(self) -> dict[str, Any]:
+        dataset, recipe = self._session.dataset, self.recipe
+        if dataset is None or recipe is None:
+            return {}
+        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        order = "" if self.recipe is None else f"order {self.recipe.params['order']}"
+        return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._about())} · {order}")
+
+
+def why_points(dataset: Any, recipe: Recipe, stop: Any) -> Any:
+    """The points of the picture of scales, from the counts that the race shares."""
+    from alrviz.fitting.prepare import prepare
+    from alrviz.studies.race.preconditioner_scales import scale_points
+
+    params = recipe.params
+    tables = prepare(dataset, recipe, stop=stop).tables(params["order"], params["smoothing"], stop)
+    on_phi = params["alpha"] if params.get("penalty") == "phi" else 0.0
+    return scale_points(tables, alpha_on_phi=on_phi)

@@ -1,0 +1,98 @@
+"""Which racers are set, and the question, order and alpha they come from. Pure data: nothing here shows or runs."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from alrviz.explorer.recipes.questions import FIRST, OWN, PULL, QUESTIONS, recipes_of
+from alrviz.fitting.recipe import Recipe
+
+
+class Choice:
+    """The racers of a page.
+
+    Args:
+        question: slug of a question, or `OWN`; anything else is the first.
+        recipes: racers that were found; without any they are the question's.
+        seed: of their split, where they are the question's.
+        cuts: discretize and n_bins, where they are the question's.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        recipes: tuple[Recipe, ...] = (),
+        seed: int = 0,
+        cuts: Mapping[str, Any] = MappingProxyType({}),
+    ):
+        self.question = question if question in (*QUESTIONS, OWN) else FIRST
+        self.order, self.alpha = 2, PULL if self._pulls else 0.0
+        self.cuts: Mapping[str, Any] = dict(cuts)
+        self._chosen = False  # whether alpha is the reader's, not the question's
+        self.recipes = recipes
+        if recipes:
+            self._read()
+        else:
+            self.recipes = recipes_of(self.question, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts)
+
+    @property
+    def _pulls(self) -> bool:
+        return self.question in QUESTIONS and QUESTIONS[self.question].pulls
+
+    def _read(self) -> None:
+        """Set order, alpha and question to what the racers have."""
+        params = self.recipes[0].params
+        self.order = int(params.get("order", 2))
+        self.alpha = float(params.get("alpha", 0.0))
+        self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
+        seed = self.recipes[0].seed
+        for slug in dict.fromkeys((self.question, *QUESTIONS)):
+            if slug != OWN and self.recipes == recipes_of(
+                slug, order=self.order, alpha=self.alpha, seed=seed, cuts=self.cuts
+            ):
+                self.question = slug
+                return
+        self.question = OWN
+
+    @property
+    def is_first(self) -> bool:
+        """Whether these are the racers of the first screen."""
+        return self.recipes == recipes_of(FIRST, seed=self.recipes[0].seed)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set "question", "order" or "alpha" as the reader chose it; an alpha that a question brought goes with it."""
+        if name == "question" and self._pulls and not self._chosen and self.alpha == PULL:
+            self.alpha = 0.0
+        self._chosen = name == "alpha" or (self._chosen and bool(self.alpha))
+        setattr(self, name, value)
+
+    def ask(self, columns: int, seed: int) -> None:
+        """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
+        self.order = min(self.order, columns)
+        if self.question == OWN:
+            wanted = {"order": self.order, "alpha": self.alpha}
+            changed = (r.replace(**{name: wanted[name] for name in wanted if name in r.params}) for r in self.recipes)
+            self.recipes = tuple(dict.fromkeys(changed))
+            return
+        if self._pulls and not self.alpha:
+            self.alpha = PULL
+        self.recipes = recipes_of(
+            self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
+        )
+
+    def cut(self, cuts: Mapping[str, Any]) -> None:
+        """Give all racers these cuts."""
+        self.cuts = dict(cuts)
+        self.recipes = tuple(dict.fromkeys(recipe.replace(**self.cuts) for recipe in self.recipes))
+
+    def own(self, *recipes: Recipe) -> None:
+        """Set racers that the reader has put together; order and alpha are theirs, where they agree."""
+        self.question, self.recipes = OWN, recipes
+        for name in ("order", "alpha"):
+            values = {recipe.params[name] for recipe in recipes if name in recipe.params}
+            if len(values) == 1 and values.isdisjoint(("cv",)):
+                setattr(self, name, values.pop())
+
+    def reseed(self, seed: int) -> None:
+        """Give all racers this seed."""
+        self.recipes = tuple(r if r.seed == seed else r.replace(seed=seed) for r in self.recipes)

@@ -1,0 +1,1 @@
+"""Data: the table, its columns, how it was read."""

@@ -1,0 +1,105 @@
+"""The parts of the Data page that are text: what the table is, its classes, what was noticed. Names are escaped."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alrviz.errors import for_page
+from alrviz.explorer.shell.glossary import term_html
+from alrviz.pictures.columns import ColumnPicture, class_colours
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+MOST_CLASSES = 12
+MOST_COLUMNS = 4  # of classes in the table under a column's picture, which is half a page wide
+
+
+def head_html(dataset: "Dataset", line: str) -> str:
+    """Return the line about the table, and its size."""
+    used = sum(kind != "ignore" for kind in dataset.kinds.values())
+    ignored = len(dataset.kinds) - used
+    facts = [
+        f"{dataset.n_rows:,} rows",
+        f"{used:,} columns used" + (f", {ignored:,} ignored" if ignored else ""),
+        f"{dataset.n_classes:,} classes of <b>{safe(dataset.target, 60)}</b>",
+        f"hash <code>{safe(dataset.hash[:12])}</code>",
+    ]
+    about = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
+    return f"{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
+
+
+def classes_html(dataset: "Dataset") -> str:
+    """Return the class balance as bars, which are the colours' legend too."""
+    labels = [str(label) for label in dataset.labels.cat.categories]
+    counts = np.bincount(dataset.labels.cat.codes.to_numpy(), minlength=len(labels))
+    colours = class_colours(len(labels))
+    shown = list(range(len(labels)))
+    rest = ""
+    if len(shown) > MOST_CLASSES:
+        shown = sorted(shown, key=lambda k: -counts[k])[: MOST_CLASSES - 1]
+        left = len(labels) - len(shown)
+        rest = f"<div class='quiet' style='grid-column: 1 / -1'>and {left:,} smaller classes</div>"
+    highest = max(int(counts.max()), 1)
+    rows = "".join(
+        f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis' title='{safe(labels[k])}'>"
+        f"{safe(labels[k], 40)}</div>"
+        f"<div><div style='height:14px; border-radius:3px; min-width:2px; width:{100 * counts[k] / highest:.1f}%; "
+        f"background:{colours[k]}'></div></div>"
+        f"<div style='text-align:right'>{counts[k]:,}</div>"
+        f"<div class='quiet' style='text-align:right'>{100 * counts[k] / dataset.n_rows:.1f} %</div>"
+        for k in shown
+    )
+    style = "display:grid; grid-template-columns: fit-content(45%) 1fr auto auto; gap: 1px 12px; align-items:center"
+    return f"<h2>Classes</h2><div style='{style}'>{rows}{rest}</div>"
+
+
+def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
+    """Return the rows per level and class behind a column's picture, the largest classes apart."""
+    totals = picture.counts.sum(axis=0)
+    shown = sorted(np.argsort(-totals, kind="stable")[:MOST_COLUMNS])
+    rest = [k for k in range(len(classes)) if k not in shown]
+    others = f"<th class='n'>{len(rest):,} others</th>" if rest else ""
+    head = "".join(f"<th class='n'>{safe(classes[k], 24)}</th>" for k in shown)
+    rows = "".join(
+        f"<tr><td>{safe(label, 40)}</td>"
+        + "".join(f"<td class='n'>{count[k]:,}</td>" for k in shown)
+        + (f"<td class='n'>{count[rest].sum():,}</td>" if rest else "")
+        + f"<td class='n'>{count.sum():,}</td></tr>"
+        for label, count in zip(picture.labels, picture.counts, strict=True)
+    )
+    return (
+        f"<div style='overflow-x:auto'><table><tr><th>{safe(picture.axis, 40)}</th>{head}{others}"
+        f"<th class='n'>rows</th></tr>{rows}</table></div>"
+    )
+
+
+def notes_html(dataset: "Dataset") -> str:
+    """Return what was done while reading, as sentences."""
+    if not dataset.notes:
+        return "<p class='quiet'>No issues found: nothing was dropped or split.</p>"
+    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, dataset.notes))
+    return f"<p class='quiet'>{sentences}</p>"
+
+
+ABOUT = (
+    "<h1>What am I looking at?</h1><br>"
+    "<p>A classifier here sees every column as a few <b>levels</b>. A column of words has its words; a column of "
+    "numbers is "
+    f"cut into intervals ({term_html('MDL')} cuts only where a cut pays for itself, so a useless column keeps one "
+    "level). "
+    f"At {term_html('order')} n the model looks at every set of n columns, a {term_html('tuple')}, and has one "
+    "number for "
+    f"each of its {term_html('cell', 'cells')} and each class. So the number of parameters is</p>"
+    "<p style='text-align:center; font-size:1.1em'>p = C + C · e<sub>n</sub>(levels)</p>"
+    "<p>with C classes and e<sub>n</sub> the sum over all sets of n columns of the product of their numbers of "
+    "levels. It is "
+    "known, with the memory and the time of one pass over the rows, before anything runs: that is the table of "
+    "prices.</p>"
+    "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. "
+    "<b>ordinal</b>: the same, "
+    "and their order sorts axes. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "
+    "<b>target</b>: the class.</p>"
+)

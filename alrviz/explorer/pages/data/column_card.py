@@ -1,0 +1,133 @@
+"""One column of the table: its kind, its rows by level and class with the cuts a race would make, its numbers."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.explorer.pages.data.cards import numbers_html
+from alrviz.explorer.pages.data.column_picture import picture_of
+from alrviz.explorer.pages.data.columns_grid import KINDS
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.theme import card, html, room
+from alrviz.explorer.widgets.table_settings import cut_params, cuts_menu, show_cuts
+from alrviz.pictures.columns import ColumnPicture, numbers
+from alrviz.studies.core.export import made_from, to_csv
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.column import ColumnView
+from alrviz.views.core.saving import Origin, save_buttons
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+
+class ColumnCard:
+    """Shows one column at a time; what it draws is computed on a thread.
+
+    Args:
+        jobs: the page's.
+        chosen: called with the name of another column to look at.
+        asked: called with the column's name and the kind it is to have.
+        below: what stands under the picture.
+    """
+
+    def __init__(
+        self, session: Session, jobs: Jobs, chosen: Callable[[str], None], asked: Callable[[str, str], None], below: Any
+    ):
+        self.session, self._jobs, self._chosen, self._asked = session, jobs, chosen, asked
+        self.name, self._kind_is = "", ""
+        self._picture: ColumnPicture | None = None
+        self._classes: list[str] = []
+        self.column = _select("Column", [], margin=(4, 8, 4, 0))
+        self.kind = _select("Kind", list(KINDS), margin=(4, 8, 4, 0))
+        self.cuts = cuts_menu(lambda slug: session.param.update(cuts=slug))
+        self.cuts.param.update(label="Cut into levels by", size="medium", sizing_mode="stretch_width", margin=(4, 0))
+        session.param.watch(lambda _: self._cut(), "cuts")
+        self.column.param.watch(self._column_changed, "value")
+        self.kind.param.watch(self._kind_changed, "value")
+        self.title = html((4, 0))
+        self.view = ColumnView(height=room(256, 540))
+        save = save_buttons(
+            self.view.figure.name,
+            "alrviz-column",
+            "the picture of the column",
+            self.csv,
+            "rows per level and class",
+            self.origin,
+        )
+        self.numbers = Numbers(save, self._numbers_html)
+        controls = pn.Row(self.column, self.kind, self.cuts, sizing_mode="stretch_width", margin=0)
+        self.panel = card(controls, self.title, self.view, below, self.numbers)
+
+    def show(self, dataset: "Dataset", name: str) -> None:
+        """Show this column of a table."""
+        self.name = name
+        self.column.param.update(options=[column.name for column in dataset.columns], value=name)
+        self.sync(dataset)
+        self.draw()
+
+    def sync(self, dataset: "Dataset") -> None:
+        """Set the controls to what the column is."""
+        self._kind_is = next(column.kind for column in dataset.columns if column.name == self.name)
+        self.kind.param.update(value=self._kind_is, disabled=self._kind_is == "target")
+        show_cuts(self.cuts, self.session, self.session.cuts)
+        self.cuts.visible = self._kind_is == "numeric"
+
+    def _cut(self) -> None:
+        """Show the cuts that were chosen, here or on another page."""
+        dataset = self.session.dataset
+        if dataset is not None and self.name in {column.name for column in dataset.columns}:
+            self.sync(dataset)
+            self.draw()
+
+    def _column_changed(self, event: Any) -> None:
+        if event.new:
+            self._chosen(event.new)
+
+    def _kind_changed(self, event: Any) -> None:
+        if event.new and event.new != self._kind_is:
+            self._asked(self.name, event.new)
+
+    def draw(self) -> None:
+        """Draw the column anew."""
+        dataset, name, seed = self.session.dataset, self.name, self.session.seed
+        cuts = cut_params(self.session.cuts)
+        if dataset is None or not name:
+            return
+        self._classes = [str(label) for label in dataset.labels.cat.categories]
+        self._jobs.start("picture", lambda stop: picture_of(dataset, name, **cuts, seed=seed, stop=stop), self._drawn)
+
+    def _drawn(self, picture: ColumnPicture) -> None:
+        self._picture = picture
+        self.title.object = f"<h2>{safe(picture.title)}</h2>"
+        self.view.show(picture, self._classes)
+        self.numbers.refresh()
+
+    def _numbers_html(self) -> str:
+        return "" if self._picture is None else numbers_html(self._picture, self._classes)
+
+    def csv(self) -> str:
+        """Return the numbers of the picture, with where they come from."""
+        dataset, picture = self.session.dataset, self._picture
+        if dataset is None or picture is None:
+            return ""
+        return to_csv(numbers(picture, self._classes), self._about() | {"cuts": list(picture.cuts)})
+
+    def _about(self) -> dict[str, Any]:
+        dataset, picture = self.session.dataset, self._picture
+        if dataset is None or picture is None:
+            return {}
+        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
+        return about | {"column": picture.axis}
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        return Origin(f"{self.name} by class", made_from(self._about()))
+
+
+def _select(label: str, options: Any, **params: Any) -> Any:
+    return pmui.Select(label=label, options=options, sizing_mode="stretch_width", **params)

@@ -1,0 +1,269 @@
+"""The Data page: which table, what its columns are, what each order would cost.
+
+States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its
+errors are shown by the shell's notice. Whatever computes (pictures, order_prices) does so on a thread and arrives with
+the pump. A state is built when it is first shown.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.errors import TableError
+from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
+from alrviz.explorer.pages.data.column_card import ColumnCard
+from alrviz.explorer.pages.data.columns_grid import ColumnsGrid, columns_frame
+from alrviz.explorer.pages.data.demo_list import demo_list
+from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
+from alrviz.explorer.pages.data.suggestions import is_number, suggestions
+from alrviz.explorer.pages.data.target_card import TargetCard
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.theme import CARD, PANE_CSS, card, html
+from alrviz.explorer.widgets import order_prices
+from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
+from alrviz.studies.core.export import to_csv
+from alrviz.views.core.saving import csv_button
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.explorer.widgets.order_prices import Offer
+
+
+class DataPage:
+    """See the module's text; the shell describes what a page is."""
+
+    title, icon, group, slug = "Data", "table_chart", "Understand", "data"
+
+    def __init__(self, session: Session):
+        self.session = session
+        self.chosen = ""
+        self._jobs = Jobs(session)
+        self._offers: list[Offer] = []
+        self._offers_shown = -1
+        self._pricing = False
+        self._asked_target = ""
+        self._shown: Any = None
+        self._asked_about: Any = None
+        self._built = False
+
+    # ---- building ----------------------------------------------------------------------------------------------
+
+    def view(self) -> Any:
+        """Return the page, in the state that the session is in."""
+        self._gallery = Later(self._build_gallery)
+        self._target = TargetCard(self.session, self._gallery.open)
+        self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._full = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.session.param.watch(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
+        self.session.param.watch(lambda event: self._on_problem(event.new), "problem")
+        self.session.param.watch(lambda _: self._recut(), "cuts")
+        self._table_changed()
+        return pn.Column(
+            self._target.panel, self._empty, self._full, self._gallery.place, sizing_mode="stretch_width", margin=0
+        )
+
+    def _build(self) -> None:
+        """Build what is shown of a table."""
+        self._built = True
+        self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
+        self._classes, self._prices = html((8, 0, 0, 0)), html()
+        self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
+        self._grid = ColumnsGrid(self.choose, self.ask_kind)
+        self._column = ColumnCard(self.session, self._jobs, self.choose, self.ask_kind, self._classes)
+        self._full[:] = [self._head_card(), self._columns_row(), self._price_card()]
+
+    def _head_card(self) -> Any:
+        demos = pmui.Button(label="Demo sets", icon="apps", variant="outlined", margin=(0, 8, 0, 0))
+        demos.on_click(lambda _: self._gallery.open())
+        options = pmui.Button(label="How it was read", icon="tune", variant="outlined", margin=(0, 8, 0, 0))
+        options.on_click(lambda _: self.session.open_drawer(True))
+        race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0)
+        race.on_click(lambda _: self.session.go("convergence", race=True))
+        self._name.css_classes = ["alrviz-line"]
+        self._split = split_menu(self.session)
+        self._split.param.update(margin=(0, 8, 0, 0), align="center")
+        top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
+        return card(top, self._head, self._notes, self._suggestions)
+
+    def _columns_row(self) -> Any:
+        export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
+        export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
+        left = card(self._grid.table, export, styles={**CARD, "flex": "12 1 0"})
+        self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
+        return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
+
+    def _price_card(self) -> Any:
+        head = html((0, 0, 8, 0))
+        head.object = "<h2>What each order would cost</h2>"
+        export = csv_button("prices.csv", self.prices_csv, "what each order would cost", "Prices as CSV")
+        export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
+        return card(head, self._prices, export, margin=(12, 0, 16, 0))
+
+    def _empty_card(self) -> Any:
+        text = html((0, 0, 12, 0))
+        text.object = (
+            "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "
+            "ARFF or xlsx, also packed, one row per example and a column that says its class. Or take one of these "
+            "demo sets, whose truth is known.</p>"
+        )
+        return card(text, demo_list(self._take_demo))
+
+    def _build_gallery(self) -> Any:
+        return pmui.Dialog(
+            demo_list(self._take_demo),
+            title="Demo sets",
+            close_on_click=True,
+            show_close_button=True,
+            width_option="lg",
+        )
+
+    def _take_demo(self, name: str) -> None:
+        self._gallery.close()
+        self.session.load_demo(name)
+
+    def drawer(self) -> Any:
+        """Build the drawer: how the table was read, and what the page shows."""
+        about = pn.pane.HTML(ABOUT, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=16)
+        return pn.Column(ReadOptionsPanel(self.session).panel, about, sizing_mode="stretch_width", margin=0)
+
+    # ---- showing -----------------------------------------------------------------------------------------------
+
+    def _table_changed(self) -> None:
+        session, dataset, pending = self.session, self.session.dataset, self.session.pending
+        empty = dataset is None and pending is None and session.loading is None
+        if empty and not self._empty.objects:
+            self._empty[:] = [self._empty_card()]
+        self._target.panel.visible = pending is not None
+        self._full.visible = dataset is not None and pending is None
+        self._empty.visible = empty
+        if pending is not None and pending is not self._asked_about:
+            self._target.ask(pending)
+        self._asked_about = pending
+        if pending is None and dataset is not None and dataset is not self._shown:
+            self._shown = dataset
+            if not self._built:
+                self._build()
+            self._show(dataset, _line(session))
+
+    def _show(self, dataset: "Dataset", line: str) -> None:
+        names = [column.name for column in dataset.columns]
+        if self.chosen not in names:
+            self.chosen = next((c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target)
+        self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
+        self._head.object = head_html(dataset, line)
+        self._notes.object = notes_html(dataset)
+        show_split(self._split, self.session)
+        self._classes.object = classes_html(dataset)
+        self._show_grid(dataset)
+        self._suggest(dataset)
+        self._column.show(dataset, self.chosen)
+        self._price(dataset)
+
+    def _show_grid(self, dataset: "Dataset") -> None:
+        made = range(len(dataset.columns)) if self.session.demo is not None else ()
+        self._grid.show(dataset, self.chosen, frozenset(made) - set(self.session.source.kinds))
+
+    def choose(self, name: str) -> None:
+        """Look at another column."""
+        dataset = self.session.dataset
+        if dataset is None or name == self.chosen:
+            return
+        self.chosen = name
+        self._grid.choose(name)
+        self._column.show(dataset, name)
+
+    def ask_kind(self, name: str, kind: str) -> None:
+        """Change a column's kind; what it leads to arrives with the pump."""
+        self._asked_target = name if kind == "target" else ""
+        self.session.set_kinds({name: kind})
+
+    def _on_problem(self, problem: Exception | None) -> None:
+        dataset = self.session.dataset
+        if problem is None or dataset is None or self.session.pending is not None or not self._built:
+            return
+        self._show_grid(dataset)  # a kind that was refused goes back to what it is
+        self._column.sync(dataset)
+        if isinstance(problem, TableError) and self._asked_target and is_number(dataset, self._asked_target):
+            self._suggest(dataset, quartiles_of=self._asked_target)
+
+    def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
+        reread = self.session.reread if self.session.upload is not None else None
+        self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
+
+    # ---- prices and leaks --------------------------------------------------------------------------------------
+
+    def _price(self, dataset: "Dataset") -> None:
+        found: list[Offer] = []
+        self._offers, self._offers_shown, self._pricing = found, -1, True
+        seed, cuts = self.session.seed, cut_params(self.session.cuts)
+
+        def work(stop: Any) -> None:
+            order_prices.offers(dataset, seed, found.append, stop, cuts)
+
+        def done(_: None) -> None:
+            self._pricing = False
+
+        def failed(error: Exception) -> None:
+            self._pricing = False
+            self._jobs.failed("prices", error)
+
+        self._jobs.start("prices", work, done, failed)
+        self._show_prices()
+
+    def _recut(self) -> None:
+        """Price the table that is shown with other cuts."""
+        dataset = self.session.dataset
+        if self._built and dataset is not None and dataset is self._shown:
+            self._price(dataset)
+
+    def _show_prices(self) -> None:
+        state = 2 * len(self._offers) + self._pricing
+        if self._built and state != self._offers_shown:
+            self._offers_shown = state
+            self._prices.object = order_prices.offers_html(tuple(self._offers), self._pricing)
+
+    # ---- the shell's calls -------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished."""
+        waiting = self._jobs.poll()
+        self._show_prices()
+        return waiting
+
+    def on_shown(self) -> None:
+        """Nothing to do: the page follows the session."""
+
+    def on_hidden(self) -> None:
+        """Nothing to do: threads end by themselves."""
+
+    def close(self) -> None:
+        """End the threads' work."""
+        self._jobs.close()
+
+    # ---- export ------------------------------------------------------------------------------------------------
+
+    def columns_csv(self) -> str:
+        """Return the list of columns, with the table it is of."""
+        dataset = self.session.dataset
+        return "" if dataset is None else to_csv(columns_frame(dataset), self._origin(dataset))
+
+    def prices_csv(self) -> str:
+        """Return what each order would cost, with the table it is of."""
+        dataset = self.session.dataset
+        return "" if dataset is None else to_csv(order_prices.offers_frame(tuple(self._offers)), self._origin(dataset))
+
+    def _origin(self, dataset: "Dataset") -> dict[str, Any]:
+        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
+
+
+def _line(session: Session) -> str:
+    if session.demo is not None:
+        from alrviz.data.demos import demo_line
+
+        return demo_line(session.demo[0])
+    return f"from {session.upload.name}" if session.upload is not None else ""

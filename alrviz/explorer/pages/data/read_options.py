@@ -1,0 +1,178 @@
+"""The drawer of the Data page: how the file was read, and the same to be read otherwise."""
+
+from dataclasses import replace
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.data.limits import size_text
+from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
+from alrviz.errors import AlrvizError
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.views.core.style import safe
+
+_DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
+_MARK_WORDS = {"": "none", ",": "comma ,", ".": "point .", " ": "space", "'": "apostrophe '"}
+_EMPTY = "empty"
+_OWN = ""  # as a decimal mark: every column has its own
+_ORDERS = {"": None, "day": True, "month": False}
+
+
+def missing_text(tokens: tuple[str, ...]) -> str:
+    """Return missing tokens for a text field: separated by spaces, the empty cell as a word."""
+    return "  ".join(_EMPTY if token == "" else token for token in tokens)
+
+
+def missing_tokens(text: str) -> tuple[str, ...]:
+    """Return the tokens of such a text; an empty cell is always among them."""
+    words = ["" if word == _EMPTY else word for word in text.split()]
+    return tuple(dict.fromkeys(["", *words]))
+
+
+class ReadOptionsPanel:
+    """Shows what was detected; "read again" applies what was changed."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._shown: dict[str, Any] = {}  # what the fields showed before anything was changed
+        self._head = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        wide = {"sizing_mode": "stretch_width", "margin": (8, 0)}
+        self._delimiter = pmui.Select(label="Delimiter", options={}, **wide)
+        self._encoding = pmui.Select(label="Encoding", options=list(ENCODINGS), **wide)
+        self._decimal = pmui.Select(
+            label="Decimal mark", options={_MARK_WORDS[m]: m for m in DECIMALS} | {"each column's own": _OWN}, **wide
+        )
+        self._thousands = pmui.Select(
+            label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
+        )
+        self._order = pmui.Select(
+            label="Order of dates",
+            options={"as they look": "", "day first, 31/12/2020": "day", "month first, 12/31/2020": "month"},
+            **wide,
+        )
+        self._missing = pmui.TextInput(
+            label="Missing values are written",
+            description="Separated by spaces. An empty cell is always missing.",
+            **wide,
+        )
+        self._header = pmui.Select(label="Rows of names", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide)
+        self._skip = pmui.IntInput(label="Lines before the names to leave out", start=0, value=0, **wide)
+        self._footer = pmui.IntInput(label="Lines behind the table to leave out", start=0, value=0, **wide)
+        self._comment = pmui.TextInput(label="Lines to leave out begin with", **wide)
+        self._sheet = pmui.Select(label="Sheet", options=[], **wide)
+        self._merge = pmui.Checkbox(label="Yes, yes and YES are one level", **wide)
+        self._again = pmui.Button(label="Read the file again", variant="contained", margin=(12, 0))
+        self._again.on_click(lambda _: self._reread())
+        self._fields = pn.Column(
+            self._delimiter,
+            self._encoding,
+            self._decimal,
+            self._thousands,
+            self._order,
+            self._missing,
+            self._sheet,
+            self._header,
+            self._skip,
+            self._footer,
+            self._comment,
+            self._merge,
+            self._again,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.panel = pn.Column(self._head, self._fields, sizing_mode="stretch_width", margin=16)
+        session.param.watch(lambda *_: self.show(), ["dataset", "pending"])
+        self.show()
+
+    def show(self) -> None:
+        """Show the options in force."""
+        session = self.session
+        table = session.pending or (session.dataset.table if session.dataset is not None else None)
+        upload = session.upload
+        self._fields.visible = upload is not None and table is not None
+        if upload is None or table is None:
+            what = "A demo set is made, not read. Drop a file of your own"
+            if session.demo is None and table is not None:
+                what = "The explorer was started with this table. Drop its file here"
+            self._head.object = (
+                f"<h1>How it was read</h1><br><p class='quiet'>{what} to see, and to change, how its delimiter, "
+                "encoding, numbers and missing values were understood.</p>"
+            )
+            return
+        self._head.object = (
+            f"<h1>How it was read</h1><br><p>{safe(upload.name)}, {size_text(len(upload.data))}. This was detected; "
+            "change what is wrong and read it again.</p>"
+        )
+        self._fill(table.options, table.sheets)
+
+    def _fill(self, options: ReadOptions, sheets: tuple[str, ...]) -> None:
+        text, book = options.delimiter is not None, options.sheet is not None
+        for widget in (self._delimiter, self._encoding, self._comment):
+            widget.visible = text
+        for widget in (self._decimal, self._thousands, self._header, self._skip, self._footer):
+            widget.visible = text or book  # Parquet, ARFF and others carry their own types
+        self._sheet.visible = book
+        delimiters = [d for d in (*DELIMITERS, " ", options.delimiter) if d]
+        self._delimiter.options = {_DELIMITER_WORDS.get(d, d): d for d in dict.fromkeys(delimiters)}
+        encodings = [*ENCODINGS, *([options.encoding] if options.encoding else [])]
+        self._encoding.options = list(dict.fromkeys(encodings))
+        self._sheet.options = list(sheets)
+        self._shown = {
+            "delimiter": options.delimiter or ",",
+            "encoding": options.encoding or ENCODINGS[0],
+            "decimal": options.decimal or _OWN,
+            "thousands": options.thousands or "",
+            "missing": missing_text(options.missing or ("",)),
+            "header": int(options.header if options.header is not None else 1),
+            "skip_rows": options.skip_rows or 0,
+            "skip_footer": options.skip_footer or 0,
+            "comment": options.comment or "",
+            "sheet": options.sheet,
+            "merge_case": options.merge_case is not False,
+            "dayfirst": next(word for word, order in _ORDERS.items() if order is options.dayfirst),
+        }
+        for name, widget in self._widgets().items():
+            if name != "sheet" or book:
+                widget.value = self._shown[name]
+
+    def _widgets(self) -> dict[str, Any]:
+        """The fields, by the option that each shows."""
+        return {
+            "delimiter": self._delimiter,
+            "encoding": self._encoding,
+            "decimal": self._decimal,
+            "thousands": self._thousands,
+            "missing": self._missing,
+            "header": self._header,
+            "skip_rows": self._skip,
+            "skip_footer": self._footer,
+            "comment": self._comment,
+            "sheet": self._sheet,
+            "merge_case": self._merge,
+            "dayfirst": self._order,
+        }
+
+    def _reread(self) -> None:
+        """Read the file again: what was changed holds, now and before; all else is detected anew."""
+        upload = self.session.upload
+        said = (upload.options if upload is not None else None) or ReadOptions()
+        changed = {
+            name: widget.value
+            for name, widget in self._widgets().items()
+            if widget.visible and widget.value != self._shown[name]
+        }
+        if "missing" in changed:
+            changed["missing"] = missing_tokens(changed["missing"])
+        if "decimal" in changed:
+            changed["decimal"] = changed["decimal"] or None
+        if "dayfirst" in changed:
+            changed["dayfirst"] = _ORDERS[changed["dayfirst"]]
+        try:
+            options = replace(said, **changed)
+        except AlrvizError as error:
+            self.session.problem = error
+            return
+        self.session.open_drawer(False)
+        self.session.reread(options)

@@ -1,0 +1,85 @@
+"""The question "which column is the class?", asked where nobody can guess it, with its ways out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import panel_material_ui as pmui
+
+from alrviz.errors import TableError, for_page
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.theme import card, html
+from alrviz.views.core.style import safe
+
+
+class TargetCard:
+    """Asks for the class of the session's pending table.
+
+    Args:
+        demos: called by the button "Demo sets".
+    """
+
+    def __init__(self, session: Session, demos: Callable[[], None]):
+        self.session = session
+        self.text = html((0, 0, 8, 0))
+        self.target = pmui.Select(label="The class", options=[], width=320, margin=(0, 12, 0, 0))
+        self.quartiles = _button("Cut into quartiles", lambda: self._use("quartiles"))
+        self.target.param.watch(lambda event: self._offer_quartiles(event.new), "value")
+        row = pmui.Row(
+            self.target,
+            _button("Use as the class", lambda: self._use("target"), variant="contained"),
+            self.quartiles,
+            _button("Cancel", session.put_away),
+            _button("Demo sets", demos),
+            margin=0,
+        )
+        self.lacking = html((4, 0, 0, 0))
+        self.panel = card(self.text, row, self.lacking, margin=(0, 0, 12, 0))
+
+    def ask(self, table: Any) -> None:
+        """Ask about this table."""
+        self.text.object = (
+            f"<h1>Which column is the class?</h1><br><p>{safe(table.name, 80)} was read: {table.n_rows:,} rows and "
+            f"{len(table.names):,} columns. {why_no_class(table)}</p>"
+        )
+        target = table.default_target()[0]
+        likely = [choice.name for choice in table.target_choices]
+        others = [name for name in table.names if name not in likely]
+        self.target.param.update(options=[*likely, *others], value=target)
+        self._offer_quartiles(target)
+
+    def _use(self, kind: str) -> None:
+        if self.session.pending is not None:
+            self.session.set_kinds({self.target.value: kind})
+
+    def _offer_quartiles(self, name: str | None) -> None:
+        table = self.session.pending
+        if table is not None and name in table.names:
+            series = table.values[table.names.index(name)].series
+            self.quartiles.visible = pd.api.types.is_numeric_dtype(series.dtype)
+            empty = int(series.isna().sum())
+            lacking = f"{empty:,} of {len(series):,} rows have no value in {safe(name, 60)} and would be left out."
+            self.lacking.object = f"<p>{lacking}</p>" if empty else ""
+
+
+def why_no_class(table: Any) -> str:
+    """Return why the column that would be taken cannot be the class, for people, as HTML."""
+    name, why = table.default_target()
+    try:
+        table.dataset(name)
+    except TableError as error:
+        series = table.values[table.names.index(name)].series
+        if pd.api.types.is_numeric_dtype(series.dtype) and series.nunique() > 1:
+            return (
+                f"{safe(name, 60)}, {why}, holds {series.nunique():,} different numbers, too many to be classes. "
+                "Choose another column, or cut this one into quartiles: four classes of equal size."
+            )
+        text = for_page(error)
+        return safe(text[:1].upper() + text[1:], 600) + "."
+    return "Choose it, then go on."
+
+
+def _button(label: str, pressed: Callable[[], None], variant: str = "outlined") -> Any:
+    button = pmui.Button(label=label, variant=variant, margin=(6, 12, 0, 0))
+    button.on_click(lambda _: pressed())
+    return button

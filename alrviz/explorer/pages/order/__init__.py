@@ -1,0 +1,1 @@
+"""Which order? Held-out log loss against n."""

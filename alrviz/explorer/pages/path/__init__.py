@@ -1,0 +1,1 @@
+"""From generative to discriminative: losses along alpha."""

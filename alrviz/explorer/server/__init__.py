@@ -1,0 +1,1 @@
+"""What all visitors share: runs, tables and memory, who they are, the processes that read their files."""

@@ -1,0 +1,76 @@
+"""From a file to a table, and from a table to a data set with the kinds that a visitor has chosen for its columns."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.table_process import READERS
+from alrviz.explorer.server.tables import Upload
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset, Table
+
+TARGETS = ("target", "quartiles")  # kinds that make a column the class
+
+
+def read_upload(
+    upload: Upload,
+    limits: ServerLimits,
+    stop: StopToken,
+    owner: str = "",
+    tell: Callable[[bool], None] = lambda waits: None,
+) -> "Table":
+    """Return a file's table, called as the file is without what follows the first dot; read in a process of its own.
+
+    `tell` hears whether it waits for its turn.
+    """
+    stem = upload.name.split(".")[0] or upload.name
+    return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, tell)
+
+
+def said(dataset: "Dataset") -> dict[str, str]:
+    """Return the kinds that were said, not guessed: a demo set's maker says them."""
+    return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
+
+
+def chosen(
+    table: "Table",
+    kinds: Mapping[int, str],
+    stop: StopToken,
+    made: Mapping[str, str] = MappingProxyType({}),
+    before: "Dataset | None" = None,
+) -> "Dataset":
+    """Return the table with these changes of kinds, by column position; positions it does not have are left out.
+
+    `made` are the kinds that its maker said: they hold where nothing else is said, and so do the class of `before`,
+    a data set of this table.
+    """
+    named = {table.names[k]: kind for k, kind in kinds.items() if k < len(table.names)}
+    target = next((name for name, kind in named.items() if kind in TARGETS), None)
+    quartiles = True if target is not None and named[target] == "quartiles" else None
+    if target is None and before is not None:
+        target, quartiles = before.target, before.quartiles or None
+    others = {**made, **{name: kind for name, kind in named.items() if kind not in TARGETS}}
+    others.pop(target if target is not None else table.default_target()[0], None)
+    return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
+
+
+def split_as(dataset: "Dataset", slug: str, before: "Dataset | None" = None) -> "Dataset":
+    """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have.
+
+    Without a slug the splits of `before`, a data set of this table, hold on.
+    """
+    if not slug and before is not None and not dataset.splitting.said:
+        from alrviz.data.splitting import split_again
+
+        return split_again(dataset, before.splitting)
+    if slug in ("once", "together"):
+        return dataset.split_by(repeats=slug)
+    match = re.fullmatch(r"([gt])(\d{1,5})", slug)
+    if match is None or int(match[2]) >= len(dataset.columns):
+        return dataset
+    name = dataset.columns[int(match[2])].name
+    return dataset.split_by(groups=name) if match[1] == "g" else dataset.split_by(time=name)

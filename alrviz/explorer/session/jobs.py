@@ -1,0 +1,67 @@
+"""The work of a page on threads: of every kind one at a time, the latest asked for."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from alrviz.explorer.session.loading import PAGES, Loading
+from alrviz.explorer.session.session import Session
+from alrviz.stop import StopToken
+
+
+class Jobs:
+    """What a page waits for; its `pump` polls, its `close` closes.
+
+    Args:
+        session: told of errors that nobody else takes, and woken when something begins.
+    """
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._jobs: dict[str, Loading[Any]] = {}
+        self._lookers: dict[str, Callable[[], None]] = {}
+        self._told: dict[str, Exception] = {}  # the last problem of each kind of work
+
+    def start(
+        self,
+        kind: str,
+        work: Callable[[StopToken], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[Exception], None] | None = None,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`, and `look`
+        by every poll until then.
+        """
+        self.cancel(kind)
+        self._lookers[kind] = look
+        self._jobs[kind] = Loading(work, kind, done, failed or partial(self.failed, kind), at_once=False, places=PAGES)
+        self._session.begin(self._jobs[kind])
+
+    def failed(self, kind: str, error: Exception) -> None:
+        """Tell the visitor what went wrong with this kind of work, until it is begun anew."""
+        self._told[kind] = self._session.problem = error
+
+    def withdraw(self, kind: str) -> None:
+        """Take back what was told of this kind of work, if it is still said: its cause is gone."""
+        told = self._told.pop(kind, None)
+        if told is not None and self._session.problem is told:
+            self._session.problem = None
+
+    def cancel(self, kind: str) -> None:
+        """End the work of this kind, if there is any: nothing is handed over, and nothing more is said of the last."""
+        self.withdraw(kind)
+        if kind in self._jobs:
+            self._jobs.pop(kind).cancel()
+
+    def poll(self) -> bool:
+        """Hand over what has finished; returns whether there is more to wait for."""
+        waiting = [kind for kind, job in list(self._jobs.items()) if job.poll()]
+        for kind in waiting:
+            self._lookers[kind]()
+        return bool(waiting)
+
+    def close(self) -> None:
+        """End all of it."""
+        for kind in list(self._jobs):
+            self.cancel(kind)

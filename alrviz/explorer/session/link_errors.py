@@ -1,0 +1,89 @@
+"""What of a link is none of the choices: it is said, with the nearest, and left out.
+
+A link is typed, shortened by a mail program, or of another version. `read_link` takes what it can of any; this says
+what it could not.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import parse_qsl
+
+from alrviz.explorer.recipes.recipe_url import read_recipes
+from alrviz.explorer.session.state import LONGEST, PROPERTIES, State
+from alrviz.fitting.families import FAMILIES
+
+Choices = Mapping[str, Collection[str]]
+MOST = 4  # troubles that are told: a link of another program has any number
+LISTED = 8
+_RECIPES = ("racers", "model", "of")
+_LISTS = {"sets": "_"}
+
+
+def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
+    """Return the state without what is none of the choices, and a sentence about it; "" where all is well.
+
+    Args:
+        query: of the link.
+        state: what `read_link` made of it.
+        choices: what may be given, by the state's attribute; any that is not in it may be any.
+    """
+    troubles: list[str] = []
+    try:
+        given = parse_qsl(query[:LONGEST].lstrip("?"), max_num_fields=50, errors="replace")
+    except ValueError:
+        return state, "This link has more parts than any of the explorer's; the first screen is shown."
+    by_key = {p.key: p for p in PROPERTIES}
+    for key, text in dict(given).items():
+        if key not in by_key:
+            near = get_close_matches(key, by_key, n=1, cutoff=0.75)
+            if near:
+                troubles.append(f"it has no property {_short(key)!r}; did you mean {near[0]!r}?")
+            continue
+        name = by_key[key].attribute
+        if key in _RECIPES:
+            lost = [part for part in text.split("~") if not read_recipes(part, words=True)]
+            troubles += [_none_of(key, part.split("_")[0], FAMILIES) for part in lost]
+        elif key in _LISTS:
+            troubles += [
+                _none_of(key, one, choices[name]) for one in text.split(_LISTS[key]) if one not in choices[name]
+            ]
+        elif name in choices:
+            if text not in choices[name]:
+                troubles.append(_none_of(key, text, choices[name]))
+                state = state.replace(**{name: getattr(State(), name)})
+        else:
+            troubles += _unread(key, text, by_key[key].read(text))
+    return state, _sentence(troubles)
+
+
+def _unread(key: str, text: str, value: Any) -> Iterable[str]:
+    """What is to be said of a property that may be anything of its kind."""
+    if value in ("", None, ()):
+        yield f"{key}={_short(text)} cannot be read"
+    elif isinstance(value, int | float):
+        try:
+            same = float(text) == value
+        except ValueError:
+            same = False
+        if not same:
+            yield f"{key}={_short(text)} is no number that it can have; {value} is taken"
+
+
+def _none_of(key: str, text: str, choices: Iterable[str]) -> str:
+    every = [choice for choice in choices if choice]
+    if near := get_close_matches(text, every, n=3, cutoff=0.5):
+        return f"there is no {key} {_short(text)!r} (nearest: {', '.join(near)})"
+    more = ", ..." if len(every) > LISTED else ""
+    return f"there is no {key} {_short(text)!r}; it is one of {', '.join(sorted(every)[:LISTED])}{more}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _sentence(troubles: list[str]) -> str:
+    if not troubles:
+        return ""
+    rest = f"; and {len(troubles) - MOST} more" if len(troubles) > MOST else ""
+    return f"Part of this link could not be used: {'; '.join(troubles[:MOST])}{rest}. The rest is shown."

@@ -1,0 +1,310 @@
+"""One visitor's session: what is shown, and the only way a page changes it.
+
+Pages watch its parameters and call its methods; the shell writes the link from it. Long work goes to a thread
+(`Loading`) and comes back through `pump`, which the shell calls every 100 ms while `busy`. A page that starts something
+calls `wake()`.
+
+What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
+`load_bytes`, `set_kinds`, `reread`, `give_up`, `adopt(race)` -> the race to show, `race` (the one to show on
+arrival, or None), `go(page)`, `wake()`. A page of maps has its own: `axes`, `model`, `peer`, `others`, `row`,
+`adopt_fit`, `fitted`. What each page has for itself (`OF_PAGES`: its tab, the recipes and folds of its study) it reads
+from `own(slug)` when it is made, and sets while it is shown; another page has its own in their place.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from alrviz.explorer.server.registry import Entry, Registry
+from alrviz.explorer.server.tables import FileLink, Upload
+from alrviz.explorer.session.managed_race import Governed
+from alrviz.explorer.session.managed_studies import GovernedStudy, Underway, find_study, kept_where
+from alrviz.explorer.session.opening import Opening, Source
+from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
+from alrviz.explorer.session.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, State, first_demo, write_link
+from alrviz.studies.race.race_store import FIT, RaceKeeper
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.explorer.session.sketch import Sketch
+    from alrviz.fitting.recipe import Recipe
+
+LEFT = 15.0  # seconds without a browser after which nobody waits for a file that is read
+# What a state and a session call by the same names.
+OF_MAPS = ("axes", "model", "peer", "others", "row")
+# What each page has for itself: a link holds those of the page it shows.
+OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "view", "alpha", "path", "sets", "files")
+
+
+class Session(Opening):
+    """What one visitor sees and owns."""
+
+    recipes: tuple = param.Parameter(default=(), doc="The racers' recipes.")
+    question = param.String(default="", doc="Slug of the question that chose them.")
+    axis = param.String(default="", doc="Slug of the axis chosen.")
+    page = param.String(default="convergence", doc="Slug of the page shown.")
+    dark = param.Boolean(default=False, doc="Whether the page is dark.")
+    entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
+    kept = param.String(default="", doc="Id of the race of the run store that is shown, or none.")
+    tab = param.String(default="", doc="Slug of the tab of a page that has tabs.")
+    axes: tuple = param.Parameter(default=(), doc="Positions of the two columns of a map.")
+    model: tuple = param.Parameter(default=(), doc="The recipe of a map, or none.")
+    peer = param.String(default="", doc="Slug of the classifier beside it.")
+    drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
+    others = param.String(default="", doc="Slug of how other columns are held on a map.")
+    row: "int | None" = param.Parameter(default=None, doc="The row that other columns are fixed at.")
+    fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
+    cuts = param.String(default="", doc="Slug of how numbers are cut into levels, in what pages make anew.")
+    judged: tuple = param.Parameter(default=(), doc="The recipes of a study, or none.")
+    folds = param.String(default="", doc="Slug of its rounds and folds.")
+    sizes = param.String(default="", doc="Slug of its training sizes.")
+    theta = param.String(default="", doc="Slug of where learners row by row take log theta from.")
+    measure = param.String(default="", doc="What held-out rows are judged by.")
+    view: tuple = param.Parameter(default=(), doc="What is shown of a picture, by parameters of its view.")
+    alpha = param.Number(default=None, allow_None=True, doc="The strength of the penalty that is looked at, or none.")
+    path = param.Integer(default=0, doc="The path that is looked at.")
+    sets: tuple = param.Parameter(default=(), doc="Names of the demo sets that recipes are compared on.")
+    files: tuple = param.Parameter(default=(), doc="The visitor's tables that they are compared on.")
+
+    def __init__(
+        self,
+        owner: str | None = None,
+        registry: Registry | None = None,
+        served: "Dataset | Upload | None" = None,
+        served_from: str = "",
+        **params: Any,
+    ):
+        super().__init__(owner, registry, **params)
+        # What the server was started with, if it was: a table, or a file whose class is to be chosen.
+        self.served = None if isinstance(served, Upload) else served
+        self._opened_with = served if isinstance(served, Upload) else None
+        self.served_from = served_from  # the path of its file, if that is known
+        self.lost = ""  # the race that a link asks for and that is none of this process; the store may have it
+        self.race_wanted = False  # whether another page asked for a race to begin
+        self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
+        self.studies: dict[str, Entry] = {}  # by kind, those that pages show
+        self.open_drawer: Callable[[bool], None] = lambda open: None
+        self._watched = time.monotonic()
+        self._left: dict[str, dict[str, Any]] = {}  # what pages that were left had for themselves
+        self.param.watch(lambda event: self._page_turned(event.old, event.new), "page")
+
+    # ---- links -------------------------------------------------------------------------------------------------
+
+    def apply(self, state: State, told: str = "") -> None:
+        """Show what a link asks for; `told` is what is to be said of it."""
+        self.param.update(
+            page=state.page,
+            question=state.question,
+            axis=state.axis,
+            seed=state.seed,
+            recipes=state.recipes,
+            cuts=state.cuts,
+        )
+        self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
+        self.source = Source(kinds=dict(state.kinds), split=state.split)
+        self.fit, self.kept = self.registry.find(state.fit, self.owner), state.kept
+        if state.run:
+            self.entry = self.registry.find(state.run, self.owner)
+            if self.entry is None:
+                self.lost = state.run
+        served = self.served
+        if state.points:
+            upload = Upload.of(FILE, unpack(state.points)).replace(options=AS_WRITTEN, points=state.points)
+            self.read(upload, self.source.kinds or KINDS, split=state.split)
+        elif served is not None and (state.file.fits(served.hash) if state.file else not state.data):
+            self.open_served(served, self.source.kinds, state.split)
+        elif self._opened_with is not None and state.file is None and not state.data:
+            self.read(self._opened_with, self.source.kinds)
+        elif state.file is not None:
+            self._open_file(state.file)
+        else:
+            self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds), state.split)
+            self.own_choice = bool(state.data or state.rows or state.kinds or state.split)
+        self.told = told
+
+    def _read(self, upload: Upload, *found: Any) -> None:
+        """Take over a file; one that a link asks for leaves its page shown, unless there is something to be settled."""
+        awaited = self.wanted
+        super()._read(upload, *found)
+        if awaited is not None and (self.pending is not None or self.file is None or self.file.hash != awaited.hash):
+            self.go("data")
+
+    def _open_file(self, link: FileLink) -> None:
+        upload = self.tables.find(self.owner, link)
+        if upload is not None:
+            self.read(upload, self.source.kinds, split=self.source.split)
+        else:
+            self.wanted = link
+
+    @property
+    def state(self) -> State:
+        """The session as one value: what its link holds."""
+        name, rows = self.demo or ("", None)
+        if (name, rows) == (FIRST_DEMO, FIRST_ROWS):
+            rows = None
+        asked = self.file or self.wanted
+        return State(
+            page=self.page,
+            data=name if not asked and self.own_choice else "",
+            rows=None if asked else rows,
+            file=None if self.points else asked,
+            points=self.points,
+            kinds=tuple(sorted(self.source.kinds.items())),
+            cuts=self.cuts,
+            split=self.source.split,
+            question=self.question,
+            axis=self.axis,
+            recipes=self.recipes,
+            seed=self.seed,
+            **{name: getattr(self, name) for name in (*OF_MAPS, *OF_PAGES)},
+            fit=self.fit.id if self.fit is not None else "",
+            kept=self.kept,
+            run=self.entry.id if self.entry is not None else "",
+        )
+
+    @property
+    def points(self) -> str:
+        """The table shown as a link holds it, where it is a few drawn points; "" for others."""
+        return self.upload.points if self.upload is not None else ""
+
+    @property
+    def link(self) -> str:
+        """The query of the link to what is shown."""
+        return write_link(self.state)
+
+    # ---- runs --------------------------------------------------------------------------------------------------
+
+    def adopt(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
+        """Give a race to the registry under this owner and return it as it is to be shown.
+
+        The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
+        Raises `CapReached`. The race shown before is stopped unless it was to go on.
+        """
+        before = self.entry
+        self.entry = self._exchange(before, race, bytes, threads)
+        if before is not None and not before.keep:
+            self.registry.hand_on(before, self.entry)
+        self.kept = ""
+        return Governed(self.registry, self.entry)
+
+    def keep_race(self) -> None:
+        """Keep the race that was adopted last in the run store while it runs, under the link to its settings."""
+        if self.entry is not None:
+            race = self.entry.race
+            link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run=""))
+            self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link, id=self.entry.id)
+
+    def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
+        """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
+        self.fit = self._exchange(self.fit, race, bytes, threads)
+        link = write_link(self.state.replace(fit="", run="", kept=""))
+        self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT, id=self.fit.id)
+        return Governed(self.registry, self.fit)
+
+    def find_study(self, study: Any) -> GovernedStudy | None:
+        """Return the study of this process that is about the same; None without one.
+
+        It is followed from now on, unless another of its kind that is followed is under way: that one goes on until
+        Run puts the other in its place.
+        """
+        entry = find_study(self.registry, self.owner, study)
+        if entry is None:
+            return None
+        before = self.studies.get(study.kind, entry)
+        if before is entry or not (before.under_way or before.wanted):
+            self.studies[study.kind] = entry
+            self.wake()
+        return GovernedStudy(self.registry, entry)
+
+    def adopt_study(self, study: Any, *, bytes: int = 0, threads: int = 1) -> GovernedStudy:
+        """Give a study to the registry under this owner, in place of the one of its kind that was shown before.
+
+        Where the process has a study about the same, that one takes the place.
+        """
+        before, entry = self.studies.get(study.kind), find_study(self.registry, self.owner, study)
+        if entry is None:
+            study.link = write_link(self.state.replace(fit="", run="", kept=""))
+            entry = self._exchange(before, Underway(study), bytes, threads)
+        elif before is not entry:
+            self._put_away(before)
+        self.studies[study.kind] = entry
+        return GovernedStudy(self.registry, entry)
+
+    def _exchange(self, before: Entry | None, race: Any, bytes: int, threads: int) -> Entry:
+        entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
+        self._put_away(before)
+        return entry
+
+    def _put_away(self, before: Entry | None) -> None:
+        if before is not None and not before.keep and not before.race.ended:
+            before.race.stop()
+            self.registry.release(before)
+
+    @property
+    def race(self) -> Governed | None:
+        """The run shown, as this visitor may use it; found again after a reload."""
+        return None if self.entry is None else Governed(self.registry, self.entry)
+
+    @property
+    def fitted(self) -> Governed | None:
+        """The run of the map shown, found again after a reload; None where there is none."""
+        return None if self.fit is None else Governed(self.registry, self.fit)
+
+    # ---- the pump ----------------------------------------------------------------------------------------------
+
+    def own(self, page: str) -> State:
+        """What the link says of this page's own (`OF_PAGES`): nothing where it is about another."""
+        return self.state if page == self.page else State()
+
+    def _page_turned(self, left: str, page: str) -> None:
+        """Put what a page has for itself into the link, and turn to its own demo set.
+
+        That is where it has one, for as long as the table was nobody's choice.
+        """
+        self._left[left] = {name: getattr(self, name) for name in OF_PAGES}
+        self.param.update(self._left.get(page) or {name: self.param[name].default for name in OF_PAGES})
+        name = FIRST_DEMOS.get(page)
+        if name is not None and self.asked is not None and self.asked[0] != name and not self.own_choice:
+            self.load_demo(name)
+            self.own_choice = False
+
+    def go(self, page: str, *, race: bool = False, recipes: "tuple[Recipe, ...]" = ()) -> None:
+        """Show another page; `race`: one that races begins at once, unless it shows this table's race; of `recipes`."""
+        self.race_wanted, self.offered = race, recipes
+        self.own_choice |= race
+        self.page = page
+
+    def visit(self, place: State) -> None:
+        """Show the page and the tab of a place where the reader has been, as they are by now."""
+        if place.page != self.page:
+            self.go(place.page)
+        self.tab = place.tab
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The runs that are shown."""
+        return [entry for entry in (self.entry, self.fit, *self.studies.values()) if entry is not None]
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way that the pump has to watch."""
+        return self.loading is not None or any(entry.under_way or entry.wanted for entry in self.entries)
+
+    def pump(self, watched: bool = True) -> bool:
+        """Take over finished work, say that the run is looked at; returns whether to go on.
+
+        A table that is read for nobody is given up: others wait for its place.
+        """
+        self._watched = time.monotonic() if watched else self._watched
+        if self.reading and time.monotonic() - self._watched > LEFT:
+            self.give_up()
+        if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
+            self.loading = None
+        if watched:
+            self.registry.visit(self.owner)
+            self.tables.look(self.owner)
+            for entry in self.entries:
+                self.registry.look(entry)
+        return self.busy

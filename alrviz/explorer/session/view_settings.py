@@ -1,0 +1,46 @@
+"""What a reader has chosen to see of a picture, in the link: a copied link opens the same view of the same numbers.
+
+What is computed is the state's (recipes, folds, seed); this is about a view's own parameters: a measure, an axis.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import param
+
+from alrviz.explorer.session.session import Session
+
+
+def link_view(session: Session, page: str, view: Any, names: Sequence[str]) -> Callable[[], None]:
+    """Set parameters of a view to what the page's link says, and write its changes into the link from now on.
+
+    Args:
+        session: the visitor's.
+        page: slug of the page the view is on; while another is shown nothing is written.
+        view: a parameterized object; its parameters' defaults are left out of the link.
+        names: of the parameters: selectors and whole numbers.
+
+    Returns:
+        What writes them at once: to be called when the view comes to the front of others on its page.
+    """
+    given = dict(session.own(page).view)
+    for name in names:
+        if name in given:
+            with suppress(ValueError):  # of the parameter itself: out of its range, none of its choices
+                setattr(view, name, _read(view.param[name], given[name]))
+    first = {name: view.param[name].default for name in names}
+
+    def write(*_: Any) -> None:
+        if session.page == page:
+            shown = ((name, getattr(view, name)) for name in names)
+            session.view = tuple((name, str(value)) for name, value in shown if value != first[name])
+
+    view.param.watch(write, list(names))
+    return write
+
+
+def _read(parameter: Any, text: str) -> Any:
+    if isinstance(parameter, param.Integer):
+        return int(text)
+    return next((value for value in parameter.objects if str(value) == text), text)

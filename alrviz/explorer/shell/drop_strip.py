@@ -1,0 +1,115 @@
+"""The drop strip: "your data: drop a file", on every page.
+
+The browser sends a file in pieces below the websocket's message limit. Pieces come from a stranger, so the server
+counts bytes as they arrive, whatever the browser claims, and takes one file at a time. Any file may be dropped: its
+content decides whether it is a table, and the reader says what it is instead.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel_material_ui as pmui
+
+from alrviz.errors import TableError
+from alrviz.explorer.server.tables import safe_name
+from alrviz.explorer.session.arrival import Arrival, too_large
+
+PIECE = 4_000_000  # bytes a message; Bokeh's limit is 20 MB, and smaller pieces keep the event loop free
+WORDS = "Your data: drop a file, or browse"
+
+
+class DropStrip(pmui.FileInput):
+    """A button that is also a drop zone; hands over the whole file or says why not.
+
+    What becomes of a file is said by the notice and by the header: the strip's own icon and label would go on naming a
+    file that was refused.
+
+    Args:
+        limit: bytes a file may have, or None.
+        begun: returns the arrival that takes the pieces of the next file.
+        taken: called with the file's name and bytes.
+        refused: called with a `TableError`.
+        words: what is on it.
+    """
+
+    def __init__(
+        self,
+        limit: int | None,
+        begun: Callable[[], Arrival],
+        taken: Callable[[str, bytes], None],
+        refused: Callable[[Exception], None],
+        words: str = WORDS,
+        **params: Any,
+    ):
+        self._limit, self._begun, self._taken, self._refused = limit, begun, taken, refused
+        self._arrival: Arrival | None = None
+        super().__init__(
+            label=words,
+            uploaded_label=words,
+            icon="upload_file",
+            chunk_size=PIECE,
+            max_file_size=limit,
+            multiple=False,
+            variant="outlined",
+            color="primary",
+            description="CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this "
+            "server's memory.",
+            sx={
+                "borderStyle": "dashed",
+                "borderRadius": "8px",
+                "py": "4px",
+                "whiteSpace": "nowrap",
+                "overflow": "hidden",
+                "&:focus-within": {"outline": "3px solid", "outlineColor": "primary.main", "outlineOffset": "2px"},
+            },
+            **params,
+        )
+
+    def _handle_msg(self, msg: Any) -> None:
+        status = msg.get("status") if isinstance(msg, dict) else None
+        if status == "initializing":
+            self._begin()
+        elif status == "upload_event":
+            self._piece(msg)
+        elif status == "finished":
+            self._finish()
+        elif status == "error":
+            error = str(msg.get("error"))[:200]
+            if self._limit is not None and "exceeds maximum" in error:
+                self._refuse(too_large("the file", self._limit))
+            else:
+                self._refuse(TableError(f"the browser could not send the file: {error}"))
+
+    def _begin(self) -> Arrival:
+        self._arrival = self._begun()
+        return self._arrival
+
+    def _piece(self, msg: dict[str, Any]) -> None:
+        try:
+            data = memoryview(msg["data"]).tobytes()  # `bytes` of a stranger's number would be as many zeros
+        except (KeyError, TypeError):
+            return
+        arrival = self._arrival or self._begin()
+        try:
+            arrival.add(safe_name(str(msg.get("name", ""))), data, _share(msg))
+        except TableError as error:
+            self._refuse(error)
+
+    def _refuse(self, error: TableError) -> None:
+        if self._arrival is not None:
+            self._arrival.cancel()  # what still comes of it is not taken
+        self._refused(error)
+
+    def _finish(self) -> None:
+        arrival, self._arrival = self._arrival, None
+        self._send_msg({"status": "finished"})
+        if arrival is not None and not arrival.over:
+            self._taken(arrival.name or "table", arrival.finish())
+
+
+def _share(msg: dict[str, Any]) -> float:
+    """Return how much of a file is there with this piece, by the numbers that the browser gives."""
+    piece, pieces = msg.get("chunk"), msg.get("total_chunks")
+    if isinstance(piece, int) and isinstance(pieces, int) and 0 < piece <= pieces < 1_000_000:
+        return piece / pieces
+    return 0.0

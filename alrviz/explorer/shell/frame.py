@@ -1,0 +1,279 @@
+"""The frame around every page: header with the drop strip, navigation rail, drawer, notice, help.
+
+It only places things; what a press means is the session's, or the shell's.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+from panel.util import edit_readonly
+
+from alrviz import __version__
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.glossary import glossary_html
+from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.notices import Notice
+from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
+from alrviz.views.core.clipboard import copy_code
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.explorer.page import Page
+
+GROUPS = ("See", "Judge", "Understand")
+COPIED = "The link to what you see is copied."
+
+
+class Frame:
+    """The parts around a page, and `root`, the page of panel-material-ui that holds them all.
+
+    Args:
+        session: whose notice and table are shown.
+        pages: by slug, in the rail's order.
+        dropped: called with the name and the bytes of a file that was dropped.
+    """
+
+    def __init__(self, session: Session, pages: "Mapping[str, Page]", dropped: Callable[[str, bytes], None]):
+        self.session, self._dropped, self._pages, self._slug = session, dropped, pages, ""
+        self.notice = Notice(session)
+        self._rail_buttons: dict[str, Any] = {}
+        self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
+        self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
+        self._opening = pn.pane.HTML(
+            "", stylesheets=[theme.PANE_CSS, theme.PROGRESS_CSS], sizing_mode="stretch_width", margin=0
+        )
+        self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
+        self._help = Later(_help_dialog)
+        self._code = pn.pane.HTML("", stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._coded = Later(lambda: _dialog(self._code, "This page on another screen", "sm"))
+        self._about = pn.pane.HTML(
+            "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
+        )
+        # The title of the page: seen where the rail is folded away, heard everywhere.
+        self._here = pn.pane.HTML(
+            "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 12), align="center", css_classes=["alrviz-here-only"]
+        )
+        self.root = self._page(self._rail(list(pages.values())))
+        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
+        self._show_about()
+        pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
+
+    def show(self, slug: str, view: Any) -> None:
+        """Bring a page's view to the front; its drawer is closed and empty until it is asked for."""
+        # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
+        mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
+        self._area.sizing_mode = self._outer.sizing_mode = mode
+        # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
+        self._area.styles = self._outer.styles = {"max-height": "none"} if mode == "stretch_width" else {}
+        # What is left is hidden, not taken out: its figures would be made anew when it comes back, and what is said to
+        # them meanwhile would be about figures that the browser no longer has.
+        if view not in self._area.objects:
+            self._area.append(view)
+        for page in self._area.objects:
+            page.visible = page is view
+        self._drawer.param.update(open=False, objects=[])
+        for name, button in self._rail_buttons.items():
+            here = name == slug
+            button.param.update(
+                sx=_RAIL_HERE if here else _RAIL_REST, css_classes=["alrviz-rail", "alrviz-here"][: 1 + here]
+            )
+        self._slug = slug
+        self._show_title()
+
+    def show_opening(self, slug: str, failed: bool = False) -> None:
+        """Mark a page whose view is still to be built, and say so in its place; or that it could not be built."""
+        title = safe(self._pages[slug].title)
+        self._opening.object = (
+            f"<p role='alert'><b>{title} could not be opened.</b> To try again, choose another page and come back.</p>"
+            if failed
+            else f"<p role='status'>Opening {title} …</p><div role='progressbar' aria-label='Opening {title}'></div>"
+        )
+        self.show(slug, self._opening)
+
+    def _show_title(self) -> None:
+        """Say in the browser's tab which page this is, and of which table."""
+        title = self._pages[self._slug].title if self._slug else ""
+        self._here.object = f"<h1>{safe(title)}</h1>"
+        dataset, document = self.session.dataset, pn.state.curdoc
+        if document is not None:
+            parts = [title, "" if dataset is None else dataset.name, "alrviz"]
+            document.title = " - ".join(part for part in parts if part)
+
+    def open_drawer(self, content: Any) -> None:
+        """Show the drawer with this in it, or close it where there is nothing."""
+        if content is None:
+            self._drawer.open = False
+        elif list(self._drawer.objects) == [content]:
+            self._drawer.open = True
+        else:
+            self._drawer.param.update(objects=[content], open=True)
+
+    def _page(self, rail: Any) -> Any:
+        limit = self.session.registry.limits.bytes
+        strip = DropStrip(
+            limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center",
+            css_classes=["alrviz-strip"],
+        )  # fmt: skip
+        menu = _icon_button("menu", "Pages", css_classes=["alrviz-menu"])
+        menu.js_on_click(code="window.alrvizRail()")
+        copy = _icon_button("link", "Copy a link to what you see")
+        copy.js_on_click(code=copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})"))
+        code = _icon_button("qr_code_2", "QR code of the link to what you see")
+        code.on_click(lambda _: self._show_code())
+        contrast = _icon_button("contrast", "Light or dark")
+        contrast.js_on_click(code="window.alrvizToggleTheme()")
+        help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])
+        help_button.on_click(lambda _: self._help.open())
+        header = pn.Row(
+            menu,
+            self._here,
+            self._about,
+            pn.HSpacer(),
+            strip,
+            copy,
+            code,
+            contrast,
+            help_button,
+            sizing_mode="stretch_width",
+            margin=0,
+            css_classes=["alrviz-header"],
+        )
+        page = pmui.Page(
+            title="alrviz",
+            header=[header],
+            sidebar=[rail],
+            main=[self._outer, self._drawer, self._help.place, self._coded.place],
+            sidebar_variant="permanent",
+            sidebar_width=theme.RAIL,
+            sidebar_resizable=False,
+            theme_toggle=False,
+            busy_indicator=None,
+            theme_config=theme.THEME,
+            sx=theme.PAGE_SX,
+            template=theme.TEMPLATE,
+            favicon=theme.FAVICON,
+            raw_css=[theme.RAW_CSS],
+            meta_description="A laboratory for classifiers from naive Bayes to higher-order logistic regression",
+            site_url="?",
+        )
+        # A page follows the busy flag, which every tick of the pump raises and lowers; and at every change of a page
+        # Panel visits all models below it. Measured: 0.1 s a tick, most of what the event loop has. It follows by
+        # another reference here, not by a plain False: that would leave the process' flag holding the page for ever.
+        with edit_readonly(page):
+            page.busy = page.param.loading
+        return page
+
+    def _show_code(self) -> None:
+        """Show the QR code of the page's link."""
+        location = pn.state.location
+        base = "" if location is None else location.href.split("?")[0].split("#")[0]
+        self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link)
+        self._coded.open()
+
+    def _rail(self, every: "list[Page]") -> Any:
+        parts: list[Any] = []
+        for group in GROUPS:
+            pages = [page for page in every if page.group == group]
+            if not pages:
+                continue
+            parts.append(
+                pn.pane.HTML(f"<h2 class='quiet'>{group}</h2>", stylesheets=[theme.PANE_CSS], margin=(18, 0, 4, 18))
+            )
+            parts.extend(self._rail_button(page) for page in pages)
+        return pmui.Column(*parts, sizing_mode="stretch_width", margin=0)
+
+    def _rail_button(self, page: "Page") -> Any:
+        button = pmui.Button(
+            label=page.title,
+            icon=page.icon,
+            icon_size="22px",
+            variant="text",
+            color="default",
+            sizing_mode="stretch_width",
+            margin=(2, 8),
+            sx=_RAIL_REST,
+        )
+        button.on_click(lambda _: self.session.go(page.slug))
+        self._rail_buttons[page.slug] = button
+        return button
+
+    def _show_about(self) -> None:
+        self._show_title()
+        dataset, pending = self.session.dataset, self.session.pending
+        if pending is not None:
+            self._about.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"
+            return
+        if dataset is None:
+            self._about.object = "<span class='quiet'>no table yet</span>"
+            return
+        drawn = self.session.drawn
+        if drawn is not None and self.session.page == "boundaries":  # of all pages the one that shows them
+            begun = f"; begun from {safe(drawn.origin, 40)}" if drawn.origin else ""
+            self._about.object = (
+                f"<b>{len(drawn):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{begun}</span>"
+            )
+            return
+        self._about.object = (
+            f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"
+            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,} rows · "
+            f"{dataset.X.shape[1]:,} columns · {dataset.n_classes:,} classes</span></div>"
+        )
+
+
+def _help_dialog() -> Any:
+    keys = "".join(
+        f"<dt><kbd>{key}</kbd></dt><dd>{what}</dd>"
+        for key, what in (
+            ("space", "run, pause"),
+            ("→", "one step"),
+            ("←", "one step back"),
+            ("s", "stop"),
+            ("?", "this help"),
+        )
+    )
+    html = (
+        f"<h2>Keys</h2><dl>{keys}</dl><br><h2>Words</h2>{glossary_html()}"
+        f"<br><p class='quiet'>alrviz {safe(__version__)}</p>"
+    )
+    return _dialog(
+        pn.pane.HTML(html, stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0), "Help", "md"
+    )
+
+
+def _dialog(content: Any, title: str, width: str) -> Any:
+    close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
+    dialog = pmui.Dialog(content, close, title=title, close_on_click=True, show_close_button=True, width_option=width)
+    close.on_click(lambda _: dialog.param.update(open=False))
+    return dialog
+
+
+def _icon_button(icon: str, label: str, **params: Any) -> Any:
+    return pmui.IconButton(
+        label=label, icon=icon, icon_size="24px", description=label, color="default", margin=0, align="center", **params
+    )
+
+
+_TINT = "color-mix(in srgb, var(--mui-palette-primary-main) {}%, transparent)"
+_RAIL_REST = {
+    "justifyContent": "flex-start",
+    "px": "12px",
+    "py": "8px",
+    "color": "text.primary",
+    "fontSize": "1rem",
+    "textAlign": "left",
+    "whiteSpace": "normal",  # a title may need two lines
+    "lineHeight": 1.3,
+    "&:hover": {"backgroundColor": _TINT.format(8), "color": "text.primary"},
+}
+_RAIL_HERE = {
+    **_RAIL_REST,
+    "color": "primary.main",
+    "fontWeight": 700,
+    "backgroundColor": _TINT.format(14),
+    "&:hover": {"backgroundColor": _TINT.format(20), "color": "primary.main"},
+}

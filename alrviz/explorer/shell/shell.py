@@ -1,0 +1,226 @@
+"""One visitor's page: which of the pages is shown, the pump that brings what threads have done, the link.
+
+A page is a class with `title`, `icon`, `group` ("See", "Judge" or "Understand") and `slug`, made with the session. It
+has `view()`, called once, on its first visit, `drawer()` (may return None), called once, when it is first opened,
+`on_shown()`, `on_hidden()`, `pump()`, called every 100 ms while something runs, which returns whether the page still
+needs it, and `close()`, called when the visitor has gone.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import panel as pn
+from tornado.ioloop import IOLoop
+
+from alrviz.data.demos import demo_names
+from alrviz.explorer.page import Page
+from alrviz.explorer.server import process, visitor_ids
+from alrviz.explorer.session.link_errors import Choices, checked
+from alrviz.explorer.session.session import OF_MAPS, OF_PAGES, Session
+from alrviz.explorer.session.state import State, read_link
+from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.frame import Frame
+from alrviz.views.core.browser_ready import connected, page_ready, server_session
+
+_OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", "kept")
+_LINKED = (*_OWN, *OF_MAPS, *OF_PAGES)  # what of a session its link shows
+TICK = 100  # ms
+DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
+
+
+class Shell:
+    """One visitor's pages in their frame; `page_classes` in the rail's order, first the one of the first screen."""
+
+    def __init__(self, session: Session, page_classes: Sequence[Any]):
+        self.session = session
+        session.registry.opened(session)
+        self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
+        self._first = next(iter(self.pages))
+        self._views: dict[str, Any] = {}
+        self._drawers: dict[str, Any] = {}
+        self._asked = self._shown = ""  # the page that was asked for, and the one in front: "" while it is being opened
+        self._callback: Any = None
+        self._quiet = 0
+        self._there: float | None = None  # when the browser was first seen
+        self.frame = Frame(session, self.pages, self._dropped)
+        self.root, self.notice = self.frame.root, self.frame.notice
+        session.on_wake = self.wake
+        session.open_drawer = self.open_drawer
+        session.param.watch(lambda *_: self.show_page(), "page")
+        session.param.watch(
+            lambda *_: self.write_link(),
+            list(_LINKED),
+        )
+        if pn.state.location is not None:
+            pn.state.location.param.watch(lambda event: self._visited(event.new), "search")
+        self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
+        self.show_page()
+
+    # ---- pages -------------------------------------------------------------------------------------------------
+
+    def show_page(self) -> None:
+        """Bring the session's page to the front.
+
+        On its first visit it is built, which takes seconds on a busy server: the browser is first told that it opens.
+        """
+        slug = self.session.page
+        if slug not in self.pages:
+            self.session.page = self._first  # comes back here by its watcher
+            return
+        if slug == self._asked:
+            return
+        seen = bool(self._asked) and server_session() is not None and page_ready()
+        self._asked = slug
+        if self._shown:
+            self.pages[self._shown].on_hidden()
+            self._shown = ""
+        if slug in self._views or not seen:
+            self._bring(slug)
+        else:
+            with pn.io.hold():  # one message, which is sent before the next tick begins
+                self.frame.show_opening(slug)
+            pn.state.curdoc.add_next_tick_callback(partial(self._open, slug))
+
+    def _open(self, slug: str) -> None:
+        """Build the page that was asked for, unless the reader has gone on meanwhile."""
+        if slug != self._asked or self._shown:
+            return
+        try:
+            with pn.io.hold():
+                self._bring(slug)
+        except Exception:
+            self.frame.show_opening(slug, failed=True)
+            raise
+
+    def _bring(self, slug: str) -> None:
+        if slug not in self._views:
+            self._views[slug] = self.pages[slug].view()
+        self.frame.show(slug, self._views[slug])
+        self._shown = slug
+        self.pages[slug].on_shown()
+        self.wake()
+
+    def open_drawer(self, open: bool = True) -> None:
+        """Open or close the drawer of the page shown, building it for the first time."""
+        slug = self._shown
+        if not slug:  # none before the page is there
+            return
+        if open and slug not in self._drawers:
+            self._drawers[slug] = self.pages[slug].drawer()
+        self.frame.open_drawer(self._drawers[slug] if open else None)
+
+    def _dropped(self, name: str, data: bytes) -> None:
+        awaited = self.session.wanted is not None  # by a link: the page it is about is shown
+        self.session.load_bytes(name, data)
+        if not awaited:
+            self.session.go("data")
+
+    # ---- pump and link -----------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Start the pump if it rests."""
+        self._quiet = 0
+        if self._callback is None and pn.state.curdoc is not None and pn.state.curdoc.session_context is not None:
+            self._callback = pn.state.add_periodic_callback(self.pump, period=TICK, start=False)
+        if self._callback is not None and not self._callback.running:
+            self._callback.start()
+
+    def pump(self) -> None:
+        """One tick: the session, the notice, the page shown; rests after two quiet seconds.
+
+        What changes in a tick goes to the browser as one message: it lays the page out once.
+        """
+        with pn.io.hold():
+            self._tick()
+
+    def _tick(self) -> None:
+        watched = connected()
+        if not page_ready():
+            return
+        if self.session.held:
+            self._await_drawn()
+        busy = self.session.pump(watched)
+        if self.session.loading is not None:
+            self.notice.show()
+        page = self.pages.get(self._shown)
+        wants = bool(page.pump()) if page is not None else False
+        self._keep_session(self.session.busy)
+        self._quiet = 0 if busy or wants else self._quiet + 1
+        if self._quiet > 20 and self._callback is not None and self._callback.running:
+            self._callback.stop()
+
+    def _await_drawn(self) -> None:
+        """Let work begin once the page is on the screen; no event of BokehJS says when views that React draws are."""
+        self._there = self._there or time.monotonic()
+        if time.monotonic() - self._there >= DRAWN:
+            if server_session() is not None:  # not of a visitor who has gone meanwhile, nor in a notebook
+                process.settle(pn.state.curdoc.session_context)
+            self.session.page_drawn()
+
+    def close(self) -> None:
+        """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
+        self.session.registry.closed(self.session)
+        self.session.cancel()
+        for page in self.pages.values():
+            page.close()
+
+    _kept = False
+
+    def _keep_session(self, keep: bool) -> None:
+        """Hold the server's session while something runs: a lost connection finds its page again."""
+        session = server_session()
+        if session is None or keep == self._kept:
+            return
+        (session.block_expiration if keep else session.unblock_expiration)()
+        self._kept = keep
+
+    def _visited(self, search: str) -> None:
+        """The browser's address has changed: by us, or by the reader's Back or Forward."""
+        if search != self.session.link:
+            self.session.visit(read_link(search))
+            self.write_link()
+
+    def write_link(self) -> None:
+        """Put what is shown into the address bar."""
+        location = pn.state.location
+        if location is not None and location.search != (link := self.session.link):
+            location.search = link
+
+
+def build(page_classes: Sequence[Any], dataset: Any = None, path: str = "") -> Shell:
+    """Return the shell of the visitor whose request is being answered."""
+    request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
+    owner, new = visitor_ids.owner_of(pn.state.cookies if request is not None else {})
+    if new and request is not None:
+        visitor_ids.remember(request, owner)
+    session = Session(owner=owner, served=dataset, served_from=path)
+    if address := getattr(getattr(request, "_request", None), "remote_ip", ""):
+        session.registry.seen_at(owner, address)
+    if request is not None:
+        process.hush()
+        process.own_styles(pn.state.curdoc)
+        session.hold()
+    dark = (pn.state.cookies.get(theme.THEME_COOKIE) if request is not None else "") == "dark"
+    pn.config.theme = "dark" if dark else "default"
+    session.dark = dark
+    search = pn.state.location.search if pn.state.location is not None else ""
+    session.apply(*opened(search or "", page_classes))
+    shell = Shell(session, page_classes)
+    if request is not None:
+        pn.state.on_session_destroyed(partial(_gone, shell))
+    return shell
+
+
+def opened(search: str, page_classes: Sequence[Any]) -> tuple[State, str]:
+    """Return what a link asks for, and what is to be said of what could not be used of it."""
+    state = read_link(search)
+    pages = {cls.slug: cls for cls in page_classes}
+    choices: Choices = getattr(pages.get(state.page), "choices", dict)()
+    return checked(search, state, {"page": pages, "data": demo_names(), "sets": demo_names(), **choices})
+
+
+def _gone(shell: Shell, context: Any) -> None:
+    shell.close()
+    process.left(context, shell, IOLoop.current().call_later)

@@ -1,0 +1,1 @@
+"""HTTP in front of the sessions: the page that is handed out at once, who may ask for what, the pages of spectators."""

@@ -1,0 +1,277 @@
+"""The explorer's page over HTTP: one HTML for all, handed out at once; a session is built when a browser asks for it.
+
+    <page>                the HTML, the same for every visitor but for a token that names a session to come
+    <page>/session/new    asked by the page's head: build that session, while the browser still reads BokehJS
+    <page>/ws             Bokeh's websocket; builds the session where nobody has asked before
+
+A session costs half a second of the event loop, so each waits for its turn (`PageQueue`); the HTML costs a signature.
+Who only asks for the HTML (a robot, a flood), and a page that goes back to the session it had, cost no more than that.
+The HTML is that of the first page that was built, without its token: BokehJS finds the places of roots by their order.
+"""
+
+import asyncio
+import copy
+import time
+import weakref
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from bokeh.server.views.auth_request_handler import AuthRequestHandler
+from bokeh.util.token import (
+    check_token_signature,
+    generate_jwt_token,
+    generate_session_id,
+    get_session_id,
+    get_token_payload,
+)
+from panel.config import config
+from panel.io.server import DocHandler, WSHandler
+from tornado.httputil import HTTPServerRequest
+from tornado.web import RequestHandler, authenticated
+
+from alrviz.explorer.server import visitor_ids
+from alrviz.explorer.server.page_queue import PageQueue
+from alrviz.explorer.server.registry import process_registry
+from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.connection import HEADER, NEW, WORDS
+
+_uniform: "weakref.WeakSet[Any]" = weakref.WeakSet()  # documents whose HTML is the same for every visitor
+
+Rule = tuple[str, type[RequestHandler], dict[str, Any]]
+
+
+def same_for_all(document: Any) -> None:
+    """Say that the HTML of a document's page, not what is in the document, is the same for every visitor."""
+    if document is not None:
+        _uniform.add(document)
+
+
+def rules(application: Any, base: str, path: str, queue: PageQueue) -> list[Rule]:
+    """Return what answers for one of a server's pages, as Tornado takes it.
+
+    base: where the page is; path: the application's, by which Bokeh has it.
+    """
+    context, socket = application.applications[path], base + "/ws"
+    front = Front(context, queue)
+    given = {"front": front, "application_context": context, "bokeh_websocket_path": socket}
+    packing = next(
+        rule.target_kwargs
+        for rule in application.wildcard_router.rules
+        if isinstance(rule.target, type) and issubclass(rule.target, WSHandler)
+    )
+    packing = {name: packing[name] for name in ("compression_level", "mem_level")}
+    return [(base + "/?", _Page, given), (base + NEW, _NewSession, given), (socket, _Socket, given | packing)]
+
+
+@dataclass
+class _Coming:
+    """A session that waits for its turn, how many wait for it, and whether it is being built."""
+
+    task: "asyncio.Task[bool]"
+    count: int = 0
+    building: bool = False
+
+
+class Front:
+    """What the handlers of one page share: its HTML by theme, and the sessions that are being begun."""
+
+    def __init__(self, context: Any, queue: PageQueue):
+        self.queue = queue
+        self.html: dict[bool, tuple[str, str]] = {}  # by whether it is dark: what is before the token, and after it
+        self._context = context
+        self._coming: dict[str, _Coming] = {}
+
+    async def begin(self, token: str, request: HTTPServerRequest, known: bool) -> bool:
+        """Have the session of a token: build it in its turn unless it is there; False where too many wait.
+
+        Whoever is cancelled waits no more. What nobody waits for is not begun; what is begun is built to its end.
+        """
+        id = get_session_id(token)
+        if any(session.id == id for session in self._context.sessions):
+            return True
+        if id not in self._coming:
+            self._coming[id] = _Coming(asyncio.ensure_future(self._build(id, token, request, known)))
+        coming = self._coming[id]
+        coming.count += 1
+        try:
+            return await asyncio.shield(coming.task)
+        finally:
+            coming.count -= 1
+            if not coming.count and not coming.building and self._coming.get(id) is coming:
+                del self._coming[id]  # whoever comes now asks for a turn of their own
+                coming.task.cancel()
+
+    async def _build(self, id: Any, token: str, request: HTTPServerRequest, known: bool) -> bool:
+        coming = self._coming[id]
+        try:
+            if not await self.queue.enter(request.remote_ip or "", known):
+                return False
+            coming.building = True
+            try:
+                await self._context.create_session_if_needed(id, request, token)
+            finally:
+                self.queue.leave()
+            return True
+        finally:
+            if self._coming.get(id) is coming:
+                del self._coming[id]
+
+
+def _known(request: HTTPServerRequest) -> bool:
+    """Whether this visitor's browser was here before; any cookie may be brought."""
+    cookie = request.cookies.get(visitor_ids.COOKIE)
+    return cookie is not None and process_registry().knows(cookie.value)
+
+
+def _as_page(request: HTTPServerRequest, below: str) -> HTTPServerRequest:
+    """The request as if it had been for the page, with the same arguments: a session goes by its address."""
+    asked = copy.copy(request)
+    asked.path = request.path.removesuffix(below)
+    query = urlsplit(request.uri or "").query
+    asked.uri = asked.path + (f"?{query}" if query else "")
+    return asked
+
+
+class _Page(DocHandler):
+    """The HTML; the first of a theme is built as Panel does, with its session."""
+
+    def __init__(self, application: Any, request: HTTPServerRequest, front: Front, **options: Any):
+        self._front = front
+        self._turn: asyncio.Task[bool] | None = None
+        self._written = ""
+        super().__init__(application, request, **options)
+
+    @authenticated
+    async def get(self, *given: Any, **named: Any) -> None:
+        """Answer with the page, or with the request to come again."""
+        chosen = self.request.cookies.get(theme.THEME_COOKIE)
+        dark = chosen is not None and chosen.value == "dark"
+        # Whoever lets each visitor in by a function of their own, or shares sessions, has Panel's way.
+        # So has the prefix without its slash, which is sent on.
+        plain = config.authorize_callback is None and not config.reuse_sessions
+        plain &= not self.request.path or self.request.path != self.application.prefix
+        if plain and dark in self._front.html:
+            self._hand_out(*self._front.html[dark])
+            return
+        queue = self._front.queue
+        self._turn = asyncio.ensure_future(queue.enter(self.request.remote_ip or "", _known(self.request)))
+        try:
+            mine = await self._turn
+        except asyncio.CancelledError:
+            return  # the visitor has gone
+        if not mine:
+            self.set_status(503)
+            self.set_header("Retry-After", "10")
+            self.set_header("Refresh", "10")
+            self.finish(WORDS["full"])
+            return
+        try:
+            await super().get(*given, **named)
+        finally:
+            queue.leave()
+        session = getattr(self, "_session", None)
+        if plain and session is not None and session.document in _uniform:
+            before, token, after = self._written.partition(session.token)
+            if token and session.token not in after:
+                self._front.html[dark] = before, after
+
+    async def get_session(self) -> Any:
+        """Build the session, and remember it: its HTML may be that of all."""
+        self._session = await super().get_session()
+        return self._session
+
+    def write(self, chunk: Any) -> None:
+        """Write the page, and remember what was written."""
+        self._written = chunk if isinstance(chunk, str) else ""
+        super().write(chunk)
+
+    def _hand_out(self, before: str, after: str) -> None:
+        """Answer with the HTML and a token of a session that is still to be built."""
+        application, payload = self.application, self._generate_token_payload()
+        owner, new = visitor_ids.owner_of(payload["cookies"])
+        if new:  # before the session, which takes it from the token
+            payload["cookies"][visitor_ids.COOKIE] = owner
+            self.add_header("Set-Cookie", visitor_ids.cookie_text(owner, secure=self.request.protocol == "https"))
+        token = generate_jwt_token(
+            generate_session_id(secret_key=application.secret_key, signed=application.sign_sessions),
+            secret_key=application.secret_key,
+            signed=application.sign_sessions,
+            expiration=application.session_token_expiration,
+            extra_payload=payload,
+        )
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Content-Type", "text/html")
+        self.write(before.replace("<head>", f'<head><meta name="alrviz-token" content="{token}">', 1) + token + after)
+
+    def on_connection_close(self) -> None:
+        """The visitor has gone: nothing is built for nobody."""
+        if self._turn is not None:
+            self._turn.cancel()
+        super().on_connection_close()
+
+
+class _NewSession(AuthRequestHandler):
+    """Builds the session of a page's token, and answers when it is there."""
+
+    def __init__(self, application: Any, request: HTTPServerRequest, front: Front, **options: Any):
+        self._front = front
+        self._waits: asyncio.Task[bool] | None = None
+        super().__init__(application, request)
+
+    @authenticated
+    async def get(self) -> None:
+        """Answer with nothing when it is there, or with the request to come again."""
+        self.set_header("Cache-Control", "no-store")
+        token = self.request.headers.get(HEADER, "")
+        if not self._is_ours(token):
+            self.set_status(403)
+            return
+        request = _as_page(self.request, NEW)
+        self._waits = asyncio.ensure_future(self._front.begin(token, request, _known(self.request)))
+        try:
+            self.set_status(204 if await self._waits else 503)
+        except asyncio.CancelledError:
+            return  # the visitor has gone
+
+    def _is_ours(self, token: str) -> bool:
+        """Whether a token is this server's and may still be used."""
+        application = self.application
+        try:
+            signed = check_token_signature(token, application.secret_key, application.sign_sessions)
+            return bool(signed) and get_token_payload(token)["session_expiry"] > time.time()
+        except (ValueError, KeyError, TypeError):  # no token at all
+            return False
+
+    def on_connection_close(self) -> None:
+        """The visitor has gone."""
+        if self._waits is not None:
+            self._waits.cancel()
+        super().on_connection_close()
+
+
+class _Socket(WSHandler):
+    """Bokeh's websocket, of a session that is built in its turn."""
+
+    def __init__(self, application: Any, request: HTTPServerRequest, front: Front, **options: Any):
+        self._front = front
+        self._waits: asyncio.Task[bool] | None = None
+        super().__init__(application, request, **options)
+
+    async def _async_open(self, token: str) -> None:
+        request = _as_page(self.request, "/ws")
+        self._waits = asyncio.ensure_future(self._front.begin(token, request, _known(self.request)))
+        try:
+            mine = await self._waits
+        except asyncio.CancelledError:
+            return  # the visitor has gone
+        if mine:
+            await super()._async_open(token)
+        else:
+            self.close(1013, "too many pages are being opened")
+
+    def on_close(self) -> None:
+        """The visitor has gone."""
+        if self._waits is not None:
+            self._waits.cancel()
+        super().on_close()

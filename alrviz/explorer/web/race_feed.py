@@ -1,0 +1,80 @@
+"""What whoever has a race's secret link is told: one film of the race, which grows, encoded once for all of them.
+
+A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
+back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on. A fit may be over long
+before its owner's screen has shown it: nobody is told more than that screen has had (`Entry.told_to`), so that a room
+can guess before it knows.
+"""
+
+from alrviz.explorer.server.registry import Entry, Registry
+from alrviz.explorer.session.managed_race import Governed
+from alrviz.pictures.replay_delta import Told
+from alrviz.views.core.trace_reader import Watched
+from alrviz.views.race.heldout_scorer import Judging
+from alrviz.views.replay.replay import race_film
+
+STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
+GONE = b'{"gone":true}\n'
+
+
+class Feed:
+    """The messages of one link.
+
+    Attributes:
+        gone: whether the link leads to nothing any more; what `pull` returned then was the last message.
+    """
+
+    def __init__(self, registry: Registry, token: str):
+        self.gone = False
+        self._registry = registry
+        self._token = token
+        self._entry: Entry | None = None
+        self._told = Told()
+        self._status: tuple[object, ...] = ()
+        self._judging: Judging | None = None  # what tells a tie, once the race is over
+
+    @property
+    def whole(self) -> bytes:
+        """The message for somebody who has just come: all that the others know."""
+        return self._told.whole
+
+    def pull(self) -> bytes:
+        """Look at the race; return the message with what is new, b"" where nothing is."""
+        entry = self._registry.by_token(self._token)
+        if entry is None:
+            self.gone = True
+            return GONE
+        self._registry.look(entry)
+        if entry is not self._entry:
+            self._entry, self._told, self._status = entry, Told(), ()
+            self._watched, self._race, self._judging = Watched(entry.race), Governed(self._registry, entry), None
+        watched, race = self._watched, self._race
+        # Before the steps: what it says of them may be old by a tick, but no last step is left out.
+        limit, ended = entry.told_to, race.ended
+        lasting = [racer for racer in watched.racers if racer.run.outcome is None or racer.cut]
+        judged = self._judging is not None and self._judging.done()
+        watched.pull()
+        if limit != watched.limit:
+            watched.end_at(limit)
+        over = ended and (not watched.cut or race.stopped_at == limit)
+        status = (over, race.phase, race.activity, entry.note, entry.resting, [len(racer) for racer in watched.racers])
+        if status == self._status and not judged:
+            return b""
+        self._status = status
+        if over and not watched.cut and self._judging is None and watched.last >= 0:
+            self._judging = Judging(watched)
+        watched.move(watched.last)
+        film = race_film(watched, by=entry.server_words or "its owner", most=STEPS, over=over)
+        settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
+        return self._told.tell(film, settled, self._words(race, entry, over))
+
+    def _words(self, race: Governed, entry: Entry, over: bool) -> str:
+        if over:
+            return "The race is over."
+        if entry.resting == "away":
+            return "Its owner is on another page."
+        if entry.resting or race.phase == "paused":
+            return "Paused by its owner."
+        if race.phase in ("running", "ended"):
+            return "Live."
+        return f"{race.activity or 'The race has not begun yet'} …"

@@ -1,0 +1,43 @@
+"""The dialog of "copy as Python", and the buttons that open and copy."""
+
+from typing import Any
+
+import panel_material_ui as pmui
+
+from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.views.core.clipboard import copy_code
+
+_COPY = copy_code("source.data.value")
+
+
+class ScriptDialog:
+    """The dialog of "copy as Python"; `place` goes into a page's layout."""
+
+    def __init__(self) -> None:
+        self._code = pmui.TextAreaInput(
+            label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
+            sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
+        )  # fmt: skip
+        dialog = pmui.Dialog(
+            self._code, copy_button("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
+            show_close_button=True, width_option="md",
+        )  # fmt: skip
+        self._later = Later(lambda: dialog)
+        self.place = self._later.place
+
+    def show(self, text: str) -> None:
+        """Show a script."""
+        self._code.value = text
+        self._later.open()
+
+
+def copy_button(label: str, source: Any, code: str) -> Any:
+    """Return a button whose press runs `code` in the browser on `source`."""
+    button = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
+    button.js_on_click(args={"source": source}, code=code)
+    return button
+
+
+def text_button(label: str, icon: str, hint: str) -> Any:
+    """Return a button without a frame, which opens one of the dialogs."""
+    return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))

@@ -1,0 +1,271 @@
+"""The folded part of a page that hands over a model which was fitted there, and scores new rows with it.
+
+It is there for a race that has ended, be it of one racer. What is dropped is read as a table and nothing else: no
+upload is a model.
+"""
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError, for_page
+from alrviz.explorer.server.tables import safe_name
+from alrviz.explorer.session.arrival import Arrival
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+from alrviz.studies.core.export import race_about, weights_csv
+from alrviz.studies.core.names import short_names
+from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.panes import html, say
+from alrviz.views.core.saving import csv_button, file_button
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.estimators.recipes import RecipeClassifier
+
+# Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
+MOST = 500_000
+SHOWN = 5  # predictions
+# Families of ours that no run shows.
+READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
+WORDS = "New rows: drop a file, or browse"
+ABOUT = (
+    "<p>The model as it is where the fit ended, of this page's training rows: held-out rows are not in it. The zip "
+    "holds JSON, Parquet and a script that scores new rows with numpy and pyarrow alone; <code>model.joblib</code> is "
+    "a pickle, for Python with this version of alrviz; the weights are a table, a line a cell (dlr and AnDE have "
+    "none). Or drop rows that have the columns of this table: each gets its class and the classes' probabilities, and "
+    "values that training never saw are marked.</p>"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A classifier that was fitted at one go, as a race of one racer that has ended.
+
+    classifier: of a family in `READY`. dataset: the table, of whose rows it was fitted on so many.
+    """
+
+    classifier: Any
+    dataset: Any
+    rows: int
+    ended: bool = True
+
+    @property
+    def runs(self) -> tuple["Ready"]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def recipe(self) -> Recipe:
+        """What was fitted."""
+        recipe: Recipe = self.classifier.to_recipe()
+        return recipe
+
+    @property
+    def recipes(self) -> tuple[Recipe]:
+        """What was fitted."""
+        return (self.recipe,)
+
+
+class ModelPart:
+    """See the module's text; `part` goes into the page's layout, and `pump` is called with its pump."""
+
+    def __init__(self, session: Session, jobs: Jobs):
+        self._session, self._jobs = session, jobs
+        self._race: Any = None
+        self._model: RecipeClassifier | None = None
+        self._arrival: Arrival | None = None
+        self._predictions = ""
+        self.folded: Folded | None = None
+        self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
+
+    def _build(self) -> Folded:
+        self.racer = pmui.Select(label="Model of", width=280, size="small", margin=(0, 16, 0, 0))
+        self.racer.param.watch(lambda _: self._chosen(), "value")
+        self.zipped = file_button(
+            "alrviz-model.zip",
+            self._zip,
+            "the model of the training rows as JSON and Parquet, and a script that scores",
+            "Model (zip)",
+        )
+        self.pickled = file_button("model.joblib", self._joblib, "the classifier, for joblib.load", "model.joblib")
+        self.weights = csv_button("alrviz-weights.csv", self._weights, "the cells, a line each", "Weights (CSV)")
+        told = "class and probabilities of every row"
+        self.scored = csv_button("alrviz-predictions.csv", lambda: self._predictions, told, "Predictions (CSV)")
+        self.scored.visible = False
+        about, self.told = html(), html()
+        say(about, ABOUT)
+        self.strip = DropStrip(
+            self._session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS,
+            width=400, margin=(8, 16, 8, 0),
+        )  # fmt: skip
+        buttons = (self.racer, self.zipped, self.pickled, self.weights)
+        return Folded(
+            "Export model, or score new rows", about,
+            pn.FlexBox(*buttons, align_items="center", gap="4px", sizing_mode="stretch_width", margin=(8, 0)),
+            pn.Row(self.strip, self.scored, align="center", sizing_mode="stretch_width", margin=0), self.told,
+        )  # fmt: skip
+
+    # ---- which model -------------------------------------------------------------------------------------------
+
+    def pump(self, race: Any) -> bool:
+        """Offer the models of a race as soon as it has ended; returns whether a file is still coming."""
+        found = race if race is not None and race.ended else None
+        if found is not self._race:
+            self._race = found
+            self._offer()
+        return self._arrival is not None and self._arrival.poll()
+
+    def _offer(self) -> None:
+        runs = () if self._race is None else self._race.runs
+        names = short_names([run.recipe for run in runs])
+        options = {name: k for k, (name, run) in enumerate(zip(names, runs, strict=True)) if _has_model(run)}
+        self.part.visible = bool(options)
+        if not options:
+            return
+        if self.folded is None:  # a page that is only being opened need not wait for it
+            self.folded = self._build()
+            self.part[:] = [self.folded]
+        self.racer.param.update(options=options, value=next(iter(options.values())), visible=len(options) > 1)
+        self._chosen()
+
+    def _chosen(self) -> None:
+        self._model, self._predictions = None, ""
+        self._jobs.cancel("score")
+        self.scored.visible = False
+        run = self._run
+        size = _size(run)
+        small = size <= MOST
+        for button in (self.zipped, self.pickled):
+            button.visible = small
+        self.weights.visible = small and run.recipe.definition.shows_weights
+        much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
+        fine = f"<p>Fitted on {_fitted_on(run, self._race.dataset)}.</p>"
+        say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
+
+    @property
+    def _run(self) -> Any:
+        return self._race.runs[self.racer.value]
+
+    def _classifier(self) -> "RecipeClassifier":
+        if self._model is None:
+            self._model = _classifier_of(self._run)
+        return self._model
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def _zip(self) -> bytes:
+        from alrviz.estimators.model_file import save_model
+
+        file = io.BytesIO()
+        save_model(self._classifier(), file, dataset=self._race.dataset)
+        return file.getvalue()
+
+    def _joblib(self) -> bytes:
+        import joblib
+
+        file = io.BytesIO()
+        joblib.dump(self._classifier(), file)
+        return file.getvalue()
+
+    def _weights(self) -> str:
+        about = race_about(self._race, __version__) | {"fitted on": _fitted_on(self._run, self._race.dataset)}
+        return weights_csv(self._classifier(), about, [self._run.recipe])
+
+    # ---- new rows ----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> Arrival:
+        limits = self._session.registry.limits
+        self._arrival = Arrival(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
+        self._session.wake()
+        return self._arrival
+
+    def _dropped(self, name: str, data: bytes) -> None:
+        """Score a file's rows on a thread."""
+        self.scored.visible = False
+        say(self.told, f"<p class='quiet'>scoring {safe(safe_name(name), 60)} &hellip;</p>")
+        limits = self._session.registry.limits.table()
+        run, model = self._run, self._model  # now: another racer may be chosen while the thread works
+
+        def work(stop: StopToken) -> "tuple[pd.DataFrame, str, tuple[str, ...]]":
+            from alrviz.estimators.scoring import score_and_tell, score_csv
+
+            fitted = _classifier_of(run) if model is None else model
+            found, notes = score_and_tell(fitted, data, limits=limits, stop=stop)
+            return found, score_csv(found), notes
+
+        self._jobs.start("score", work, self._show, self._refused)
+
+    def _refused(self, error: Exception) -> None:
+        known = isinstance(error, (AlrvizError, MemoryError))
+        text = for_page(error) if known else f"the rows cannot be scored: {type(error).__name__}: {error}"
+        say(self.told, f"<p class='bad'>{safe(text, 600)}</p>")
+
+    def _show(self, found: "tuple[pd.DataFrame, str, tuple[str, ...]]") -> None:
+        frame, self._predictions, notes = found
+        self.scored.visible = True
+        strange = int((frame["unseen"] != "").sum())
+        head = "".join(f"<th>{safe(name, 40)}</th>" for name in frame.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+            for row in frame.head(SHOWN).itertuples(index=False)
+        )
+        which = f"; the first {SHOWN}:" if len(frame) > SHOWN else ":"
+        say(
+            self.told,
+            "".join(f"<p class='bad'>{safe(note, 400)}</p>" for note in notes)
+            + f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
+            f"<div class='scroll'><table><tr>{head}</tr>{rows}</table></div>",
+        )
+
+
+def _classifier_of(run: Any) -> "RecipeClassifier":
+    if isinstance(run, Ready):
+        from alrviz.estimators.model_parts import reading_of
+
+        fitted: RecipeClassifier = run.classifier
+        fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
+        return fitted
+    from alrviz.estimators.scoring import of_run
+
+    return of_run(run)
+
+
+def _fitted_on(run: Any, dataset: Any) -> str:
+    """How many rows a model has learned from, and why not all."""
+    rows = run.rows if isinstance(run, Ready) else len(run.encoded.y)
+    rest = dataset.n_rows - rows
+    return (
+        f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are held out to judge it)" if rest > 0 else f"all {rows:,} rows"
+    )
+
+
+def _size(run: Any) -> int:
+    """The numbers that a run's model holds: cells x classes, or of dlr the numbers that vote."""
+    if isinstance(run, Ready):
+        model = run.classifier
+        return int((model.counts_ if run.recipe.definition.shows_weights else model.tables_.counts).size)
+    if run.tables is not None:
+        return int(run.tables.counts.size)
+    return sum(len(column.values) for column in getattr(getattr(run.model, "features", None), "columns", ()))
+
+
+def _has_model(run: Any) -> bool:
+    """Whether there are weights to hand over: not of a recorded race, not of a fit that went astray."""
+    if isinstance(run, Ready):
+        return True
+    return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else safe(value, 60)

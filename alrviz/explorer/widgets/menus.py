@@ -1,0 +1,65 @@
+"""Menus and buttons that several pages have in their first row: the data, an example to try, a setting."""
+
+from collections.abc import Callable
+from typing import Any
+
+import panel_material_ui as pmui
+
+from alrviz.explorer.recipes.questions import Example
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import first_demo
+
+
+def select(label: str, options: Any, width: int, **params: Any) -> Any:
+    """Return a menu of the first row of a page of studies."""
+    return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
+
+
+FILE = "@file"  # the data menu's entry for a table that was dropped
+
+
+_PILL = {"borderRadius": "16px", "px": "8px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
+
+
+def tables_menu(session: Session) -> dict[str, str]:
+    """The data menu's entries: the demo sets, and before them the visitor's own table."""
+    from alrviz.data.demos import demo_names
+
+    options = {name: name for name in demo_names()}
+    if session.file is not None and session.dataset is not None:
+        options = {f"{session.dataset.name} (yours)": FILE, **options}
+    return options
+
+
+def pill(example: Example, tried: Callable[[Example], None]) -> Any:
+    """Return the button that tries an example."""
+    chip = pmui.Button(
+        label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
+        size="small", color="default", margin=(0, 0, 0, 6), sx=_PILL,
+    )  # fmt: skip
+    chip.on_click(lambda _: tried(example))
+    return chip
+
+
+def data_menu(session: Session) -> Any:
+    """Return the menu of tables; what is chosen is loaded."""
+    menu = select("Data", {}, 160)
+
+    def chosen(event: Any) -> None:
+        if event.new and event.new != FILE and event.new != _shown(session):
+            session.load_demo(event.new)
+
+    menu.param.watch(chosen, "value")
+    return menu
+
+
+def show_data(menu: Any, session: Session) -> None:
+    """Bring the menu up to date."""
+    menu.param.update(options=tables_menu(session), value=_shown(session))
+
+
+def _shown(session: Session) -> str:
+    """The entry of the table that is there: loading what is shown would load it again."""
+    if FILE in tables_menu(session).values():
+        return FILE
+    return str((session.demo or session.asked or (first_demo(session.page),))[0])

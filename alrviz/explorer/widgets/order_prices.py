@@ -1,0 +1,144 @@
+"""What orders 1 to 5 would cost on this table: parameters, memory, one pass, and what is refused and why."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import comb
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.shell.glossary import term_html
+from alrviz.explorer.widgets.study_costs import fit_seconds
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
+from alrviz.stop import NEVER, StopToken
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.pricing.price import Price
+
+ORDERS = (1, 2, 3, 4, 5)
+_COLUMNS = ("order", "tuples", "parameters", "bytes", "seconds_per_pass", "seconds_to_fit", "refused")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The price of one order, or why there is none; about how many seconds a fit takes, where that was asked for."""
+
+    order: int
+    tuples: int
+    price: "Price | None"
+    refused: str
+    seconds: float = 0.0
+
+
+def offers(
+    dataset: "Dataset",
+    seed: int,
+    said: Callable[[Offer], None],
+    stop: StopToken = NEVER,
+    cuts: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Offer, ...]:
+    """Price every order on the training rows of the default split; `said` is told of each as soon as it is known.
+
+    cuts: discretize and n_bins, where they are not a recipe's defaults.
+    """
+    from alrviz.fitting.prepare import prepare
+
+    prepared = prepare(dataset, Recipe("alr", order=1, seed=seed, **cuts), stop=stop)
+    found = []
+    for order in ORDERS:
+        stop.check()
+        recipe = Recipe("alr", order=order, seed=seed, **cuts)
+        offer = offer_of(prepared, recipe, stop)
+        if offer.price is not None:
+            encoded = prepared.encoded
+            seconds = fit_seconds(offer.price, recipe, encoded.n_classes, encoded.n_rows, offer.tuples)
+            offer = replace(offer, seconds=seconds)
+        found.append(offer)
+        said(offer)
+    return tuple(found)
+
+
+def offer_of(prepared: "Prepared", recipe: Recipe, stop: StopToken, max_memory: int | None = None) -> Offer:
+    """Price a recipe that has an order; `max_memory`: bytes allowed, None for half of what is free."""
+    from alrviz.fitting.pricing.price import PLANNED, price_of
+
+    encoded, holdout = prepared.encoded, prepared.holdout
+    order, columns = int(recipe.params["order"]), encoded.n_columns
+    if order > columns:
+        return Offer(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
+    tuples = comb(columns, order)
+    # What a race will do: repeats merged, the cover planned. Planning a longer list of tuples is too slow for a table
+    # of five prices, which are then a little high.
+    made = prepared if tuples <= PLANNED else None
+    try:
+        price = price_of(encoded, recipe, holdout, max_memory, stop=stop, timed=True, prepared=made)
+    except (AlrvizError, MemoryError) as error:
+        if stop.stopped:
+            raise
+        return Offer(order, tuples, None, str(error) or "too large")
+    return Offer(order, tuples, price, price.refused)
+
+
+def offers_frame(found: tuple[Offer, ...]) -> "pd.DataFrame":
+    """Return the offers as numbers: order, tuples, parameters, bytes, seconds a pass, and why one is refused."""
+    import pandas as pd
+
+    rows = [
+        {
+            "order": offer.order,
+            "tuples": offer.tuples,
+            "parameters": offer.price.parameters if offer.price else None,
+            "bytes": offer.price.bytes if offer.price else None,
+            "seconds_per_pass": offer.price.seconds_per_pass if offer.price else None,
+            "seconds_to_fit": offer.seconds if offer.price else None,
+            "refused": offer.refused,
+        }
+        for offer in found
+    ]
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
+    """Return the table of offers; rows not known yet say so."""
+    head = (
+        f"<tr><th>{term_html('order')} n</th><th class='n'>{term_html('tuple', 'tuples')}</th>"
+        f"<th class='n'>parameters</th><th class='n'>memory</th><th class='n'>one {term_html('pass')}</th>"
+        f"<th class='n'>one fit, about</th>"
+        f"<th style='padding-left:1.5em'>can it be run here?</th></tr>"
+    )
+    by_order = {offer.order: offer for offer in found}
+    rows = "".join(_row(by_order[n]) if n in by_order else _row_waiting(n, waiting) for n in ORDERS)
+    return f"<div class='scroll'><table>{head}{rows}</table></div>"
+
+
+def _row_waiting(order: int, waiting: bool) -> str:
+    text = "being priced …" if waiting else "not priced"
+    return f"<tr><td>{order}</td><td colspan='5'></td><td class='quiet' style='padding-left:1.5em'>{text}</td></tr>"
+
+
+def _row(offer: Offer) -> str:
+    price = offer.price
+    verdict = (
+        f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}"
+        if offer.refused
+        else ("<span class='good'>yes</span>")
+    )
+    cells = (
+        ("—",) * 4
+        if price is None
+        else (
+            count_text(price.parameters),
+            bytes_text(price.bytes),
+            seconds_text(price.seconds_per_pass),
+            seconds_text(float(f"{offer.seconds:.1g}")),
+        )
+    )
+    tuples = count_text(offer.tuples) if offer.tuples else "—"
+    numbers = "".join(f"<td class='n'>{text}</td>" for text in (tuples, *cells))
+    return f"<tr><td>{offer.order}</td>{numbers}<td style='padding-left:1.5em'>{verdict}</td></tr>"

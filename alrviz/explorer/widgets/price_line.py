@@ -1,0 +1,215 @@
+"""What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
+from alrviz.stop import StopToken
+from alrviz.studies.core.names import short_names
+from alrviz.views.core.panes import say
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.explorer.session.session import Session
+    from alrviz.fitting.pricing.price import Price
+
+_SAID = "as the recipe says"
+_SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
+_TYPICAL = 300  # iterations an estimate of the whole race counts on
+AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
+
+
+class Pricing:
+    """The price line of a page.
+
+    Args:
+        jobs: runs the work.
+        arrived: called when the price of what was asked last is known.
+        given_up: called when it cannot be known.
+        then: what is said to begin when it is known, for as long as somebody waits for it: "the race starts then".
+    """
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        arrived: Callable[[], None],
+        given_up: Callable[[], None],
+        then: Callable[[], str] = lambda: "",
+    ):
+        self._jobs, self._arrived, self._given_up, self._then = jobs, arrived, given_up, then
+        self._doing = ""  # what the thread is at
+        self._asked: Any = None
+        self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
+        self.found: list[tuple[str, Price]] = []
+        self.refused = ""  # why a racer cannot be paid for
+        self.pane = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 8))
+
+    @property
+    def known(self) -> bool:
+        """Whether the price of what was asked last is known."""
+        return bool(self.found)
+
+    @property
+    def bytes(self) -> int:
+        """What all racers take together."""
+        return sum(price.bytes for _, price in self.found)
+
+    @property
+    def seconds(self) -> float:
+        """What a typical race of them takes."""
+        return _TYPICAL * sum(price.seconds_per_pass or 0.0 for _, price in self.found)
+
+    @property
+    def cheap(self) -> bool:
+        """Whether it may start by itself: known, not refused, and soon over."""
+        timed = all(price.seconds_per_pass is not None for _, price in self.found)
+        return self.known and not self.refused and (self.seconds < AT_ONCE if timed else self.bytes < _SMALL)
+
+    @property
+    def solvers(self) -> list[str]:
+        """Of every racer, which solver will run and why, where that is more than its recipe says."""
+        reasons = [price.choice.reason if price.choice is not None else "" for _, price in self.found]
+        return ["" if reason.endswith(_SAID) else reason for reason in reasons]
+
+    def ask(self, dataset: "Dataset", recipes: tuple[Recipe, ...]) -> bool:
+        """Price the racers on this table; returns whether that was not asked already.
+
+        What was refused is priced again: memory may be free by now.
+        """
+        if self._asked == (dataset.hash, recipes) and not self.refused:
+            return False
+        self._for_press = False
+        self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
+        self._tell("pricing")
+        self._look()
+        self._jobs.start(
+            "price", lambda stop: priced(dataset, recipes, stop, self._tell), self._take, self._fail, self._look
+        )
+        return True
+
+    def forget(self) -> None:
+        """There is nothing to price (any more)."""
+        self._jobs.cancel("price")
+        self._asked, self.found, self.refused = None, [], ""
+        say(self.pane, "")
+
+    def _tell(self, doing: str) -> None:
+        self._doing = doing
+
+    def _look(self) -> None:
+        """Show what the thread is at."""
+        self.say(" ".join(filter(None, [f"{self._doing} …", self._then()])))
+
+    def begin(
+        self, registry: Registry, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
+    ) -> Any:
+        """Return the race of these racers, priced, as `adopt` (of the session) hands it back.
+
+        Raises:
+            AlrvizError: where a racer is refused, or the server can never hold it.
+        """
+        if self.refused:
+            raise AlrvizError(self.refused)
+        from alrviz.passes.threads import available_threads
+        from alrviz.studies.race.race import race
+
+        threads = min(available_threads(), registry.limits.threads or available_threads())
+        return adopt(race(dataset, recipes, n_jobs=threads), bytes=self.bytes, threads=threads)
+
+    def start(
+        self, session: "Session", dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
+    ) -> Any:
+        """Return the race that Run starts, as `adopt` hands it back; None where there is none.
+
+        Where the price is not known yet, or was refused before the press, it is asked for, and the press is to be
+        repeated when it arrives.
+        """
+        if not self.known or (self.refused and not self._for_press):
+            self.ask(dataset, recipes)
+            self._for_press = True
+            return None
+        self._for_press = False
+        self._jobs.withdraw("price")
+        try:
+            return self.begin(session.registry, dataset, recipes, adopt)
+        except AlrvizError as error:
+            self._jobs.failed("price", error)
+            self._given_up()
+            return None
+
+    def say(self, words: str) -> None:
+        """Show words of our own in place of the price."""
+        say(self.pane, f"<span class='quiet'>{words}</span>")
+
+    def _take(self, found: "list[tuple[str, Price]]") -> None:
+        self.found = found
+        self.pane.object, _ = price_html(found)
+        self.refused = next((f"{name} is refused: {price.refused}" for name, price in found if price.refused), "")
+        self._arrived()
+
+    def _fail(self, error: Exception) -> None:
+        self.pane.object, self._asked = "", None  # Run asks again
+        self._given_up()
+        self._jobs.failed("price", error)
+
+
+def priced(
+    dataset: "Dataset",
+    recipes: tuple[Recipe, ...],
+    stop: StopToken,
+    tell: Callable[[str], None] = lambda doing: None,
+) -> "list[tuple[str, Price]]":
+    """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
+    from alrviz.fitting.parallel_compile import Beside
+    from alrviz.fitting.prepare import prepare
+    from alrviz.fitting.pricing.price import price_of
+    from alrviz.fitting.warm import warm_covers
+
+    found, beside = [], None
+    for name, recipe in zip(short_names(recipes), recipes, strict=True):
+        tell("preparing: encoding")
+        prepared = prepare(dataset, recipe, stop=stop)
+        tell("preparing: compiling")
+        if recipe.definition.counts_cells:
+            beside = beside or Beside(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
+            warm_covers(prepared.wide)
+            beside.wait(stop)  # the price times a pass, which needs those kernels and the processor to itself
+        tell("preparing: planning, pricing")
+        price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
+        found.append((name, price))
+        stop.check()
+        if not price.refused:
+            tell("preparing: compiling")
+            recipe.definition.warm_for(recipe, prepared, stop)
+    return found
+
+
+FEW = 4  # racers whose whole price has room
+
+
+def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
+    """The price line, and whether a racer is refused."""
+    refused = [(name, price.refused) for name, price in priced if price.refused]
+    if refused:
+        name, why = refused[0]
+        return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(why, 400)}</span>", True
+    parameters = sorted({price.parameters for _, price in priced})
+    words = count_text(parameters[0])
+    if len(parameters) > 1:
+        words = f"{words} to {count_text(parameters[-1])}"
+    passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
+    every = ", all racers" if len(passes) > 1 else ""
+    spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
+    memory = bytes_text(sum(price.bytes for _, price in priced))
+    size = f"{words} parameters · {memory}"
+    if len(priced) > FEW:  # beside so many racers there is room for the time alone
+        return f"<span class='quiet'><abbr title='{safe(size)}'>{spent}</abbr></span>", False
+    return f"<span class='quiet'>{size} · {spent}</span>", False

@@ -1,0 +1,95 @@
+"""Several recipes as a reader chooses them: a chip each, whose press opens its settings, and a press that adds one.
+
+Convergence's racers and the recipes of studies are chosen alike; what may be chosen is the page's (`Choosable`). The
+recipes themselves are the page's too: it is told of new ones, and shows them here when it has taken them.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from alrviz.explorer.recipes.questions import MOST_RACERS
+from alrviz.explorer.recipes.recipe_fields import RACERS, Choosable
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.widgets.recipe_chips import RacerChips
+from alrviz.explorer.widgets.recipe_settings import RacerSettings
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.names import short_names
+
+
+class RecipeChooser:
+    """The chips, `panel`, and the settings in the drawer, `settings.panel`.
+
+    Args:
+        session: whose drawer is opened.
+        recipes: returns those that are set.
+        changed: called with all of them when one was changed, added or removed; it may refuse by leaving them.
+        fresh: returns the one that a press adds.
+        choosable: what may be chosen.
+        solvers: of each recipe which solver will run and why, where that is known.
+        place: called with the settings before the drawer opens, by a page whose tabs share a drawer.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        recipes: Callable[[], tuple[Recipe, ...]],
+        changed: Callable[[tuple[Recipe, ...]], None],
+        fresh: Callable[[], Recipe],
+        choosable: Choosable = RACERS,
+        solvers: Callable[[], Sequence[str]] = tuple,
+        place: Callable[[Any], None] = lambda panel: None,
+    ):
+        self._session, self._recipes, self._changed = session, recipes, changed
+        self._fresh, self._choosable, self._solvers, self._place = fresh, choosable, solvers, place
+        self._chips = RacerChips(self.open, self.add, choosable.what.lower())
+        self.panel = self._chips.panel
+
+    @cached_property
+    def settings(self) -> RacerSettings:
+        """What the drawer holds; built when it is first opened."""
+        return RacerSettings(self.change, self.remove, self._share, self._choosable)
+
+    def show(self) -> None:
+        """Show the recipes that are set."""
+        self._chips.show(self._recipes(), self._session.dark)
+
+    def tell(self) -> None:
+        """Say in the drawer which solver will run, now that it is known."""
+        if "settings" in self.__dict__:
+            self.settings.tell(self._solvers())
+
+    def open(self, number: int) -> None:
+        """Open the settings of a recipe."""
+        self.look_at(number)
+        self._place(self.settings.panel)
+        self._session.open_drawer(True)
+
+    def look_at(self, number: int) -> None:
+        """Let the drawer show a recipe's settings."""
+        recipes = self._recipes()
+        number = min(number, len(recipes) - 1)
+        self.settings.tell(self._solvers())
+        self.settings.show(number, recipes[number], short_names(recipes)[number], alone=len(recipes) == 1)
+
+    def add(self) -> None:
+        """Add a recipe, and open its settings."""
+        if len(self._recipes()) < MOST_RACERS:
+            self._changed((*self._recipes(), self._fresh()))
+            self.open(len(self._recipes()) - 1)
+
+    def change(self, number: int, recipe: Recipe) -> None:
+        """Put a recipe in the place of another."""
+        recipes = self._recipes()
+        self._changed((*recipes[:number], recipe, *recipes[number + 1 :]))
+        self.look_at(number)
+
+    def remove(self, number: int) -> None:
+        """Take a recipe out, unless it is the last."""
+        recipes = self._recipes()
+        if len(recipes) > 1:
+            self._changed((*recipes[:number], *recipes[number + 1 :]))
+            self.look_at(max(number - 1, 0))
+
+    def _share(self, changes: dict[str, object]) -> None:
+        self._changed(tuple(recipe.replace(**changes) for recipe in self._recipes()))

@@ -1,0 +1,179 @@
+"""The drawer of the Convergence page and of studies: one recipe's settings, and those that all of them share.
+
+A control that has no effect is hidden, and nothing is offered that a recipe would refuse: both are asked of
+`racer_fields`, which asks the registry of families.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.errors import AlrvizError, RecipeError
+from alrviz.explorer.recipes.recipe_fields import (
+    HIGHEST,
+    MODEL,
+    RACERS,
+    Choosable,
+    Field,
+    common_fields,
+    in_words,
+    param_of,
+    racer_fields,
+)
+from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.recipe import Recipe, paper_mode
+from alrviz.views.core.style import safe
+
+_NONE = "none"  # stands for None in menus, which show nothing for it
+_PAPER = "Paper mode: start, solver, tolerance and limits as the papers have them, unregularised"
+_BADGE = "<p><b class='good'>paper mode</b> <span class='quiet'>as the papers ran it</span></p>"
+
+
+class RacerSettings:
+    """Settings of the racer that was chosen.
+
+    Args:
+        changed: called with the racer's number and its new recipe.
+        removed: called with the racer's number.
+        shared: called with changes of encoding that go to every racer.
+        choosable: what may be chosen.
+    """
+
+    def __init__(
+        self,
+        changed: Callable[[int, Recipe], None],
+        removed: Callable[[int], None],
+        shared: Callable[[dict[str, Any]], None],
+        choosable: Choosable = RACERS,
+    ):
+        self._changed, self._removed, self._shared = changed, removed, shared
+        self._choosable, self._what = choosable, choosable.what
+        self._number = 0
+        self._recipe: Recipe | None = None
+        self._setting = False
+        self._build()
+
+    def _build(self) -> None:
+        self._title, self._problem, self._badge, self._solver = _html(), _html(), _html(), _html()
+        self._reasons: Sequence[str] = ()
+        family = self._select(Field("family", "Family"))
+        family.options = {FAMILIES[name].words: name for name in self._choosable.families}
+        self._fields: dict[str, Any] = {"family": family}
+        # A link may ask for a run of a family that is not on offer.
+        fields = racer_fields((*RUNS, *self._choosable.families))
+        self._fields |= {field.name: self._widget(field) for field in fields}
+        self._common = {field.name: self._widget(field) for field in common_fields()}
+        self._remove = pmui.Button(
+            label=f"Remove this {self._what.lower()}", icon="delete", variant="outlined", color="error", margin=(8, 8)
+        )
+        self._remove.on_click(lambda _: self._removed(self._number))
+        self._paper = pmui.Button(
+            label="Paper mode", icon="article", variant="outlined", description=_PAPER, margin=(8, 8)
+        )
+        self._paper.on_click(lambda _: self._change(paper_mode))
+        all_of_them = "Its rows" if self._what == MODEL else f"All {self._what.lower()}s"
+        head = pn.pane.HTML(f"<h2>{all_of_them}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
+        every = list(self._fields.values())
+        below = every.index(self._fields["solver"]) + 1
+        self.panel = pn.Column(
+            self._title, self._badge, self._problem, *every[:below], self._solver, *every[below:],
+            pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
+        )  # fmt: skip
+
+    def _widget(self, field: Field) -> Any:
+        return self._select(field) if self._choosable.is_menu(field.name) else self._number_input(field)
+
+    def _select(self, field: Field) -> Any:
+        widget = pmui.Select(
+            label=field.label, options=[], size="small", description=explain(field.term) if field.term else "",
+            sizing_mode="stretch_width", margin=(6, 8),
+        )  # fmt: skip
+        widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
+        return widget
+
+    def _number_input(self, field: Field) -> Any:
+        param = param_of(field.name)
+        kind = pmui.IntInput if param.integer else pmui.FloatInput
+        shown = {} if param.integer else {"format": "0[.]000000"}
+        widget = kind(
+            **shown, label=field.label, step=field.step, start=param.low, size="small",
+            end=HIGHEST.get(field.name, param.high if param.high < 1e5 else None),
+            description=explain(field.term) if field.term else "", sizing_mode="stretch_width", margin=(6, 8),
+        )  # fmt: skip
+        widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
+        return widget
+
+    def show(self, number: int, recipe: Recipe, name: str, *, alone: bool) -> None:
+        """Show a racer's settings; `alone` is whether it is the only one (the last is not removed)."""
+        self._number, self._recipe = number, recipe
+        self._title.object = f"<h2>{self._what}: {safe(name, 60)}</h2>"
+        self._problem.object = ""
+        self._remove.visible = not alone
+        self._paper.visible = "solver" in recipe.params and not recipe.paper
+        self._badge.object = _BADGE if "solver" in recipe.params and recipe.paper else ""
+        self._setting = True
+        try:
+            self._fields["family"].value = recipe.family
+            for key, widget in (self._fields | self._common).items():
+                if key != "family":
+                    self._fill(key, widget, recipe)
+        finally:
+            self._setting = False
+        self.tell(self._reasons)
+
+    def tell(self, reasons: Sequence[str]) -> None:
+        """Say of every racer which solver will run and why, where that is known; "" where there is no more to it."""
+        self._reasons = reasons
+        reason = reasons[self._number] if self._number < len(reasons) else ""
+        self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
+
+    def _fill(self, key: str, widget: Any, recipe: Recipe) -> None:
+        widget.visible = self._choosable.shows(recipe, key)
+        if key not in recipe.params and key not in ENCODING:
+            return
+        value = recipe.params[key] if key in recipe.params else getattr(recipe, key)
+        if self._choosable.is_menu(key):
+            values = self._choosable.values(recipe, key)
+            widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}
+            value = _NONE if value is None else value
+        widget.value = value
+
+    @staticmethod
+    def _words(recipe: Recipe, key: str, value: Any) -> str:
+        """A value in words; "auto" says what it comes to."""
+        if key == "solver" and value == "auto":
+            why = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
+            return f"auto: {recipe.replace(solver='auto').solver}{why}"
+        return in_words(key, value)
+
+    def _change(self, change: Callable[[Recipe], Recipe]) -> None:
+        if self._recipe is None:
+            return
+        try:
+            self._changed(self._number, self._choosable.mend(change(self._recipe)))
+        except AlrvizError as error:
+            self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
+
+    def _edit(self, name: str, value: Any) -> None:
+        if self._setting or self._recipe is None or value is None:  # None: a number being typed
+            return
+        if value == _NONE and name != "family" and None in param_of(name).choices:
+            value = None
+        try:
+            if name in self._common:
+                self._recipe.replace(**{name: value})  # a bad value is said here
+                self._shared({name: value})
+            else:
+                self._change(lambda recipe: recipe.replace(**{name: value}))
+                return
+            self._problem.object = ""
+        except RecipeError as error:
+            self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
+
+
+def _html() -> Any:
+    return pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(4, 8))

@@ -1,0 +1,161 @@
+"""The owner's runs in the run store: races and studies, what is said of them, and the links that bring them back."""
+
+import json
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from alrviz.data.encode import cuts_text
+from alrviz.errors import RecipeError
+from alrviz.explorer.session.managed_studies import kept_where
+from alrviz.explorer.session.state import MOST_SETS, State, first_demo, read_link, write_link
+from alrviz.explorer.widgets.table_settings import split_words
+from alrviz.fitting.families import ENCODING
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.store import Kept, Store
+from alrviz.pictures.formatting import bytes_text
+from alrviz.studies.core.export import race_about, to_csv
+from alrviz.studies.core.names import short_names
+from alrviz.studies.race.race_store import FIT, kept_race
+from alrviz.studies.race.race_store import KIND as RACE
+from alrviz.studies.race.recorded import RecordedRace
+
+KINDS = {
+    RACE: "race", FIT: "fit", "choose_order": "which order", "bias_variance": "bias and variance",
+    "compare": "comparison", "learning_curve": "learning curve", "path": "path",
+}  # fmt: skip
+STATES = {
+    "interrupted": "interrupted: the process that ran it ended",
+    "failed": "ended by an error",
+    "damaged": "damaged: it is not as it was saved, and can only be deleted",
+}
+UNREAD = "a recipe of another version"
+_HOLDOUT = ENCODING["holdout"].default
+
+
+@dataclass(frozen=True)
+class Item:
+    """A run as the history shows it: what the store knows, and the bytes it takes there."""
+
+    kept: Kept
+    size: int
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """Its recipes, as far as this version reads them."""
+        return tuple(_readable(json.loads(self.kept.spec).get("recipes", [])).values())
+
+    @property
+    def title(self) -> str:
+        """What it is about: "race on led"."""
+        return f"{KINDS.get(self.kept.kind, self.kept.kind)} on {self.kept.data_name}"
+
+    @property
+    def rows_words(self) -> str:
+        """How its numbers were cut and its rows were split, as far as that is known."""
+        cut = dict.fromkeys(cuts_text(recipe) for recipe in self.recipes if recipe.cuts != "keep")
+        said = [f"numbers cut by {' or '.join(cut)}"] if cut else []
+        slug = read_link(self.kept.link).split if self.kept.link else ""
+        return ", ".join(said + ([f"rows split: {split_words(slug)}"] if slug else []))
+
+    @property
+    def link(self) -> str:
+        """The query that opens it again, of a map fitted anew; "" where it was not begun in the explorer."""
+        if not self.kept.link:
+            return ""
+        state = read_link(self.kept.link)
+        return write_link(state.replace(kept=self.kept.id) if self.kept.kind == RACE else state)
+
+    @property
+    def again(self) -> str:
+        """The query that races it anew; "" for what is no race."""
+        return self.kept.link and write_link(read_link(self.kept.link)) if self.kept.kind == RACE else ""
+
+    @property
+    def compare(self) -> str:
+        """The query that compares its recipes on its tables; "" where it is not known which these are."""
+        if not self.kept.link or not self.recipes:
+            return ""
+        state = read_link(self.kept.link)
+        sets, files = state.sets, state.files
+        if not sets and not files:
+            files = (state.file,) if state.file is not None else ()
+            sets = () if files else (state.data or first_demo(state.page),)
+        # A study has splits and a seed of its own: what a recipe says of them has no effect there.
+        recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
+        return write_link(State(page="compare", sets=sets[:MOST_SETS], files=files, judged=recipes, seed=state.seed))
+
+
+def _readable(texts: Iterable[str]) -> dict[str, Recipe]:
+    """Those recipes that this version reads, by their text: the store outlives the version that wrote it."""
+    found = {}
+    for text in texts:
+        with suppress(RecipeError):
+            found[text] = Recipe.from_json(text)
+    return found
+
+
+def items(owner: str) -> list[Item]:
+    """Return what is kept of an owner, the latest first; [] where there is no run store."""
+    store = kept_where()
+    if not isinstance(store, Store):
+        return []
+    sizes = store.sizes(owner)
+    return [Item(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
+
+
+def delete(owner: str, id: str) -> bool:
+    """Delete a run of an owner; returns whether it was there."""
+    store = kept_where()
+    return isinstance(store, Store) and store.delete(owner, id)
+
+
+def reopened(owner: str, id: str) -> RecordedRace | None:
+    """Return a race of an owner as it is kept; None where it is not there."""
+    store = kept_where()
+    if not isinstance(store, Store):
+        return None
+    kept = next((kept for kept in store.runs(owner, RACE) if kept.id == id), None)
+    return None if kept is None else kept_race(store, kept)
+
+
+def csv_of(kept: Kept) -> str:
+    """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished cells."""
+    import pandas as pd
+
+    store = kept_where()
+    if not isinstance(store, Store):
+        return ""
+    about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
+    if kept.kind in (RACE, FIT):
+        race = kept_race(store, kept)
+        return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
+    cells = store.cells(kept.id)
+    recipes = _readable(text for text, _, _ in cells if text)
+    names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
+    rows = [
+        {"cell": k, "name": names.get(text, UNREAD) if text else "class prior", **row}
+        for k, (text, _, found) in enumerate(cells)
+        for row in found
+    ]
+    frame = pd.DataFrame([{key: value for key, value in row.items() if key != "reliability"} for row in rows])
+    asked = {"study": kept.kind, "asked": kept.spec}
+    return to_csv(frame, about | asked, list(recipes.values()))
+
+
+def when(seconds: float, now: float | None = None) -> str:
+    """How long ago a moment was."""
+    ago = (time.time() if now is None else now) - seconds
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        count = int(ago // length)
+        if count > 0:
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"
+
+
+def line_of(item: Item) -> str:
+    """State, age, size, cuts and split in a line."""
+    state = STATES.get(item.kept.state, item.kept.state)
+    how = f" · {item.rows_words}" if item.rows_words else ""
+    return f"{state} · {when(item.kept.changed)} · {bytes_text(item.size)}{how}"

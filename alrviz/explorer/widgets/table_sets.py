@@ -1,0 +1,141 @@
+"""The tables that recipes are compared on: demo sets by name, and the visitor's own, several at once.
+
+Of a table of the visitor's a page remembers what a link says of it, and which kinds were changed; its rows are read
+anew from the bytes that the process holds, unless it is the session's table.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from alrviz.errors import AlrvizError, TableError
+from alrviz.explorer.server.tables import FileLink, Upload
+from alrviz.explorer.session.apply_kinds import chosen, read_upload, said, split_as
+from alrviz.explorer.session.session import Session
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+Kinds = tuple[tuple[int, str], ...]
+Opened = tuple["Dataset", str]
+
+
+@dataclass(frozen=True)
+class Sets:
+    """What is chosen: demo sets by name, the visitor's tables by what a link says of them and their changed kinds."""
+
+    demos: tuple[str, ...] = ()
+    own: tuple[tuple[FileLink, Kinds], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.demos) + len(self.own)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is there: its rows, under a name that no other of them has, and where it comes from.
+
+    Attributes:
+        demo: the demo set's name, "" for a visitor's table.
+        upload: the visitor's file; None for a demo set and for the table that the server was started with.
+        kinds: what was changed.
+    """
+
+    dataset: "Dataset" = field(compare=False)
+    demo: str = ""
+    upload: Upload | None = None
+    kinds: Kinds = ()
+
+
+class OwnTables:
+    """The visitor's tables that a page has seen, the latest first."""
+
+    def __init__(self, session: Session, files: Sequence[FileLink]):
+        self._session = session
+        self._found: dict[str, tuple[FileLink, Kinds]] = {link.hash: (link, ()) for link in files}
+
+    def look(self) -> FileLink | None:
+        """Take notice of the session's table; returns it where it is new here."""
+        session = self._session
+        if session.file is None or session.dataset is None or session.pending is not None:
+            return None
+        link, new = session.file, session.file.hash not in self._found
+        self._found[link.hash] = (link, tuple(sorted(session.source.kinds.items())))
+        return link if new else None
+
+    def options(self) -> dict[str, FileLink]:
+        """The entries of a menu: of equal names the hash tells which."""
+        links = [link for link, _ in self._found.values()]
+        names = [link.name for link in links]
+        return {
+            f"{link.name} (yours{', ' + link.hash[:6] if names.count(link.name) > 1 else ''})": link for link in links
+        }
+
+    def of(self, links: Sequence[FileLink]) -> tuple[tuple[FileLink, Kinds], ...]:
+        """Return these tables with their changed kinds."""
+        return tuple(self._found[link.hash] for link in links if link.hash in self._found)
+
+
+def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], Table]:
+    """Return what opens a table of the visitor's, to be called on a thread."""
+    mine = session.file if session.pending is None else None
+    dataset, upload = session.dataset, session.upload
+    served, tables, owner, limits = session.served, session.tables, session.owner, session.registry.limits
+
+    def opened(link: FileLink, kinds: Kinds, stop: StopToken) -> Table:
+        if dataset is not None and mine is not None and mine.hash == link.hash:
+            return Table(dataset, "", upload, kinds)
+        if served is not None and link.fits(served.hash):
+            made = chosen(served.table, dict(kinds), stop, said(served), served) if kinds else served
+            return Table(split_as(made, "", served), "", None, kinds)
+        held = tables.find(owner, link)
+        if held is None:
+            raise TableError(f"drop {link} again: it is not held here any more")
+        return Table(chosen(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
+
+    return opened
+
+
+def open_all(
+    sets: Sets,
+    seed: int,
+    own: Callable[[FileLink, Kinds, StopToken], Table],
+    stop: StopToken,
+    tell: Callable[[str], None],
+) -> tuple[tuple[Table, ...], tuple[tuple[str, str], ...]]:
+    """Return the tables, under names of their own, and (name, why) of those that cannot be had."""
+    from alrviz.data.demos import load_demo
+
+    def demo(name: str) -> Table:
+        return Table(load_demo(name, seed=seed), name)
+
+    ways: list[tuple[str, Callable[[], Table]]] = [(name, partial(demo, name)) for name in sets.demos]
+    ways += [(link.name, partial(own, link, kinds, stop)) for link, kinds in sets.own]
+    found: list[Table] = []
+    absent: list[tuple[str, str]] = []
+    for name, make in ways:
+        stop.check()
+        tell(f"opening {name}")
+        try:
+            table = make()
+        except AlrvizError as error:
+            if stop.stopped:
+                raise
+            absent.append((name, str(error)))
+            continue
+        same = next((other for other in found if other.dataset.hash == table.dataset.hash), None)
+        if same is not None:
+            absent.append((name, f"it is the same table as {same.dataset.name}"))
+        else:
+            found.append(_named(table, [other.dataset.name for other in found]))
+    return tuple(found), tuple(absent)
+
+
+def _named(table: Table, taken: Sequence[str]) -> Table:
+    """Return the table under a name that is not taken."""
+    name, count = table.dataset.name, 2
+    while name in taken:
+        name, count = f"{table.dataset.name} {count}", count + 1
+    return table if name == table.dataset.name else replace(table, dataset=replace(table.dataset, name=name))

@@ -1,0 +1,121 @@
+"""From counted tables and a recipe's parameters to what a driver runs: objective, solver, start.
+
+AnJE is assembled like the others, at its own weights and with no steps to take: one path serves every family.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.objectives.linear import LinearObjective
+from alrviz.fitting.objectives.objective_protocol import Minimised
+from alrviz.fitting.prepare import class_weighted
+from alrviz.fitting.solvers import Solver, make_solver
+from alrviz.fitting.solvers.solver_support import chosen_solver
+from alrviz.models.cover import Cover
+from alrviz.models.index import Unseen
+from alrviz.models.parameterisation import Parameterisation, parameterise
+from alrviz.models.tables import Tables
+from alrviz.passes.losses import LOSSES
+from alrviz.passes.rows import Floats, Rows
+from alrviz.stop import NEVER, StopToken
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fit ready to run.
+
+    Attributes:
+        objective, solver, w0: what is minimised, how, and from where: (S + 1, C), or those that are free where
+            weights are shared; one vector of weights and bandwidths for dlr.
+        max_iter, tol: step limit and tolerance.
+    """
+
+    objective: Minimised
+    solver: Solver
+    w0: Floats
+    max_iter: int
+    tol: float
+
+
+def assemble(
+    rows: Rows,
+    cover: Cover,
+    tables: Tables,
+    params: Mapping[str, Any],
+    classes: Any,
+    stop: StopToken = NEVER,
+    *,
+    seed: int = 0,
+) -> Fit:
+    """Return the fit that `params` (complete, as a recipe of a linear family holds them) make of `tables` and of the
+    `rows` of `cover`.
+
+    `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn.
+
+    Raises:
+        RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
+    """
+    full = {**_NO_STEPS, **params}
+    weighted = class_weighted(rows, full["class_weight"], classes)
+    return _assemble(weighted, cover, tables, _METRICS[full["scale"]], full, seed, stop)
+
+
+# What is fitted where a family says nothing of it: AnJE, as it is.
+_NO_STEPS: Mapping[str, Any] = {
+    "scale": "none", "class_weight": None,
+    "alpha": 0.0, "penalty": "phi", "center": 0, "start": "anje", "solver": "gd", "objective": "nll", "bounds": None,
+    "memory": 1, "max_iter": 0, "tol": 0.0, "share": "cell-class",
+}  # fmt: skip
+_METRICS = {
+    "none": "lr", "diagonal": "diagonal", "diagonal-adaptive": "adaptive", "theta": "alr", "theta-gamma": "alrj"
+}  # fmt: skip
+_MODELS: Mapping[str, object] = {"zero": 0, "one": 1, "anje": "anje", "random": 0}
+# Standard deviation of the weights of start="random".
+_SPREAD = 0.1
+
+
+def _assemble(
+    rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken
+) -> Fit:
+    alpha, on_phi = params["alpha"], params["penalty"] == "phi"
+    start_model = _MODELS[params["start"]]
+    fallback = params["center"] if alpha > 0 else start_model
+    m_estimate = params["unseen"] == "m-estimate"
+    if name in ("alr", "alrj") or start_model != 0 or fallback != 0:  # log theta is used somewhere
+        tables.require_finite()
+        if m_estimate and tables.smoothing == 0:
+            raise RecipeError(
+                "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
+            )
+    parameterisation = parameterise(name, tables, alpha if on_phi else 0.0, params["share"])
+    objective = LinearObjective(
+        rows,
+        cover,
+        parameterisation,
+        alpha=alpha,
+        penalty=params["penalty"],
+        center=params["center"],
+        unseen=_unseen(parameterisation, fallback, params["missing"]) if m_estimate else None,
+        loss=LOSSES[params["objective"]],
+        bounds=params["bounds"],
+        stop=stop,
+    )
+    if params["start"] == "random":
+        w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
+    else:
+        w0 = parameterisation.weights_of(start_model)
+    return Fit(
+        objective,
+        make_solver(chosen_solver(params), params["memory"], objective, params["tol"], seed),
+        w0,
+        params["max_iter"],
+        params["tol"],
+    )
+
+
+def _unseen(parameterisation: Parameterisation, model: object, missing: str) -> Unseen:
+    return Unseen(parameterisation.unseen_phi(model), known_only=missing == "skip")

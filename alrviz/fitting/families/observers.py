@@ -1,0 +1,108 @@
+"""What is looked at beside the objective.
+
+Scores on training rows come free from the pass; those on held-out rows cost a forward pass, which is timed apart.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from alrviz.fitting.objectives.objective_protocol import Minimised
+from alrviz.fitting.prepare import Covered, class_weighted
+from alrviz.fitting.solvers import State
+from alrviz.models.cover import Cover
+from alrviz.models.parameterisation import anje_phi
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Floats, Rows, Sums
+from alrviz.stop import NEVER, StopToken
+
+Observer = Callable[[State], dict[str, float]]
+
+
+def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
+    """Return log loss per row, 0-1 loss and RMSE = sqrt(mean of (1/C) sum_k (p_k - 1[k = y])^2)."""
+    return {
+        "log_loss": sums.nll / total,
+        "error": sums.wrong / total,
+        "rmse": math.sqrt(sums.squares / total / n_classes),
+    }
+
+
+def training(objective: Minimised) -> Observer:
+    """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
+
+    def observe(state: State) -> dict[str, float]:
+        sums = state.point.sums
+        scores = per_row(sums, objective.total, objective.n_classes)
+        return {
+            "train_error": scores["error"],
+            "train_rmse": scores["rmse"],
+            "lead": max(0.0, 1.0 - sums.tied / objective.total),  # two orders of summation
+            "phi_norm": objective.phi_norm(state.point.w),
+        }
+
+    return observe
+
+
+def heldout(objective: Minimised, rows: Any) -> Observer:
+    """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
+    total = float(rows.weights.sum())
+    spent = 0.0
+
+    def observe(state: State) -> dict[str, float]:
+        nonlocal spent
+        start = time.perf_counter()
+        z = objective.scores(state.point.w, rows)
+        scores = per_row(rows.settle(z, None, 0.0, z, None, loss=objective.loss), total, objective.n_classes)
+        spent += time.perf_counter() - start
+        return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
+
+    return observe
+
+
+def first_rise() -> Observer:
+    """Return the observer of where training would have stopped by its own error: "naive_stop", once it has risen.
+
+    That is the step before the one at which the share of training rows that are wrong was first higher.  ([ELR] 4)
+    """
+    before, found = math.inf, math.nan
+
+    def observe(state: State) -> dict[str, float]:
+        nonlocal before, found
+        wrong = state.point.sums.wrong
+        if math.isnan(found) and wrong > before:
+            found = state.index - 1.0
+        before = wrong
+        return {} if math.isnan(found) else {"naive_stop": found}
+
+    return observe
+
+
+def shares_loss(log_pi: Floats, rows: Rows) -> float:
+    """Return the log loss per row of the class prior, whose logarithms are given."""
+    return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
+
+
+def baseline_losses(
+    covered: Covered, tables: Tables, class_weight: Any, classes: Any, stop: StopToken = NEVER
+) -> dict[str, float]:
+    """Return what curves of training rows, as their classes weigh, and of held-out ones are compared with."""
+    weighted, found = class_weighted(covered.rows, class_weight, classes), {}
+    for prefix, rows in (("", weighted), ("heldout_", covered.heldout)):
+        if rows is not None:
+            losses = _baselines(tables, covered.cover, rows, stop)
+            found.update({f"{prefix}{name}": loss for name, loss in losses.items()})
+    return found
+
+
+def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER) -> dict[str, float]:
+    """Return the log losses per row that a curve is compared with: class prior, and AnJE where smoothing allows it."""
+    stop.check()
+    total = float(rows.weights.sum())
+    found = {"class_shares": shares_loss(tables.log_pi, rows)}
+    if tables.smoothing > 0:
+        phi = anje_phi(tables)
+        z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
+        found["anje"] = rows.settle(z, None, 0.0, z, None, stop).nll / total
+    return found

@@ -1,0 +1,1 @@
+"""Objectives: the penalised losses that solvers minimise, by model."""

@@ -1,0 +1,177 @@
+"""The objective of ELR: the log loss of a Bayesian network whose conditional tables are free.
+
+    z_k = b_k + sum over columns j of  phi[cell_j(x), k],   phi = w - logsumexp of w over the child's levels   [ELR] (2)
+    F(w) = sum over rows of -log p(y | x)
+    dF/dphi[c, k] = sum over rows in cell c of  p_k - 1[k = y];   dF/dw as in models/conditional.py      ([ELR] Prop. 1)
+
+Shapes: w and its gradient are (S + 1, C), S the cells of all groups of the tables, the last row b. Scores are not
+linear in w, so that every trial along a line is a forward pass. The passes are those of every family, with a block for
+each column and its parents.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.objectives.ridge_objective import Point
+from alrviz.fitting.prepare import Prepared, class_weighted
+from alrviz.models.conditional import ConditionalTables
+from alrviz.models.index import CellIndex
+from alrviz.models.joint import Codes, join
+from alrviz.models.networks import NetworkModel, count_network
+from alrviz.models.plan import Block
+from alrviz.models.structures import Structure
+from alrviz.passes.aligned_buffers import Floats, empty, zeros
+from alrviz.passes.blocks import Blocks
+from alrviz.passes.losses import NLL
+from alrviz.passes.rows import Rows, as_compiled
+from alrviz.stop import NEVER, StopToken
+
+
+class ConditionalRows(Rows):
+    """Rows with their keys (T, N), a column each, and what no weight moves of their scores (N, C); None for nothing."""
+
+    def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None):
+        super().__init__(rows.y, rows.weights, rows.n_classes, keys, rows.n_jobs)
+        self.fixed = fixed
+
+
+class ConditionalObjective:
+    """F and its gradient on the rows of a training set.
+
+    Args:
+        tables: cells, groups and where weights start.
+        rows: training rows; their weights count rows in NLL (class weights already multiplied in).
+        blocks: how keys tie rows to cells.
+        stop: asked between the parts of every pass.
+    """
+
+    bounds = None
+    loss = NLL
+    scale = None
+    alpha = 0.0
+    judged_as = "F"
+
+    def __init__(self, tables: ConditionalTables, rows: ConditionalRows, blocks: Blocks, stop: StopToken = NEVER):
+        self.tables, self.rows, self.stop, self._blocks = tables, rows, stop, blocks
+        self.total = float(rows.weights.sum())
+        self._outside = 2 * tables.network.space.n_tuples
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return self.rows.n_classes
+
+    @property
+    def start(self) -> Floats:
+        """The weights of the counted network."""
+        return np.concatenate([self.tables.start, self.tables.network.bias[None, :]])
+
+    def scores(self, w: Floats, rows: ConditionalRows | None = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of other `rows`: one forward pass."""
+        return self._forward(self.tables.phi(w[:-1]), w[-1], self.rows if rows is None else rows)
+
+    def value(self, w: Floats) -> float:
+        """Return F: one forward pass."""
+        return self.judge(w, self.rows)[0]
+
+    def judge(self, w: Floats, rows: ConditionalRows) -> tuple[float, float]:
+        """Return the log loss of `rows`, and the weight of those that are classified wrongly."""
+        z = self.scores(w, rows)
+        sums = rows.settle(z, None, 0.0, z, None, self.stop)
+        return sums.nll, sums.wrong
+
+    def value_grad(self, w: Floats) -> Point:
+        """Return the point at `w`: one forward and one scatter pass."""
+        phi = self.tables.phi(w[:-1])
+        z, residual = self._forward(phi, w[-1], self.rows), self.rows.scores()
+        sums = self.rows.settle(z, None, 0.0, z, residual, self.stop)
+        cells, table = self._room()
+        self.rows.scatter(self._blocks, residual, table, self.stop)
+        self._blocks.marginalise(table, cells, self.rows.n_jobs, self.stop)
+        slopes = self.tables.pull(cells[self._outside :, : self.n_classes], phi)
+        last = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
+        gradient = np.concatenate([slopes, last[None, :]])
+        return Point(w, z, sums, 0.0, sums.nll, gradient)
+
+    def criterion(self, point: Point) -> float:
+        """Return max |dF/dw| / N."""
+        return float(np.abs(point.gradient).max(initial=0.0)) / self.total
+
+    def judged(self, point: Point) -> float:
+        """Return F."""
+        return point.objective
+
+    def phi_norm(self, w: Floats) -> float:
+        """Return the length of phi, class weights included."""
+        phi = self.tables.phi(w[:-1])
+        return float(np.sqrt((phi * phi).sum() + (w[-1] ** 2).sum()))
+
+    def model(self, w: Floats) -> NetworkModel:
+        """Return the network with weights `w`."""
+        return self.tables.model(self.tables.phi(w[:-1]), w[-1].copy())
+
+    def weights_of(self, model: NetworkModel) -> Floats:
+        """Return the weights of a network of the same tables: phi itself.
+
+        Raises:
+            RecipeError: if the model has other cells or classes.
+        """
+        fits = isinstance(model, NetworkModel) and model.n_classes == self.n_classes
+        if not fits or not np.array_equal(model.seen, self.tables.cells):
+            raise RecipeError("start is no network of these tables; expected one of elr, fitted to the same rows")
+        return np.concatenate([model.phi, model.bias[None, :]])
+
+    def release(self, point: Point | None) -> None:
+        """A fit has ended: nothing is kept beside rows and tables."""
+
+    def _forward(self, phi: Floats, bias: Floats, rows: ConditionalRows) -> Floats:
+        cells, table = self._room()
+        cells[self._outside :, : self.n_classes] = phi
+        self._blocks.expand(cells, table, rows.n_jobs, self.stop)
+        z = rows.forward(self._blocks, table, bias, stop=self.stop)
+        if rows.fixed is not None:
+            z[:, : self.n_classes] += rows.fixed
+        return z
+
+    def _room(self) -> tuple[Floats, Floats]:
+        """A cell table of zeros, and the stacked table of joint values."""
+        return zeros(self._blocks.n_cells, self.rows.padded), empty(self._blocks.n_joint, self.rows.padded)
+
+
+def conditional(
+    prepared: Prepared,
+    structure: Structure,
+    params: Mapping[str, Any],
+    stop: StopToken = NEVER,
+    *,
+    weigh_heldout: bool = False,
+) -> tuple[ConditionalObjective, ConditionalRows | None]:
+    """Return the objective of `structure` on the training rows, and the held-out rows, if there are any.
+
+    `params` are a recipe's of elr; `weigh_heldout`: class weights are those of held-out rows too.
+    """
+    encoded, held, jobs = prepared.encoded, prepared.holdout, prepared.n_jobs
+    codes, y, weights = encoded.codes, encoded.y, encoded.weights
+    single = prepared.tables(1, params["smoothing"], stop)
+    tables = ConditionalTables.of(count_network(structure, single, codes, y, weights, jobs, stop))
+    sets = [encoded] if held is None else [encoded, held]
+    together = as_compiled(np.concatenate([part.codes for part in sets], axis=1))
+    space = tables.network.space
+    blocks = [Block(np.array(own, np.int32), np.array([t])) for t, own in enumerate(space.chosen)]
+    joined = join(blocks, together, space.levels, jobs, stop)
+    links = CellIndex.of_seen(space, tables.cells).links(together, blocks, joined, jobs, stop)
+    # what the tables' cells say is taken away: levels alone, where no row has their parents, are left
+    rest = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
+    found, end = [], 0
+    for part in sets:
+        begin, end = end, end + part.n_rows
+        rows = Rows(part.y, part.weights, part.n_classes, n_jobs=jobs)
+        if part is encoded or weigh_heldout:
+            rows = class_weighted(rows, params["class_weight"], encoded.classes)
+        fixed = rest.scores(part.codes, jobs, stop)
+        keys = np.ascontiguousarray(joined.keys[:, begin:end])
+        found.append(ConditionalRows(rows, keys, fixed if fixed.any() else None))
+    return ConditionalObjective(tables, found[0], links, stop), found[1] if held is not None else None

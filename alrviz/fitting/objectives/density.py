@@ -1,0 +1,288 @@
+"""The objective of DLR: weights w and bandwidths h together, in four modes.
+
+    mode          training rows          w minimises                h
+    "silverman"   vote for themselves    F(w, h)                    Silverman's, fixed
+    "paper"       vote for themselves    F(w, h), h held fixed      descends E_val(w, h), w held fixed    [DLR] Alg. 1
+    "validation"  leave themselves out   F(w, h)                    minimises E_val(w*(h), h)
+    "loo"         leave themselves out   F(w, h)                    minimises F(w, h) too: one objective
+
+    F = NLL of the training rows + alpha ||w - center||^2,          E_val = NLL of the validation rows
+
+Slopes are by log h (dphi = dphi / dlog h, r the residuals of the rows that E is a sum over):
+    partial   dE/dlog h_d = sum_i sum_k r_ik w_dk dphi_dki          "paper"; "loo", whose w is at its optimum
+    total     partial - v . d(grad_w F)/dlog h_d,  H_w v = grad_w E_val                       "validation"
+              = partial - sum_i sum_k dphi_dki (w_dk q_ik + v_dk r_ik),  q = the change of r that v makes
+
+A point of the stream is one flat vector (w, log h): what snapshots keep and what a run is replayed from.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.objectives.density_weights import WeightsObjective, all_weights, solve
+from alrviz.fitting.objectives.ridge_objective import Point
+from alrviz.fitting.solvers.newton import minimise
+from alrviz.models.density import DensityFeatures, Features
+from alrviz.models.density_model import DensityModel
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.features import FeatureRows
+from alrviz.passes.losses import NLL
+from alrviz.passes.rows import Rows, Sums
+from alrviz.stop import NEVER, StopToken
+
+LEAVES_OUT = ("loo", "validation")
+VALIDATES = ("validation", "paper")
+
+
+class DensityRows(Rows):
+    """Rows beside the training rows, with their numbers (a_num, N) and codes (a_cat, N)."""
+
+    def __init__(self, rows: Rows, numbers: Floats, codes: np.ndarray):
+        super().__init__(rows.y, rows.weights, rows.n_classes, n_jobs=rows.n_jobs)
+        self.numbers, self.codes = numbers, codes
+
+
+@dataclass(frozen=True, eq=False)
+class DensityPoint(Point):
+    """A point (w, log h), and what it is judged by.
+
+    Attributes:
+        inner: the point of the weights at these features.
+        of: the objective of the weights at these features.
+        features: of the training rows.
+        beside: of the validation rows; None without any.
+        goal: E, what the bandwidths are to lower.
+        validation: sums over the validation rows; None without any.
+        slopes: (D_num,) dE/dlog h; 0 where h is fixed.
+    """
+
+    inner: Point
+    of: WeightsObjective
+    features: Features
+    beside: Features | None
+    goal: float
+    validation: Sums | None
+    slopes: Floats
+
+
+class DensityObjective:
+    """F, E and their slopes on the rows of a training set, and of a validation set where the mode has one.
+
+    Args:
+        features: what the training rows vote for.
+        rows: training rows; their weights count rows in NLL (class weights already multiplied in).
+        mode: "loo", "silverman", "validation" or "paper".
+        alpha, center: of the penalty on w; center 0 or 1.
+        validation: the rows of E_val, or None.
+        columns: place in the table of each numeric feature, for reports.
+        stop: asked between the parts of every pass.
+    """
+
+    bounds = None
+    loss = NLL
+    scale = None
+
+    def __init__(
+        self,
+        features: DensityFeatures,
+        rows: Rows,
+        mode: str,
+        *,
+        alpha: float,
+        center: int,
+        columns: tuple[int, ...],
+        validation: DensityRows | None = None,
+        stop: StopToken = NEVER,
+    ):
+        self.features, self.rows, self.mode, self.alpha, self.center = features, rows, mode, alpha, center
+        self.validation, self.columns, self.stop = validation, columns, stop
+        self.total = float(rows.weights.sum())
+        self.judging = self.total if validation is None else float(validation.weights.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return self.rows.n_classes
+
+    @property
+    def moves(self) -> bool:
+        """Whether there are bandwidths that are fitted."""
+        return self.mode != "silverman" and len(self.columns) > 0
+
+    def start(self, value: float) -> Floats:
+        """Return the vector of weights of that value, intercepts 0, and Silverman's bandwidths."""
+        of = self.features
+        w = all_weights(np.empty((of.n_features, of.n_values, 0)), value)
+        return np.concatenate([w.ravel(), np.log(of.silverman)])
+
+    def weights_of(self, model: DensityModel) -> Floats:
+        """Return the vector of a model of the same columns and classes.
+
+        Raises:
+            RecipeError: if the model has others.
+        """
+        fits = isinstance(model, DensityModel) and model.features.n_features == self.features.n_features
+        if not fits or model.n_classes != self.n_classes or len(model.log_h) != len(self.columns):
+            raise RecipeError(
+                f"start is no model of these {self.features.n_features} columns and {self.n_classes} classes; expected "
+                "one of dlr, fitted to the same rows"
+            )
+        low, high = self.features.bounds
+        return np.concatenate([model.w.ravel(), np.clip(model.log_h, low, high)])
+
+    def split(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return w (D + 1, K) and log h (D_num,) of a vector."""
+        of = self.features
+        size = (of.n_features + 1) * of.n_values
+        return v[:size].reshape(of.n_features + 1, of.n_values), v[size:]
+
+    def training(self, log_h: Floats, spacing: np.ndarray | None = None, previous: Features | None = None) -> Features:
+        """Return the features of the training rows, on the grids of log h or on given ones."""
+        leave = self.mode in LEAVES_OUT
+        return self.features.training(log_h, leave, self.moves, spacing, previous, self.stop)
+
+    def at(self, features: Features) -> WeightsObjective:
+        """Return the objective of the weights at these features."""
+        return WeightsObjective(FeatureRows(self.rows, features.phi), self.alpha, self.center, self.stop)
+
+    def beside(
+        self, features: Features, spacing: np.ndarray | None = None, previous: Features | None = None
+    ) -> Features | None:
+        """Return the features of the validation rows at the bandwidths of `features`; None without such rows.
+
+        previous: those of other bandwidths, as in `DensityFeatures.rows`.
+        """
+        rows = self.validation
+        if rows is None:
+            return None
+        return self.features.rows(rows.numbers, rows.codes, features.log_h, True, spacing, previous, self.stop)
+
+    def value_grad(self, v: Floats) -> DensityPoint:
+        """Return the point at `v`."""
+        w, log_h = self.split(v)
+        features = self.training(log_h)
+        of = self.at(features)
+        return self.point(of, of.value_grad(w.copy()), features, self.beside(features))
+
+    def follow(self, log_h: Floats, w: Floats, previous: Features | None = None) -> DensityPoint:
+        """Return the point at other bandwidths (D_num,), its weights at their optimum there, searched from `w`.
+
+        What a hand that moves a bandwidth asks for; `previous` as in `DensityFeatures.training`.
+        """
+        low, high = self.features.bounds
+        features = self.training(np.clip(log_h, low, high), previous=previous)
+        of = self.at(features)
+        inner, _, _ = minimise(of, np.array(w, np.float64))
+        return self.point(of, inner, features, self.beside(features))
+
+    def goal(self, inner: Point, beside: Features | None) -> tuple[float, Sums | None, Floats | None]:
+        """Return E at a point of the weights, the sums over validation rows and their residuals (None without any)."""
+        if self.validation is None or beside is None:
+            return inner.objective, None, None
+        z = FeatureRows(self.validation, beside.phi).scores(inner.w, self.stop)
+        residual = self.validation.scores()
+        sums = self.validation.settle(z, None, 0.0, z, residual, self.stop)
+        return sums.nll, sums, residual
+
+    def point(self, of: WeightsObjective, inner: Point, features: Features, beside: Features | None) -> DensityPoint:
+        """Return the point of the stream at these weights and features."""
+        goal, sums, residual = self.goal(inner, beside)
+        slopes = np.zeros(len(features.log_h))
+        if self.moves:
+            slopes = self._slopes(of, inner, features, beside, residual)
+        v = np.concatenate([inner.w.ravel(), features.log_h])
+        gradient = np.concatenate([inner.gradient.ravel(), slopes])
+        return DensityPoint(
+            v, inner.z, inner.sums, inner.penalty, inner.objective, gradient,
+            inner=inner, of=of, features=features, beside=beside, goal=goal, validation=sums, slopes=slopes,
+        )  # fmt: skip
+
+    def _slopes(
+        self, of: WeightsObjective, inner: Point, features: Features, beside: Features | None, residual: Floats | None
+    ) -> Floats:
+        """dE/dlog h: of a sum over the training rows, or over the validation rows whose residuals are given."""
+        if self.validation is None or beside is None or residual is None:
+            return self._sum(of.of, inner.w, features, self._residual(inner))
+        rows = FeatureRows(self.validation, beside.phi)
+        partial = self._sum(rows, inner.w, beside, residual)
+        if self.mode == "paper":
+            return partial
+        v, _ = solve(of, inner, rows.sums(beside.phi, residual, stop=self.stop))
+        bent = self.rows.curve(inner.z, of.change(v), self.stop)
+        followed = self._sum(of.of, inner.w, features, bent) + self._sum(of.of, v, features, self._residual(inner))
+        return partial - followed
+
+    def _residual(self, inner: Point) -> Floats:
+        residual = self.rows.scores()
+        self.rows.settle(inner.z, None, 0.0, inner.z, residual, self.stop)
+        return residual
+
+    def _sum(self, rows: FeatureRows, w: Floats, features: Features, residual: Floats) -> Floats:
+        """sum_i sum_k residual_ik w_dk dphi_dki, (D_num,)."""
+        assert features.dphi is not None
+        count = len(features.log_h)
+        return (w[:count] * rows.sums(features.dphi, residual, stop=self.stop)[:count]).sum(axis=1)
+
+    def curvature(self, point: DensityPoint) -> Floats:
+        """Return Gauss-Newton's second derivatives of E by log h at fixed w, sum_i sum_k p (1 - p) (w dphi)^2."""
+        rows, features, z = self.rows, point.features, point.z
+        if self.validation is not None and point.beside is not None:
+            rows, features = self.validation, point.beside
+            z = FeatureRows(rows, features.phi).scores(point.inner.w, self.stop)
+        assert features.dphi is not None
+        bent = rows.diagonal(z, self.stop)
+        count = len(features.log_h)
+        sums = FeatureRows(rows, features.phi).sums(features.dphi, bent, squared=True, stop=self.stop)
+        return (point.inner.w[:count] ** 2 * sums[:count]).sum(axis=1)
+
+    def release(self, point: Point | None) -> None:
+        """Keep no room any more: a fit has ended at `point`, or before it had any."""
+        if isinstance(point, DensityPoint):
+            point.of.release(point.inner)
+
+    @property
+    def judged_as(self) -> str:
+        """What `judged` returns, in words."""
+        return "F" if self.validation is None else "the loss of the validation rows"
+
+    def judged(self, point: DensityPoint) -> float:
+        """Return E: what falls, but for "paper" by the bandwidths' steps only."""
+        return point.goal
+
+    def criterion(self, point: DensityPoint) -> float:
+        """Return the largest of |dF/dw| and |dE/dlog h|, per row."""
+        return max(point.of.criterion(point.inner), self.unrest(point))
+
+    def unrest(self, point: DensityPoint) -> float:
+        """Return the largest |dE/dlog h| per row."""
+        return float(np.abs(point.slopes).max(initial=0.0)) / self.judging
+
+    def phi_norm(self, v: Floats) -> float:
+        """Return ||w||."""
+        w, _ = self.split(v)
+        return float(np.sqrt((w * w).sum()))
+
+    def scores(self, v: Floats, rows: DensityRows | None = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `v`."""
+        w, log_h = self.split(v)
+        w = np.ascontiguousarray(w)
+        if rows is None:
+            phi = self.features.training(log_h, self.mode in LEAVES_OUT, False, stop=self.stop).phi
+            return FeatureRows(self.rows, phi).scores(w, self.stop)
+        phi = self.features.rows(rows.numbers, rows.codes, log_h, stop=self.stop).phi
+        return FeatureRows(rows, phi).scores(w, self.stop)
+
+    def model(self, v: Floats) -> DensityModel:
+        """Return the model of a vector (w, log h)."""
+        w, log_h = self.split(np.asarray(v, np.float64))
+        return DensityModel(self.features, w, log_h)
+
+    def report(self, point: DensityPoint) -> dict[str, float]:
+        """Return what a step says besides: the bandwidths "h_j" by column, and the validation rows' log loss."""
+        found = {f"h_{j}": h for j, h in zip(self.columns, np.exp(point.features.log_h).tolist(), strict=True)}
+        if point.validation is not None:
+            found["validation_log_loss"] = point.validation.nll / self.judging
+            found["validation_error"] = point.validation.wrong / self.judging
+        return found

@@ -1,0 +1,86 @@
+"""The penalised log loss of weights on given features: what DLR minimises while its bandwidths stand still.
+
+    z_k = w_k0 + sum_d w_kd phi_kd           F(w) = sum over rows of -log p(y|x) + alpha ||w - center||^2
+
+Shapes: w, its gradient and every direction are (D + 1, K), the last row the intercepts; K = 1 for two classes, of which
+z is the second's score minus the first's, and C for more. Center 1 means w = 1 and intercepts 0.
+"""
+
+import numpy as np
+
+from alrviz.fitting.objectives.ridge_objective import Objective, Point
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.features import FeatureRows
+from alrviz.passes.vectors import dot
+from alrviz.stop import NEVER, StopToken
+
+
+class WeightsObjective(Objective):
+    """F and its derivatives at given features.
+
+    Args:
+        of: rows and their features.
+        alpha: weight of the penalty, at least 0; on w, intercepts included.
+        center: 0 or 1.
+        stop: asked between the parts of every pass.
+    """
+
+    def __init__(self, of: FeatureRows, alpha: float, center: int, stop: StopToken = NEVER):
+        pull = 2.0 * alpha if alpha else None
+        super().__init__(of.rows, all_weights(of.phi, center), pull, alpha=alpha, stop=stop)
+        self.of = of
+
+    def scores(self, w: Floats, rows: FeatureRows | None = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of other `rows`: one forward pass."""
+        return (self.of if rows is None else rows).scores(w, self.stop)
+
+    def change(self, direction: Floats) -> Floats:
+        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        return self.of.change(direction, self.stop)
+
+    def slopes(self, residual: Floats) -> Floats:
+        """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
+        return self.of.sums(self.of.phi, residual, stop=self.stop)
+
+    def hessian_diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w."""
+        bent = self.rows.diagonal(point.z, self.stop, room=self._lend(self.rows))
+        diagonal = self.of.sums(self.of.phi, bent, squared=True, stop=self.stop)
+        return diagonal if self._q is None else diagonal + self._q
+
+    def criterion(self, point: Point) -> float:
+        """Return max |dF/dw| / N."""
+        return float(np.abs(point.gradient).max(initial=0.0)) / self.total
+
+    def phi_norm(self, w: Floats) -> float:
+        """Return ||w||: the features are given."""
+        return float(np.sqrt(dot(w, w)))
+
+
+def all_weights(phi: Floats, value: float) -> Floats:
+    """Return weights (D + 1, K) of that value, intercepts 0."""
+    w = np.full((phi.shape[0] + 1, phi.shape[1]), float(value))
+    w[-1] = 0.0
+    return w
+
+
+def solve(objective: Objective, point: Point, right: Floats, most: int = 200) -> tuple[Floats, int]:
+    """Return x with H x = right, H the Hessian of F at `point`, and the products it took: conjugate gradients from 0.
+
+    From 0 the iterates stay in the range of H, which softmax leaves singular without a penalty: of all solutions the
+    shortest is found.
+    """
+    x, residual = np.zeros_like(right), right.copy()
+    direction, size = residual.copy(), dot(residual, residual)
+    enough, products = 1e-24 * size, 0
+    while size > enough and products < most:
+        bent = objective.hvp(point, direction)
+        products += 1
+        curvature = dot(direction, bent)
+        if curvature <= 0.0:
+            break
+        x += size / curvature * direction
+        residual -= size / curvature * bent
+        before, size = size, dot(residual, residual)
+        direction = residual + size / before * direction
+    return x, products

@@ -1,0 +1,195 @@
+"""The penalised loss of a linear family, as solvers see it.
+
+    F(w) = loss(phi) + alpha * sum q (w - center)^2,            phi = scale * w[owner]
+    q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi)
+    dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
+    dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
+
+Shapes: phi is (S + 1, C): one row per seen cell, the last one for the class weights; w, its gradient and every
+direction are so too, unless weights are shared (see models/parameterisation.py).
+"""
+
+import math
+
+import numpy as np
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.objectives.ridge_objective import Line, Objective, Point
+from alrviz.models.cover import Cover
+from alrviz.models.index import Unseen, cell_table
+from alrviz.models.linear import LinearModel
+from alrviz.models.parameterisation import Parameterisation, curvature_at_shares
+from alrviz.passes.aligned_buffers import Floats, empty, zeros
+from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.rows import Rows
+from alrviz.passes.single import SingleRows
+from alrviz.stop import NEVER, StopToken
+
+
+class LinearObjective(Objective):
+    """F and its derivatives on the rows of a training set.
+
+    Args:
+        rows: training rows; their weights count rows in NLL (class weights already multiplied in).
+        cover: how they look up the cells.
+        parameterisation: scale, and the tables it stands on.
+        alpha: weight of the penalty, at least 0.
+        penalty: "phi" or "w".
+        center: 0, 1 or "anje".
+        unseen: phi of cells that no training row has, for scores on other rows; None for 0.
+        loss: what is summed over the rows.
+        bounds: between which every w stays, class weights included; None for anywhere.
+        stop: asked between the parts of every pass.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        cover: Cover,
+        parameterisation: Parameterisation,
+        *,
+        alpha: float,
+        penalty: str,
+        center: object,
+        unseen: Unseen | None = None,
+        loss: Loss = NLL,
+        bounds: tuple[float, float] | None = None,
+        stop: StopToken = NEVER,
+    ):
+        norms = parameterisation.norms
+        pull = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+        goal = parameterisation.weights_of(center)
+        super().__init__(rows, goal, pull, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
+        self.parameterisation = parameterisation
+        self.scale = parameterisation.scale
+        self._space = parameterisation.tables.space
+        self._seen = parameterisation.tables.seen
+        self._unseen = unseen
+        self._cover = cover
+        # room for phi and for the gradient in turn, cell by cell and joint value by joint value
+        self._outside = cell_table(2 * self._space.n_tuples, self._space.n_tuples, rows.padded, unseen)
+        self._cells = zeros(cover.blocks.n_cells, rows.padded)
+        self._seen_cells = self._cells[len(self._outside) : cover.index.n_rows]
+        self._table = empty(cover.blocks.n_joint, rows.padded)
+
+    def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
+        rows = self.rows if rows is None else rows
+        table, bias = self._expanded(w, rows, change=False)
+        return rows.forward(self._cover.blocks, table, bias, self._lend(rows), self.stop)
+
+    def change(self, direction: Floats) -> Floats:
+        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+        table, bias = self._expanded(direction, self.rows, change=True)
+        return self.rows.forward_change(self._cover.blocks, table, bias, self._lend(self.rows), self.stop)
+
+    def along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
+        """Return the line through `point` along `direction`: one forward pass, which looks at `guess` as it goes."""
+        if guess is None:
+            return super().along(point, direction)
+        table, bias = self._expanded(direction, self.rows, change=True)
+        of = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
+        dz, looked = self.rows.forward_trial(*of)
+        return Line(self, point, direction, dz, {guess: looked})
+
+    def slopes(self, residual: Floats) -> Floats:
+        """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
+        of = self.parameterisation
+        return of.slopes(*self._gather(residual), self.room.empty(*of.scale.shape), self.rows.n_jobs)
+
+    def phi_norm(self, w: Floats) -> float:
+        """Return the length of phi, class weights included."""
+        phi = self.parameterisation.phi(w)
+        return math.sqrt(float((phi * phi).sum()))
+
+    def curvature(self, point: Point) -> Floats:
+        """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
+        bent = self.rows.diagonal(point.z, self.stop, self.loss, self._lend(self.rows))
+        cells, last = self._gather(bent)
+        return np.concatenate([cells[:, : self.n_classes], last[None, :]])
+
+    def metric(self, point: Point) -> Floats | None:
+        """Return s^2 of the step from `point`, shaped as w, where units change from step to step ("adaptive").
+
+            s^2 = 1 / (max(sum over the cell's rows of p_k (1 - p_k), 1e-3 N_cell pi_k (1 - pi_k)) + 2 alpha)
+
+        None in every other parameterisation, where `scale` says all. Half a pass. ([WANBIA-C] IV.B)
+        """
+        of = self.parameterisation
+        if of.family != "adaptive":
+            return None
+        curvature = self.curvature(point)
+        np.maximum(curvature, of.least_curvature, out=curvature)
+        curvature += 2.0 * self.alpha
+        return np.reciprocal(curvature, out=curvature)
+
+    def hessian_diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w, cells of a shared weight taken one by one."""
+        return self._bent(self.curvature(point))
+
+    def diagonal_at_shares(self) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w, where every row has p = pi: known without a pass."""
+        return self._bent(curvature_at_shares(self.parameterisation.tables))
+
+    def _bent(self, curvature: Floats) -> Floats:
+        """The diagonal of the Hessian of F from that of the loss with respect to phi, which is used up."""
+        curvature *= self.scale
+        diagonal = self.parameterisation.pull(curvature)
+        if self._q is not None:
+            diagonal += self._q
+        return diagonal
+
+    def criterion(self, point: Point) -> float:
+        """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
+        norms = self.parameterisation.norms
+        slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
+        return float(np.abs(slope).max(initial=0.0)) / self.total
+
+    def _projected(self, point: Point) -> Floats:
+        """The gradient, 0 where F falls only beyond a bound."""
+        if self.bounds is None:
+            return point.gradient
+        low, high = self.bounds
+        outward = ((point.w <= low) & (point.gradient > 0.0)) | ((point.w >= high) & (point.gradient < 0.0))
+        return np.where(outward, 0.0, point.gradient)
+
+    def model(self, w: Floats) -> LinearModel:
+        """Return the model with weights `w`."""
+        phi = self.parameterisation.phi(w)
+        return LinearModel(self._space, self._seen, phi[:-1], phi[-1], self._unseen)
+
+    def weights_of(self, model: LinearModel) -> Floats:
+        """Return the w whose phi is that of a model of the same cells, the nearest where weights are shared.
+
+        Raises:
+            RecipeError: if the model has other cells or classes.
+        """
+        if model.n_classes != self.n_classes or not np.array_equal(model.seen, self._seen):
+            raise RecipeError(
+                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have "
+                f"{len(self._seen)} of {self.n_classes}; expected a model of the same rows and order"
+            )
+        return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
+
+    def single(self) -> SingleRows:
+        """Return the rows one by one."""
+        of, cover = self.parameterisation, self._cover
+        return SingleRows(self.rows, cover.blocks, len(self._outside), of.scale, of.owner, self.loss)
+
+    def _expanded(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:
+        """The stacked table of phi, and phi of the class weights; a change of phi is 0 outside the seen cells."""
+        outside = len(self._outside)
+        self._cells[:outside] = 0.0 if change else self._outside
+        last = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)
+        return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop), last
+
+    def _gather(self, residual: Floats) -> tuple[Floats, Floats]:
+        """Sums of residuals (N, W) by cell, (S, W), and over all rows, (C,).
+
+        Every row has one joint value in the first block: their sum is that over all rows.
+        """
+        blocks = self._cover.blocks
+        self.rows.scatter(blocks, residual, self._table, self.stop)
+        self._cells[:] = 0.0
+        blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self.stop)
+        return self._seen_cells, self._table[: blocks.first[1], : self.n_classes].sum(axis=0)

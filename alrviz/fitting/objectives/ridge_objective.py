@@ -1,0 +1,202 @@
+"""What every objective has in common: a loss summed over rows whose scores are linear in the weights, and a penalty.
+
+    F(w) = loss(z(w)) + alpha * sum q (w - center)^2,            z linear in w
+
+Shapes: scores z (N, W) with the pads of Rows; w, its gradient and every direction as the subclass has them.
+Scores are linear in w, so along a direction they are z + t dz: after one forward pass each trial costs N C, not a pass.
+A `Point` is a value: nothing writes into it once it is made.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from alrviz.passes.aligned_buffers import Pool
+from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.rows import Floats, Rows, Sums, Trial
+from alrviz.passes.vectors import bend, dot, lean, step
+from alrviz.stop import NEVER, StopToken
+
+_NOWHERE: Mapping[float, Trial] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Weights and all that one pass says about them: scores z (N, W), sums over rows, F and dF/dw."""
+
+    w: Floats
+    z: Floats
+    sums: Sums
+    penalty: float
+    objective: float
+    gradient: Floats
+
+
+class Objective(ABC):
+    """F and its derivatives on the rows of a training set; a subclass says how weights become scores.
+
+    Args:
+        rows: training rows; their weights count rows in the loss (class weights already multiplied in).
+        center: the weights that the penalty shrinks toward, shaped as w.
+        pull: 2 alpha q, shaped as w or one number for all; None without a penalty.
+        alpha: weight of the penalty, at least 0.
+        loss: what is summed over the rows.
+        bounds: between which every w stays, class weights included; None for anywhere.
+        stop: asked between the parts of every pass.
+    """
+
+    judged_as = "F"  # what `judged` returns, in words
+
+    def __init__(
+        self,
+        rows: Rows,
+        center: Floats,
+        pull: Any,
+        *,
+        alpha: float,
+        loss: Loss = NLL,
+        bounds: tuple[float, float] | None = None,
+        stop: StopToken = NEVER,
+    ):
+        self.rows = rows
+        self.loss = loss
+        self.bounds = bounds
+        self.alpha = alpha
+        self.center = center
+        self.total = float(rows.weights.sum())
+        self.stop = stop
+        self.room = Pool()
+        self._q = None if pull is None else np.full(center.shape, pull) if np.isscalar(pull) else pull
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return self.rows.n_classes
+
+    @abstractmethod
+    def scores(self, w: Floats, rows: Any = None) -> Floats:
+        """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
+
+    @abstractmethod
+    def change(self, direction: Floats) -> Floats:
+        """Return the change of the scores (N, W) that a change of the weights makes, pads 0: one forward pass."""
+
+    @abstractmethod
+    def slopes(self, residual: Floats) -> Floats:
+        """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
+
+    @abstractmethod
+    def hessian_diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w."""
+
+    @abstractmethod
+    def criterion(self, point: Point) -> float:
+        """Return what must be small at the optimum: the largest slope, per row."""
+
+    def release(self, point: Point | None) -> None:
+        """Keep no room any more: a fit has ended at `point`, or before it had any."""
+        self.room.close()
+
+    def judged(self, point: Point) -> float:
+        """Return the value whose fall over the last steps says whether there is more to gain."""
+        return point.objective
+
+    @abstractmethod
+    def phi_norm(self, w: Floats) -> float:
+        """Return the length of what the weights say, ||phi||."""
+
+    def metric(self, point: Point) -> Floats | None:
+        """Return the squared units of the step from `point` where they change from step to step, else None."""
+        return None
+
+    def value_grad(self, w: Floats) -> Point:
+        """Return the point at `w`: one forward and one scatter pass."""
+        z = self.scores(w)
+        return self._settle(w, z, None, 0.0, z, self._lend(self.rows))
+
+    def hvp(self, point: Point, direction: Floats) -> Floats:
+        """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass.
+
+        Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
+        """
+        dz = self.change(direction)
+        product = self.slopes(self.rows.curve(point.z, dz, self.stop, self.loss))
+        if self._q is not None:
+            product += self._q * direction
+        return product
+
+    def along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
+        """Return the line through `point` along `direction`: one forward pass. At `guess` it may be looked at on the
+        way.
+        """
+        return Line(self, point, direction, self.change(direction))
+
+    def trial(self, z: Floats, dz: Floats, t: float) -> Trial:
+        """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
+        return self.rows.trial(z, dz, t, self.stop, self.loss)
+
+    def leaning(self, w: Floats, direction: Floats) -> tuple[float, float]:
+        """Return first and second derivative of the penalty along `direction`."""
+        return (0.0, 0.0) if self._q is None else bend(self._q, w, self.center, direction, self.rows.n_jobs)
+
+    @property
+    def pull(self) -> Floats:
+        """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
+        return np.zeros_like(self.center) if self._q is None else self._q
+
+    def moved(self, line: "Line", t: float) -> Point:
+        """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
+        point = line.start
+        w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.rows.n_jobs)
+        return self._settle(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
+
+    def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
+        sums = self.rows.settle(z, dz, t, out, residual, self.stop, self.loss)
+        gradient, penalty = self.slopes(residual), 0.0
+        if self._q is not None:
+            penalty = 0.5 * lean(gradient, self._q, w, self.center, self.rows.n_jobs)
+        return Point(w, out, sums, penalty, sums.value + penalty, gradient)
+
+    def _lend(self, rows: Rows) -> Floats:
+        """Room for the scores of `rows` (N, W), not initialised: that of training rows also for fewer others."""
+        return self.room.empty(max(rows.n_rows, self.rows.n_rows), rows.padded)[: rows.n_rows]
+
+
+class Line:
+    """F along point.w + t * direction.
+
+    `at` costs a softmax pass, but where the loss was `looked` at before. `move` ends the line: its dz becomes room for
+    the residuals.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Point,
+        direction: Floats,
+        dz: Floats,
+        looked: Mapping[float, Trial] = _NOWHERE,
+    ):
+        self.objective = objective
+        self.start = start
+        self.direction = direction
+        self.dz = dz
+        self._looked = looked
+        self.value = start.objective
+        self.slope = dot(start.gradient, direction)
+        self._bend = objective.leaning(start.w, direction)
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return F, dF/dt and d2F/dt2 at t."""
+        loss, slope, curvature = self._looked.get(t) or self.objective.trial(self.start.z, self.dz, t)
+        first, second = self._bend
+        value = loss + self.start.penalty + t * (first + 0.5 * t * second)
+        return value, slope + first + t * second, curvature + second
+
+    def move(self, t: float) -> Point:
+        """Return the point at t."""
+        return self.objective.moved(self, t)

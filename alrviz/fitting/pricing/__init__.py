@@ -1,0 +1,1 @@
+"""What a fit costs before it runs."""

@@ -1,0 +1,288 @@
+"""What a fit costs, before it is run: parameters, bytes, seconds per pass, and whether it is refused.
+
+From the shape of a table alone every cell counts as seen, and every tuple as a block: an upper bound. With the table at
+hand the number of cells that occur is found by looking at (a sample of) the tuples, and the cover is planned.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from alrviz.errors import MemoryLimitError
+from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_bytes, tables_of
+from alrviz.fitting.solvers.choice import Choice, choose
+from alrviz.fitting.solvers.solver_support import STOCHASTIC
+from alrviz.memory import free_memory
+from alrviz.models.index import MOST_ROWS
+from alrviz.models.plan import Plan, plan_cover
+from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
+from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
+from alrviz.passes.single import most_visits
+from alrviz.passes.threads import resolve_jobs, share
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.fitting.prepare import Prepared
+    from alrviz.fitting.recipe import Recipe
+
+# Tuples up to which all are looked at for cells that occur; of more so many are drawn, by the cells they could have: on
+# Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn alike were 12 % off.
+SAMPLE, DRAWN = 256, 128
+# Tuples up to which the cover is planned for a price alone: about a second. Beyond, each counts as a block.
+PLANNED = 30_000
+# What no plan takes less than: where columns tell the same, a few blocks hold all tuples, and joint values are few.
+_NO_BLOCKS = Plan((), 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one fit costs.
+
+    Attributes:
+        parameters: C + C * (number of cells).
+        cells_seen: cells that occur in the rows (an upper bound where the table is not at hand).
+        bytes: peak memory of preparing and fitting.
+        seconds_per_pass: one NLL and gradient; None if it was not asked for.
+        allowed: bytes that may be used.
+        refused: why it will not be run; empty if it will.
+        choice: the solver that will run, and why; None if it was not asked for.
+    """
+
+    parameters: int
+    cells_seen: int
+    bytes: int
+    seconds_per_pass: float | None
+    allowed: int
+    refused: str = ""
+    choice: Choice | None = None
+
+
+class ShapePrice(NamedTuple):
+    """What a fit takes by the shape of its table alone: free numbers, bytes at the peak, what solves it, and seconds of
+    a pass on one thread of the reference machine, None where they are not known.
+    """
+
+    parameters: int
+    bytes: int
+    choice: Choice
+    seconds: float | None = None
+
+
+def price(
+    levels: ArrayLike,
+    n_classes: int,
+    n_rows: int,
+    recipe: "Recipe",
+    *,
+    cells_seen: int | None = None,
+    plan: Plan | None = None,
+    n_heldout: int = 0,
+    kept: tuple[int, int] | None = None,
+    weight: float | None = None,
+    n_jobs: int | None = None,
+    max_memory: int | None = None,
+    timed: bool = True,
+) -> Price:
+    """Return the price of `recipe` on a table of that shape; nothing is allocated.
+
+    `kept` are the training and held-out rows left once repeats are merged, all where it is not known; `weight` that of
+    all training rows, 1 each where it is not known; `n_jobs` threads, None for all.
+
+    Raises:
+        RecipeError: if the order is higher than the number of columns.
+    """
+    levels = np.asarray(levels, np.int64)
+    order = int(recipe.params["order"])
+    check_order(len(levels), order)
+    cells = count_cells(levels, order)
+    n_tuples = comb(len(levels), order)
+    rows = RowCounts(n_rows, n_heldout, *(kept or (n_rows, n_heldout)))
+    seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
+    tables = tables_of(levels, order, rows, cells_seen, plan, resolve_jobs(n_jobs))
+    free = _free(recipe.params.get("share"), seen, n_tuples, n_classes)
+    shape = (levels, order, rows, n_classes, n_tuples, cells, seen, free, tables)
+    steps = int(recipe.params.get("max_iter", 0))
+    allowed = free_memory() // 2 if max_memory is None else max_memory
+    vector = 8 * free
+    choice = choose(recipe.params, (allowed - peak_bytes(*shape, MANY, 0)) / vector)
+    own = choice.vectors * vector
+    if choice.solver in STOCHASTIC:
+        own += VISIT * int(most_visits(n_rows if weight is None else weight, rows.kept))
+    size = peak_bytes(*shape, steps, own)
+    work = Work(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
+    seconds = seconds_per_pass(work, n_jobs) if timed and cells <= MOST_CELLS else None
+    parameters = count_parameters(levels, order, n_classes)
+    refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
+    return Price(parameters, seen, size, seconds, allowed, refused, choice)
+
+
+def price_of(
+    encoded: "Encoded",
+    recipe: "Recipe",
+    holdout: "Encoded | None" = None,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+    timed: bool = False,
+    prepared: "Prepared | None" = None,
+) -> Price:
+    """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated.
+
+    `prepared` is where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
+    both to stay there.
+    """
+    return recipe.definition.price(encoded, recipe, holdout, max_memory, stop, timed, prepared)
+
+
+def price_cells(
+    encoded: "Encoded",
+    recipe: "Recipe",
+    holdout: "Encoded | None" = None,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+    timed: bool = False,
+    prepared: "Prepared | None" = None,
+) -> Price:
+    """Return the price of a recipe of a linear family, the cells that occur counted or estimated."""
+    shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
+    heldout = holdout.n_rows if holdout is not None else 0
+    order = int(recipe.params["order"])
+    check_order(encoded.n_columns, order)
+    least = price(*shape, cells_seen=0, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
+    if least.refused:  # too many cells to look for, or the list of tuples alone is too long
+        bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
+        return bound if bound.refused else least
+    seen = estimate_seen(encoded, order, stop, 1 if prepared is None else prepared.n_jobs)
+    bare: dict[str, Any] = {
+        "cells_seen": seen,
+        "plan": _NO_BLOCKS,
+        "n_heldout": heldout,
+        "max_memory": max_memory,
+        "timed": False,
+    }
+    if price(*shape, kept=(0, 0), **bare).refused:  # the cells alone are too many: no need to plan, which takes seconds
+        return price(*shape, **bare)
+    plan = kept = None
+    if prepared is not None:
+        kept, plan = prepared.kept(stop), prepared.plan(order, stop)
+    elif comb(encoded.n_columns, order) <= PLANNED:
+        plan = plan_cover(encoded.codes, CellSpace(encoded.levels, order), stop=stop)
+    return price(
+        *shape,
+        cells_seen=seen,
+        plan=plan,
+        n_heldout=heldout,
+        kept=kept,
+        weight=_weight(encoded, recipe),
+        n_jobs=None if prepared is None else prepared.n_jobs,
+        max_memory=max_memory,
+        timed=timed,
+    )
+
+
+def price_shape(
+    shape: ShapePrice,
+    what: str,
+    encoded: "Encoded",
+    max_memory: int | None = None,
+    timed: bool = False,
+    prepared: "Prepared | None" = None,
+) -> Price:
+    """Return the price of a family that has no cells of order n; `what` takes the memory ("features", "tables")."""
+    allowed = free_memory() // 2 if max_memory is None else max_memory
+    refused = seconds = None
+    if shape.bytes > allowed:
+        refused = (
+            f"the {what} of {encoded.n_rows:,} rows and {encoded.n_columns} columns need about "
+            f"{shape.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
+            "columns, or a higher max_memory"
+        )
+    if timed and shape.seconds is not None:
+        seconds = seconds_here(shape.seconds, None if prepared is None else prepared.n_jobs, encoded.n_classes)
+    return Price(shape.parameters, 0, shape.bytes, seconds, allowed, refused or "", shape.choice)
+
+
+def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:
+    """Free weights of models/parameterisation.py."""
+    shared = {"cell": seen, "tuple": min(seen, n_tuples), "all": 1}
+    return shared[share] + n_classes if share in shared else (seen + 1) * n_classes
+
+
+def _weight(encoded: "Encoded", recipe: "Recipe") -> float:
+    """Weight of the training rows together, at most: "balanced" leaves it, named classes may raise it."""
+    named = recipe.params.get("class_weight")
+    return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)
+
+
+def require_memory(price: Price) -> None:
+    """Raise `MemoryLimitError` with the numbers if `price` is refused."""
+    if price.refused:
+        raise MemoryLimitError(price.refused, price.bytes, price.allowed)
+
+
+def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
+    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
+    space = CellSpace(encoded.levels, order)
+    every = space.n_tuples <= SAMPLE
+    chosen, most = (space.tuples, space.cards) if every else _drawn(space, encoded.n_rows)
+    whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
+    seen = np.empty(len(chosen), np.int64)
+
+    def one(k: int) -> None:
+        stop.check()
+        seen[k] = _occurring(encoded, chosen[k], bool(whole[chosen[k]].all()))
+
+    share(one, len(chosen), n_jobs)
+    if every:
+        return int(seen.sum())
+    return round(float(np.minimum(space.cards, encoded.n_rows).sum()) * float(np.mean(seen / most)))
+
+
+def _drawn(space: CellSpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the columns (DRAWN, n) of tuples spread evenly over the cells that so many rows could have, and how many
+    those are in each.
+    """
+    most = np.minimum(space.cards, max(1, n_rows)).astype(np.float64)
+    sizes = np.argsort(most, kind="stable")
+    ends = np.cumsum(most[sizes])
+    chosen = sizes[np.searchsorted(ends, (np.arange(DRAWN) + 0.5) / DRAWN * ends[-1])]
+    return space.tuples[chosen], most[chosen]
+
+
+def _occurring(encoded: "Encoded", columns: np.ndarray, whole: bool) -> int:
+    """How many cells rows have in a tuple; `whole`: all of them have a level in each of its columns."""
+    card = int(encoded.levels[columns].prod())
+    key = encoded.codes[columns[0]].astype(np.int64 if card >= 2**31 else np.int32)
+    for j in columns[1:]:
+        key *= key.dtype.type(encoded.levels[j])
+        key += encoded.codes[j]
+    if not whole:
+        key = key[(encoded.codes[columns] < encoded.levels[columns][:, None]).all(axis=0)]
+    if card > 8 * len(key):
+        return len(np.unique(key))
+    occurs = np.zeros(card, bool)
+    occurs[key] = True
+    return int(occurs.sum())
+
+
+def _refusal(order: int, cells: int, table_rows: int, size: int, allowed: int) -> str:
+    if cells > MOST_CELLS:
+        return (
+            f"order {order} has {cells:,} cells here; at most {MOST_CELLS:,} can be numbered. "
+            "Choose a lower order, or fewer levels or columns"
+        )
+    if size > allowed:
+        return (
+            f"order {order} needs about {size / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. "
+            "Choose a lower order, fewer levels or columns, or a higher max_memory"
+        )
+    if table_rows > MOST_ROWS:
+        return (
+            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MOST_ROWS:,} can be told apart. "
+            "Choose a lower order, or fewer levels or columns"
+        )
+    return ""

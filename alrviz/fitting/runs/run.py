@@ -1,0 +1,339 @@
+"""A run: one fit of one recipe on one data set, as a stream of steps that can be watched, paused and stopped.
+
+    run = Run(load_demo("led"), Recipe("alr", order=2, alpha=0))
+    for step in run.steps(): ...            # in this thread
+    run.start(); run.pause(); run.step(); run.resume(); run.stop(); run.join()      # on a thread of its own
+
+The first k steps of a run are those of a fit with max_iter=k, bit for bit, however it was paused in between.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.errors import AlrvizError, RecipeError, Stopped
+from alrviz.fitting.families import RUNS, observers
+from alrviz.fitting.families.build_fit import Fit
+from alrviz.fitting.prepare import Prepared, prepare, require_learnable
+from alrviz.fitting.pricing.price import Price, price_of, require_memory
+from alrviz.fitting.recipe import Recipe, require_recipe
+from alrviz.fitting.runs.run_attributes import Facts
+from alrviz.fitting.runs.snapshots import Snapshots
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.runs.worker import Driven, Worker
+from alrviz.fitting.solvers import State
+from alrviz.fitting.solvers.convergence_test import Judge
+from alrviz.fitting.solvers.step import FAILED, STOPPED, Outcome, Step
+from alrviz.fitting.warm import warm_covers
+from alrviz.models.linear import LinearModel
+from alrviz.models.tables import Tables
+from alrviz.stop import StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.estimators.recipes import RecipeClassifier
+
+_log = logging.getLogger(__name__)
+
+
+class Run(Facts, Driven):
+    """One fit.
+
+    Args:
+        dataset: the table.
+        recipe: what to fit and how.
+        n_jobs: threads for the passes; None for all.
+        max_memory: bytes the fit may take; None for half of what is free when it starts.
+        start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
+            not from the recipe's start. For paths along alpha.
+        on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
+
+    Raises:
+        RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
+        TableError: for what is no data set.
+
+    The logger "alrviz.fitting.runs.run" tells begin and end of every run (INFO) and its steps (DEBUG).
+
+    Attributes:
+        trace: the steps so far; readable from any thread at any time.
+        outcome: None until the run has ended, then why.
+        activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
+        price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
+        compile_seconds: what compiling took; in no other number.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | None,
+        recipe: Recipe,
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        start: LinearModel | None = None,
+        on_step: Callable[[Step], object] | None = None,
+    ):
+        if dataset is not None:  # the rows of `of` and `on` are encoded already
+            require_dataset(dataset)
+        require_recipe(recipe)
+        if not recipe.definition.has_steps:
+            raise RecipeError(
+                f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
+                f"{', '.join(map(repr, RUNS))}, or make_estimator(recipe).fit(X, y)"
+            )
+        if recipe.params.get("alpha") == "cv":
+            raise RecipeError(
+                'alpha="cv" stands for many fits, and a run is one; expected a number, or '
+                "make_estimator(recipe).fit(X, y)"
+            )
+        self.dataset = dataset
+        self.recipe = recipe
+        self.trace = Trace()
+        self.outcome: Outcome | None = None
+        self.activity = ""
+        self.price: Price | None = None
+        self.compile_seconds = 0.0
+        self._n_jobs = n_jobs
+        self._max_memory = max_memory
+        self._start = start
+        self._on_step = on_step
+        self._stop = StopToken()
+        self._advancing = threading.Lock()
+        self._ending = threading.Lock()
+        self._prepared: Prepared | None = None
+        self._fit: Fit | None = None
+        self._tables: Tables | None = None
+        self._state: State | None = None
+        self._seconds = 0.0
+        self._snapshots = Snapshots()
+        self._worker = Worker(self._turn, f"alrviz-run-{recipe.label}")
+
+    @classmethod
+    def of(
+        cls,
+        encoded: "Encoded",
+        recipe: Recipe,
+        holdout: "Encoded | None" = None,
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        start: LinearModel | None = None,
+        on_step: Callable[[Step], object] | None = None,
+    ) -> "Run":
+        """Return a run on rows that are already encoded; the recipe's split and discretisation are not used."""
+        prepared = Prepared(encoded, holdout, None, n_jobs)
+        return cls.on(prepared, recipe, max_memory=max_memory, start=start, on_step=on_step)
+
+    @classmethod
+    def on(
+        cls,
+        prepared: Prepared,
+        recipe: Recipe,
+        *,
+        max_memory: int | None = None,
+        start: LinearModel | None = None,
+        on_step: Callable[[Step], object] | None = None,
+    ) -> "Run":
+        """Return a run on rows that are prepared, covers and counts shared with whoever has them too."""
+        run = cls(None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step)
+        run._prepared = prepared
+        return run
+
+    # -- driving ------------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End the run at once, from any state and thread: no step is added after this returns."""
+        self._end(Outcome(STOPPED, "stopped on request"))
+        self._stop.stop()
+        self._worker.stop()
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the remaining steps, fitting in this thread; an error is raised here and ends the run."""
+        while (step := self.advance()) is not None:
+            yield step
+
+    def advance(self) -> Step | None:
+        """Take one step in this thread and return it; None if the run has ended."""
+        with self._advancing:  # whoever asks beside the run's own thread takes turns with it: no step is made twice
+            return self._advance()
+
+    def _advance(self) -> Step | None:
+        if self.outcome is not None:
+            return None
+        try:
+            state, step, verdict = self._next()
+        except Stopped:
+            return None
+        except Exception as error:
+            if self.trace.closed:  # a stop took the solver's state away while it was at work
+                return None
+            if isinstance(error, AlrvizError):
+                self._end(Outcome(FAILED, str(error)))
+                raise
+            self._end(Outcome(FAILED, f"an error in alrviz itself: {type(error).__name__}: {error}"))
+            raise
+        with self._ending:  # what a stop overtook leaves no trace: neither a step nor weights
+            if self.trace.closed:
+                state.released()
+                return None
+            self._state = state
+            self._snapshots.add(state.index, state.point.w)
+            self.trace.append(step)
+        _log.debug("%s: step %d, objective %.9g", self.recipe.name, step.index, step.objective)
+        if verdict is not None:
+            self._end(verdict)
+        if self._on_step is not None and self._on_step(step) is True:
+            self.stop()
+        return step
+
+    def replay(self, index: int) -> "Run":
+        """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
+        # what this one was allowed, not what is free beside it: else another solver might be chosen
+        allowed = self.price.allowed if self.price else self._max_memory
+        limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": allowed, "start": self._start}
+        if self.dataset is None and self._prepared is not None:
+            other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
+        else:
+            other = Run(self.dataset, self.recipe, **limits)
+        while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
+            pass
+        return other
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        at = f"step {self.trace[-1].index}" if len(self.trace) else "no step yet"
+        on = self.dataset.name if self.dataset is not None else "encoded rows"
+        return f"<Run of {self.recipe.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
+
+    def estimator(self) -> "RecipeClassifier":
+        """Return the fitted classifier of the latest step: it predicts, scores and is written by `save_model`.
+
+        It knows the rows the run was fitted on, without those that were held out: `make_estimator(recipe).fit(X, y)`
+        learns from all.
+
+        Raises:
+            AlrvizError: there is no step yet, the run has diverged or failed, or was made of encoded rows.
+        """
+        # By name: a run hands itself to the floor above, which knows what a model keeps of it.
+        made: RecipeClassifier = import_module("alrviz.estimators.scoring").of_run(self)
+        return made
+
+    @property
+    def phase(self) -> str:
+        """One of "waiting", "preparing", "running", "paused" or "ended"."""
+        if self.outcome is not None:
+            return "ended"
+        if self._worker.paused:
+            return "paused"
+        if self._state is not None:
+            return "running"
+        return "preparing" if self.activity else "waiting"
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> bool:
+        """One turn of the worker: errors have become the outcome, which is where a watcher looks."""
+        try:
+            return self.advance() is not None and self.outcome is None
+        except AlrvizError:
+            return False
+        except Exception:
+            _log.exception("run of %s failed", self.recipe.name)
+            return False
+
+    def _end(self, outcome: Outcome) -> None:
+        with self._ending:
+            if self.outcome is None:
+                self.trace.close()
+                self.outcome = outcome
+                steps = self.trace[-1].index if len(self.trace) else 0
+                _log.info("%s: %s, after step %d and %.3g s", self.recipe.name, outcome, steps, self._seconds)
+                if self._state is not None:
+                    self._state = self._state.released()
+                if self._fit is not None:
+                    self._fit.objective.release(self._state.point if self._state else None)
+
+    def _next(self) -> tuple[State, Step, Outcome | None]:
+        fit = self._fit or self._prepare()
+        begin = time.perf_counter()
+        before = self._state  # once: a stop may put another in its place
+        state = fit.solver.init(fit.objective, fit.w0) if before is None else fit.solver.advance(fit.objective, before)
+        self._seconds += time.perf_counter() - begin
+        state = fit.solver.look(fit.objective, state)
+        verdict = self._judge.verdict(state)
+        if verdict is not None:
+            verdict = self._judge.confirm(verdict, state)
+        extra = dict(state.extra)
+        if state.kind != "search":  # a trial fit leaves the weights where they were
+            for observe in self._observers:
+                extra.update(observe(state))
+        return state, self._report(state, extra), verdict
+
+    def _report(self, state: State, extra: dict[str, float]) -> Step:
+        point = state.point
+        return Step(
+            index=state.index,
+            kind=state.kind,
+            evaluations=state.evaluations,
+            passes=state.passes,
+            seconds=self._seconds,
+            objective=point.objective,
+            nll=point.sums.nll,
+            penalty=point.penalty,
+            grad_norm=float((point.gradient**2).sum()) ** 0.5,
+            step_size=state.step_size,
+            extra=extra,
+        )
+
+    def _chosen(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The recipe's parameters, with the solver and the memory that were chosen for it."""
+        choice = self.price.choice if self.price else None
+        if choice is None or choice.solver == "none":
+            return params
+        return {**params, "solver": choice.solver, "memory": choice.memory}
+
+    def _prepare(self) -> Fit:
+        recipe, stop = self.recipe, self._stop
+        if self._prepared is None:
+            self.activity = "encoding"
+            self._prepared = prepare(self.dataset, recipe, self._n_jobs, stop)  # type: ignore[arg-type]
+        prepared = self._prepared
+        require_learnable(prepared.encoded)
+        self.activity = "compiling"
+        self.compile_seconds = warm_covers(prepared.wide) if recipe.definition.counts_cells else 0.0
+        stop.check()
+        self.activity = "pricing"
+        self.price = price_of(
+            prepared.encoded,
+            recipe,
+            prepared.holdout,
+            self._max_memory,
+            stop,
+            prepared=prepared,
+        )
+        require_memory(self.price)
+        made = recipe.definition.make(prepared, recipe, self._chosen(recipe.params), self._tell, stop)
+        fit, self._tables = made.fit, made.tables
+        if self._start is not None:
+            fit = replace(fit, w0=fit.objective.weights_of(self._start))
+        self.compile_seconds += made.compiled
+        self.trace.baseline.update(made.baseline)
+        self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
+        self._observers = [observers.training(fit.objective), *made.watched]
+        self.trace.rows = fit.objective.total
+        if made.heldout is not None:
+            self._observers.append(observers.heldout(fit.objective, made.heldout))
+            self.trace.heldout_rows = float(made.heldout.weights.sum())
+        self.activity = "fitting"
+        rows, bytes = prepared.encoded.n_rows, self.price.bytes / 2**20
+        _log.info("%s: %d rows, %d parameters, %.3g MiB", recipe.name, rows, self.price.parameters, bytes)
+        self._fit = fit
+        return fit
+
+    def _tell(self, activity: str) -> None:
+        self.activity = activity

@@ -1,0 +1,109 @@
+"""What may be read of a run, from any thread and at any time: None, or nothing, as long as it is not known."""
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from alrviz.fitting.families.build_fit import Fit
+from alrviz.fitting.objectives.linear import LinearObjective
+from alrviz.fitting.objectives.objective_protocol import Minimised
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.pricing.price import Price
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.snapshots import Snapshots
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers import State
+from alrviz.models.linear import LinearModel
+from alrviz.models.tables import Tables
+from alrviz.passes.rows import Floats
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
+    from alrviz.models.density_model import DensityModel
+    from alrviz.models.networks import NetworkModel
+
+
+class Facts:
+    """The readable side of a run; `Run` sets what is read here."""
+
+    recipe: Recipe
+    trace: Trace
+    price: Price | None
+    _prepared: Prepared | None
+    _fit: Fit | None
+    _tables: Tables | None
+    _state: State | None
+    _snapshots: Snapshots
+
+    @property
+    def solver(self) -> str:
+        """The solver that runs: once priced what "auto" and the memory rule chose, before that the recipe's."""
+        return self.price.choice.solver if self.price and self.price.choice else self.recipe.solver
+
+    @property
+    def encoded(self) -> "Encoded | None":
+        """The training rows, once prepared."""
+        return self._prepared.encoded if self._prepared else None
+
+    @property
+    def holdout(self) -> "Encoded | None":
+        """The held-out rows, once prepared; None without any."""
+        return self._prepared.holdout if self._prepared else None
+
+    @property
+    def encoder(self) -> Any:
+        """The encoder fitted on the training rows, once prepared."""
+        return self._prepared.encoder if self._prepared else None
+
+    @property
+    def tables(self) -> Tables | None:
+        """Counts and log theta, once prepared."""
+        return self._tables
+
+    @property
+    def scale(self) -> Floats | None:
+        """scale (S + 1, C) of phi = scale * w[owner], once prepared; the last row belongs to the class weights."""
+        return self._fit.objective.scale if self._fit else None
+
+    @property
+    def objective(self) -> Minimised | None:
+        """What is minimised, once prepared."""
+        return self._fit.objective if self._fit else None
+
+    @property
+    def state(self) -> State | None:
+        """The solver's state at the latest step."""
+        return self._state
+
+    @property
+    def model(self) -> "LinearModel | DensityModel | NetworkModel | None":
+        """The model at the latest step."""
+        return self._fit.objective.model(self._state.point.w) if self._fit and self._state else None
+
+    @property
+    def snapshots(self) -> list[int]:
+        """Indices of the steps whose weights are kept."""
+        return self._snapshots.indices
+
+    def phi_at(self, index: int) -> tuple[int, Floats]:
+        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; of cells alone."""
+        kept, w = self._snapshots.at(index)
+        assert self._fit is not None
+        assert isinstance(self._fit.objective, LinearObjective)
+        return kept, self._fit.objective.parameterisation.phi(w)
+
+    def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel | NetworkModel]":
+        """Return the kept step at or before `index`, and the model there, its weights in single precision."""
+        kept, w = self._snapshots.at(index)
+        assert self._fit is not None
+        return kept, self._fit.objective.model(w.astype(np.float64))
+
+    @property
+    def separation(self) -> "MappingProxyType[str, float]":
+        """Separation: share of (cell, class) pairs with count 0, of rows classified correctly, norm of phi."""
+        last, nan = self.trace[-1].extra if len(self.trace) else {}, float("nan")
+        empty = self._tables.empty_share if self._tables else nan
+        return MappingProxyType(
+            {"empty_share": empty, "lead": last.get("lead", nan), "phi_norm": last.get("phi_norm", nan)}
+        )

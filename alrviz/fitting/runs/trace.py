@@ -1,0 +1,103 @@
+"""The record of a run: append-only, written by one thread, read by any number from a cursor."""
+
+import threading
+from array import array
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from alrviz.fitting.solvers.step import Step
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+_NUMBERS = tuple(name for name in _FIELDS if name != "kind")
+_numbers_of = attrgetter(*_NUMBERS)
+
+
+class Trace:
+    """The steps of one run, in order.
+
+    They are kept packed, in about 150 bytes each: a `Step` with its extras takes a kilobyte, and a run has any number
+    of them. Whoever reads a step gets one that is made anew, with the same numbers bit for bit.
+
+    Attributes:
+        rows: Total weight of the training rows: what `nll` is divided by when it is shown per row.
+        heldout_rows: Total weight of the held-out rows, 0 without any.
+        baseline: Log losses per row to compare with: "class_shares", "anje", "heldout_class_shares", "heldout_anje".
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0.0
+        self.heldout_rows = 0.0
+        self.baseline: dict[str, float] = {}
+        self._numbers = array("d")  # of every step its numbers, then its extras
+        self._kinds = array("H")  # of every step, which of `_forms` it has
+        self._ends = array("q")  # of every step, where its numbers end; the last that is written, so what readers go by
+        self._forms: list[tuple[str, ...]] = []  # kind, then names of the extras: few in one run
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def append(self, step: Step) -> bool:
+        """Add a step; returns False, and adds nothing, once the trace is closed."""
+        form, numbers = (step.kind, *step.extra), array("d", (*_numbers_of(step), *step.extra.values()))
+        with self._lock:
+            if not self._closed:
+                if form not in self._forms:
+                    self._forms.append(form)
+                self._numbers.extend(numbers)
+                self._kinds.append(self._forms.index(form))
+                self._ends.append(len(self._numbers))
+            return not self._closed
+
+    def close(self) -> None:
+        """Refuse every later step: what a reader has seen by now is all there will be."""
+        with self._lock:
+            self._closed = True
+
+    @property
+    def closed(self) -> bool:
+        """Whether later steps are refused."""
+        return self._closed
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the steps take."""
+        return sum(len(part) * part.itemsize for part in (self._numbers, self._kinds, self._ends))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, k: int) -> Step:
+        return self._step(range(len(self))[k])
+
+    def _step(self, k: int) -> Step:
+        kind, *names = self._forms[self._kinds[k]]
+        end = self._ends[k]
+        begin = end - len(names)
+        numbers = self._numbers[begin - len(_NUMBERS) : begin]
+        index, evaluations, passes, seconds, objective, nll, penalty, grad_norm, step_size = numbers
+        return Step(
+            int(index), kind, int(evaluations), passes, seconds, objective, nll, penalty, grad_norm, step_size,
+            dict(zip(names, self._numbers[begin:end], strict=True)),
+        )  # fmt: skip
+
+    def since(self, cursor: int) -> list[Step]:
+        """Return the steps from position `cursor` on; the next cursor is `cursor + len(result)`."""
+        return [self._step(k) for k in range(len(self))[cursor:]]
+
+    def frame(self) -> "pd.DataFrame":
+        """Return one row a step: the fields of `Step`, then its extras as columns (NaN where a step lacks one)."""
+        import pandas as pd
+
+        steps = self.since(0)
+        extras = list(dict.fromkeys(name for step in steps for name in step.extra))
+        rows = [[getattr(s, f) for f in _FIELDS] + [s.extra.get(e, float("nan")) for e in extras] for s in steps]
+        return pd.DataFrame(rows, columns=[*_FIELDS, *extras])
+
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()

@@ -1,0 +1,1 @@
+"""What a study is: tasks, workers, splits, seeds, checkpoints, results."""

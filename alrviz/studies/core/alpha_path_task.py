@@ -1,0 +1,127 @@
+"""The task of a path: one recipe along alpha, from the strongest penalty down, each fit started at the last."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.errors import AlrvizError
+from alrviz.fitting.objectives.linear import LinearObjective
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.step import DIVERGED, FAILED
+from alrviz.models.linear import LinearModel, log_softmax
+from alrviz.stop import StopToken
+from alrviz.studies.core.cells import Cell, Result, Row
+from alrviz.studies.core.fold_cache import Ready, ready, test_rows, warm
+from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.statistics.align_probabilities import over_all_classes
+from alrviz.studies.statistics.measures import measures, row_losses, row_squares
+
+# Shares of the weights below what the columns away_0 .. away_100 say.
+QUANTILES = (0, 5, 25, 50, 75, 95, 100)
+JUDGED = ("log_loss", "error", "rmse")  # measures whose differences have a standard error
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One fit of a path.
+
+    Attributes:
+        row: what it says of itself.
+        model: what the next fit starts from.
+        costs: (3, n) what each held-out row costs: log loss, whether it is wrong, squared distance. In single
+            precision: a path keeps all of them.
+    """
+
+    row: Row
+    model: LinearModel
+    costs: NDArray[np.float32]
+
+
+class Along:
+    """The rows of one split, on which recipes are fitted with one alpha after the other.
+
+    Args:
+        made: the training rows.
+        table: holds the rows to be judged on.
+    """
+
+    def __init__(self, made: Ready, table: Table):
+        X, self.y = test_rows(table, made)
+        assert made.prepared.encoder is not None
+        self.prepared = made.prepared
+        self.codes = made.prepared.encoder.transform(X)
+        self._known = np.searchsorted(table.classes, made.prepared.encoder.classes_)
+        self._classes, self._n_train = len(table.classes), len(made.train)
+
+    def fit(self, recipe: Recipe, start: LinearModel | None, max_memory: int | None, stop: StopToken) -> Point:
+        """Fit a recipe from a model of the same rows and order, or from its own start."""
+        run = Run.on(self.prepared, recipe, max_memory=max_memory, start=start)
+        for _ in run.steps():
+            stop.check()
+        outcome, model = run.outcome, run.model
+        if outcome is None or outcome.code in (FAILED, DIVERGED) or not isinstance(model, LinearModel):
+            raise AlrvizError(f"alpha={recipe.params['alpha']:g}: {outcome}")
+        scores = log_softmax(model.scores(self.codes, 1))
+        log_p = over_all_classes(scores, self._known, self._classes, self._n_train)
+        about = {"alpha": recipe.params["alpha"], "outcome": outcome.code, "sentence": outcome.sentence}
+        wrong = log_p.argmax(axis=1) != self.y
+        costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)], dtype=np.float32)
+        return Point({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, model, costs)
+
+
+def path(cell: Cell, table: Table, stop: StopToken) -> Result:
+    """Fit a recipe with every alpha of the options on the training rows of a split: a row each, in their order.
+
+    train_seconds are the solver's alone: encoding and counting are shared by all of a path.
+    """
+    recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
+    warm(recipe, len(table.classes))
+    along = Along(ready(table, cell.split, recipe), table)
+    points: list[Point] = []
+    for alpha in json.loads(cell.options)["alphas"]:
+        start = points[-1].model if points else None
+        points.append(along.fit(recipe.replace(alpha=alpha), start, cell.max_memory or None, stop))
+    errors = errors_above([point.row for point in points], [point.costs for point in points])
+    return Result([{**point.row, **more} for point, more in zip(points, errors, strict=True)])
+
+
+def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> list[Row]:
+    """Return for each fit the standard errors of how far it is above the best of the path, measure by measure.
+
+    Rows are paired: of the mean difference d of what each held-out row costs, sd(d) / sqrt(n). RMSE is a root, so its
+    difference is that of the mean squares over the sum of the two roots, and so is its error.
+    """
+    found: list[Row] = [{} for _ in rows]
+    for k, measure in enumerate(JUDGED):
+        values = [row[measure] for row in rows]
+        best = int(np.argmin(values))
+        for row, cost, value in zip(found, costs, values, strict=True):
+            apart = cost[k].astype(np.float64) - costs[best][k]
+            error = float(apart.std(ddof=1)) / len(apart) ** 0.5 if len(apart) > 1 else float("nan")
+            roots = value + values[best] if measure == "rmse" else 1.0
+            row[f"{measure}_above_se"] = error / roots if roots else 0.0
+    return found
+
+
+def _fitted(run: Run) -> Row:
+    """What the training rows say, and how far the weights are from the center."""
+    last = run.trace[-1]
+    row: Row = {
+        "train_log_loss": last.nll / run.trace.rows,
+        "train_error": last.extra["train_error"],
+        "train_rmse": last.extra["train_rmse"],
+        "objective": last.objective,
+        "n_iter": last.index,
+        "train_seconds": last.seconds,
+    }
+    objective, state = run.objective, run.state
+    assert isinstance(objective, LinearObjective)
+    assert state is not None
+    away = (state.point.w - objective.center)[:-1]
+    found: Any = np.percentile(away, QUANTILES)
+    return row | {f"away_{share}": float(value) for share, value in zip(QUANTILES, found, strict=True)}

@@ -1,0 +1,116 @@
+"""A study's place in the run store, or nowhere: what is found there, and what is saved as it comes."""
+
+import logging
+import time
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from alrviz import __version__
+from alrviz.errors import StoreError
+from alrviz.fitting.home import home
+from alrviz.fitting.store import Store, default_store
+from alrviz.fitting.store.store import BEAT, Damaged
+from alrviz.studies.core.cells import Cell, Result
+
+Keep = bool | str | Path | Store
+_log = logging.getLogger(__name__)
+
+
+class Keeping:
+    """The store's side of one study; every method does nothing where nothing is kept.
+
+    Args:
+        keep: True for the user's run store, a folder or a `Store` for another, False for none.
+        owner, kind, spec, data_hash: together the study: what is the same in all four goes on where it was.
+
+    Attributes:
+        id: of the study in the store; None until it is found or has begun.
+        problem: why finished cells are kept no more, once the store has refused one; that kept ones were damaged; "".
+    """
+
+    def __init__(self, keep: Keep, owner: str, kind: str, spec: str, data_hash: str):
+        self.id: str | None = None
+        self.problem = ""
+        self._store = _store(keep)
+        self._owner, self._about = owner, (owner, kind, spec, data_hash)
+        self._beaten = 0.0
+        self._refused = False
+
+    def find(self) -> bool:
+        """Find the study; returns whether it was ever begun."""
+        if self.id is None and self._store is not None:
+            found = self._store.find(*self._about)
+            self.id = None if found is None else found.id
+        return self.id is not None
+
+    def begin(self, name: str, data_name: str, link: str = "") -> None:
+        """Note that it is under way; `name` and `data_name` are for people, `link` for the explorer."""
+        self.problem, self._refused = "", False
+        if self._store is None:
+            return
+        if self.find() and self.id is not None:
+            self._store.resume(self.id, link)
+        else:
+            self.id = self._store.begin(*self._about, name=name, data_name=data_name, version=__version__, link=link)
+
+    def taken(self, cells: Sequence[Cell], have: Container[int]) -> Iterator[tuple[int, Result]]:
+        """Yield (place, result) of the cells that are kept, those of `have` left out."""
+        if self._store is None or self.id is None:
+            return
+        for place, cell in enumerate(cells):
+            if place not in have and (found := self._take(place, cell.key)):
+                outcome, rows, predicted = found
+                yield place, Result(rows, predicted, outcome)
+
+    def _take(self, place: int, key: str) -> Any:
+        assert self._store is not None and self.id is not None
+        try:
+            return self._store.take_cell(self.id, place, key)
+        except Damaged as error:
+            self.problem = f"{error}; it is computed again"
+            _log.warning("%s", self.problem)
+            return None
+
+    def save(self, place: int, cell: Cell, result: Result) -> None:
+        """Keep a cell that has finished, unless it failed for a reason of the moment.
+
+        A store that refuses it is asked no more until the next beginning: what is computed is worth more.
+        """
+        if self._store is None or self.id is None or self._refused or result.passing:
+            return
+        try:
+            self._store.save_cell(self.id, place, cell.key, cell.recipe, result.outcome, result.rows, result.predicted)
+        except StoreError as error:
+            self.problem, self._refused = f"finished cells are kept no more: {error}", True
+            _log.warning("%s", self.problem)
+
+    def forget(self, cells: Sequence[Cell]) -> None:
+        """Delete cells, to be computed again."""
+        if self._store is not None:
+            self._store.forget_cells(self._owner, [cell.key for cell in cells])
+
+    def beat(self) -> None:
+        """Say that it is under way still; may be called as often as one likes."""
+        if self._store is not None and self.id is not None and time.monotonic() - self._beaten > BEAT:
+            self._beaten = time.monotonic()
+            try:
+                self._store.beat(self.id)
+            except StoreError as error:
+                _log.warning("a study could not say that it is under way: %s", error)
+
+    def end(self, state: str, sentence: str) -> None:
+        """Note how it has ended."""
+        if self._store is not None and self.id is not None:
+            try:
+                self._store.end(self.id, state, sentence)
+            except StoreError as error:
+                _log.warning("a study could not say how it ended: %s", error)
+
+
+def _store(keep: Keep) -> Store | None:
+    if isinstance(keep, Store):
+        return keep
+    if keep is False:
+        return None
+    return default_store(home() if keep is True else Path(keep))

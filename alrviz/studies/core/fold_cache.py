@@ -1,0 +1,107 @@
+"""Rows made ready for the fits of one split: cut and encoded, covered and counted once for all recipes that can share.
+
+What was shared is in every recipe's seconds: each counts what it would have taken alone. Compiling is in none.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.data.encode import Encoder
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.pricing.price import price_of
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.warm import warm_covers, warm_cuts
+from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.splits import Split
+from alrviz.studies.core.table_transfer import Table
+
+# Encodings a worker keeps: cells come split by split, and the recipes of one differ by their cuts at most.
+KEPT = 2
+_mine = threading.local()
+
+
+class Ready:
+    """The training rows of one split and encoding.
+
+    Attributes:
+        train, test: row numbers.
+        X: of the training rows.
+        prepared: encoded rows, on one thread, and what was made of them.
+        seconds: what encoding took.
+    """
+
+    def __init__(self, table: Table, split: Split, recipe: Recipe):
+        self.train, self.test = split.rows(table.y, table.splitting)
+        start = time.perf_counter()
+        self.X, labels = table.X.iloc[self.train], table.labels[self.train]
+        encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing).fit(self.X, labels)
+        self.prepared = Prepared(
+            encoder.encode(self.X, labels), None, encoder, 1, splitting=table.splitting.of_rows(self.train)
+        )
+        self.seconds = time.perf_counter() - start
+        self._covering: dict[Hashable, float] = {}
+
+    def fit(self, estimator: RecipeClassifier, recipe: Recipe, stop: StopToken = NEVER) -> float:
+        """Fit; return the seconds that it would have taken alone."""
+        covering = self._covered(estimator, recipe)
+        start = time.perf_counter()
+        estimator.fit_prepared(self.X, self.prepared, stop)
+        return time.perf_counter() - start + covering + self.seconds
+
+    def _covered(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
+        """Cover and count the rows for a recipe that will ask for it; return what that took when it was done."""
+        total = 0.0
+        for order in self._orders(estimator, recipe):
+            smoothing = recipe.params["smoothing"]
+            for what in (("cover", order), ("tables", order, smoothing)):
+                if what not in self._covering:
+                    start = time.perf_counter()
+                    self.prepared.covered(order) if what[0] == "cover" else self.prepared.tables(order, smoothing)
+                    self._covering[what] = time.perf_counter() - start
+                total += self._covering[what]
+        return total
+
+    def _orders(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[int]:
+        """The orders whose cells a fit counts; none where it will say itself that it cannot."""
+        encoded = self.prepared.encoded
+        orders = recipe.definition.orders(recipe.params, encoded.n_columns)
+        if not orders:
+            return orders
+        price = price_of(encoded, recipe, max_memory=estimator.max_memory, prepared=self.prepared)
+        return () if price.refused else orders
+
+
+def ready(table: Table, split: Split, recipe: Recipe) -> Ready:
+    """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
+    shelf: OrderedDict[Any, Ready] = _mine.__dict__.setdefault("shelf", OrderedDict())
+    key = (table.hash, split, recipe.cuts, recipe.n_bins, recipe.missing)
+    if key not in shelf:
+        while len(shelf) >= KEPT:
+            shelf.popitem(last=False)
+        shelf[key] = Ready(table, split, recipe)
+    shelf.move_to_end(key)
+    return shelf[key]
+
+
+def warm(recipe: Recipe, n_classes: int) -> None:
+    """Have ready what cutting columns and fits of a recipe call, so that no one's seconds hold compiling.
+
+    Left out are codes and keys of 32 bits, which few tables need.
+    """
+    if recipe.cuts == "mdl":
+        warm_cuts()
+    if recipe.definition.counts_cells:
+        warm_covers()
+    recipe.definition.warm(recipe, n_classes)
+
+
+def test_rows(table: Table, made: Ready) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Return X and the class indices of the rows to be judged on."""
+    return table.X.iloc[made.test], table.y[made.test]

@@ -1,0 +1,113 @@
+"""The task of a learning curve: one learner, one order of the rows."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.fitting.prepare import require_learnable
+from alrviz.fitting.pricing.price import price_of, require_memory
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.warm import warm_prequential
+from alrviz.models.index import CellIndex
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.prequential import Learner
+from alrviz.passes.rows import as_compiled
+from alrviz.stop import StopToken
+from alrviz.studies.core.cells import Cell, Result
+from alrviz.studies.core.fold_cache import ready, warm
+from alrviz.studies.core.seeds import seed_of
+from alrviz.studies.core.table_transfer import Table
+
+# Step lengths tried, and on how many rows.
+ETAS = tuple(float(10.0**power) for power in np.arange(-5.0, 2.25, 0.5))
+TRIED = 2000
+# Points of a curve, evenly spaced in the logarithm of the rows seen.
+POINTS = 120
+# Cells of rows looked up at once.
+_LOOKUPS = 1_000_000
+
+
+def prequential(cell: Cell, table: Table, stop: StopToken) -> Result:
+    """Judge, then learn, every row: a row for each point of the curve."""
+    recipe, options = Recipe.from_json(cell.recipe), json.loads(cell.options)
+    warm(recipe, len(table.classes))
+    warm_prequential()
+    prepared = ready(table, replace(cell.split, repeat=0), recipe).prepared
+    require_learnable(prepared.encoded)
+    require_memory(price_of(prepared.encoded, recipe, max_memory=cell.max_memory or None, prepared=prepared))
+    stream = _Stream(prepared, recipe, options["theta"], stop)
+    rows = np.random.default_rng(cell.seed).permutation(prepared.encoded.n_rows)
+    if table.splitting.when is not None:
+        rows = np.argsort(table.splitting.when, kind="stable")
+    eta0 = stream.step_length(np.random.default_rng(seed_of(cell.seed, "eta0")).permutation(rows)[:TRIED])
+    start = time.perf_counter()
+    costs = stream.costs(rows, eta0)
+    seconds = time.perf_counter() - start
+    seen = np.unique(np.geomspace(1, len(rows), POINTS).round().astype(int))
+    window = np.minimum(seen, options["window"])
+    means = [_means(values, seen, window) for values in costs]
+    about = {
+        "outcome": "converged",
+        "sentence": "",
+        "theta": options["theta"] if recipe.definition.learns_rows == "log theta" else "",
+        "eta0": eta0,
+        "train_seconds": seconds,
+    }
+    points = zip(seen.tolist(), window.tolist(), *(part.tolist() for part in means), strict=True)
+    return Result(
+        [{"seen": n, "window": w, "log_loss": a, "rmse2": b, "error": c, **about} for n, w, a, b, c in points]
+    )
+
+
+def _means(values: Floats, seen: NDArray[Any], window: NDArray[Any]) -> Floats:
+    """The mean of the last `window` of the first `seen` values, for each pair."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    found: Floats = (sums[seen] - sums[seen - window]) / window
+    return found
+
+
+class _Stream:
+    """Rows as cells, and learners of them."""
+
+    def __init__(self, prepared: Any, recipe: Recipe, theta: str, stop: StopToken):
+        self._stop = stop
+        params = recipe.params
+        tables = prepared.tables(params["order"], params["smoothing"])
+        self._index = CellIndex.of_seen(tables.space, tables.seen)
+        self._codes, self._y = as_compiled(prepared.encoded.codes), prepared.encoded.y
+        self._outside = 2 * tables.space.n_tuples
+        learns = recipe.definition.learns_rows
+        kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")
+        fixed = None
+        if kind == "fixed":
+            none = np.zeros((self._outside, tables.n_classes))
+            fixed = np.concatenate([none, tables.log_theta, tables.log_pi[None]])
+        about = (kind, self._index.n_rows, self._outside, tables.n_classes, tables.cards, params["smoothing"])
+        gamma, adaptive = tables.space.gamma, recipe.solver == "adagrad"
+        self._fitted = kind != "count"
+        self._make: Callable[[float], Learner] = lambda eta0: Learner(*about, gamma, fixed, eta0, adaptive)
+
+    def costs(self, rows: NDArray[np.intp], eta0: float) -> tuple[Floats, Floats, Floats]:
+        """Return what each row cost, in order: -log p_y, mean squared error, whether it was wrong."""
+        learner, chunk = self._make(eta0), max(1, _LOOKUPS // self._index.space.n_tuples)
+        parts = []
+        for begin in range(0, len(rows), chunk):
+            self._stop.check()
+            chosen = rows[begin : begin + chunk]
+            codes = np.ascontiguousarray(self._codes[:, chosen])
+            parts.append(learner.visit(self._index.locate(codes, 0, len(chosen)), self._y[chosen]))
+        losses, squared, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return losses, squared, wrong
+
+    def step_length(self, rows: NDArray[np.intp]) -> float:
+        """Return the eta0 whose squared error on these rows is lowest; NaN for counting, which takes no steps."""
+        if not self._fitted:
+            return float("nan")
+        with np.errstate(all="ignore"):
+            means = [np.nan_to_num(self.costs(rows, eta0)[1].mean(), nan=np.inf) for eta0 in ETAS]
+        return ETAS[int(np.argmin(means))]

@@ -1,0 +1,68 @@
+"""Short names for racers: the family, and of the parameters only those by which racers of one family differ."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.solver_support import SOLVER_NAMES
+
+_WORDS = {
+    "order": "n={}",
+    "structure": "{}",
+    "cross_tuning": "{}",
+    "start": "from {}",
+    "solver": "{}",
+    "alpha": "alpha {:g}",
+    "center": "to {}",
+    "penalty": "on {}",
+    "share": "w by {}",
+    "smoothing": "m={:g}",
+    "max_iter": "{} steps",
+}
+_MODELS = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1"}
+_VALUES: Mapping[str, Mapping[Any, str]] = {
+    "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}, "solver": SOLVER_NAMES,
+}  # fmt: skip
+
+
+def short_names(recipes: Sequence[Recipe]) -> list[str]:
+    """One distinct name a recipe: its label where that tells it apart, else what differs ("alr from AnJE").
+
+    >>> short_names([Recipe("lr"), Recipe("alr", start="zero"), Recipe("alr", start="anje")])
+    ['lr', 'alr from 0', 'alr from AnJE']
+    """
+    names = []
+    for recipe in recipes:
+        alike = [other for other in recipes if other.label == recipe.label]
+        rivals, fields = [_fields(other) for other in alike], _fields(recipe)
+        differing = [name for name in fields if len({rival[name] for rival in rivals if name in rival}) > 1]
+        if len({other.params.get("solver") for other in alike}) == 1:  # "auto" follows from what else differs
+            differing = [name for name in differing if name != "solver"]
+        names.append(" ".join([recipe.label, *(_word(name, fields[name]) for name in differing)]))
+    count = Counter(names)
+    seen: Counter[str] = Counter()
+    for k, name in enumerate(names):
+        seen[name] += 1
+        if count[name] > 1:
+            names[k] = f"{name} #{seen[name]}"
+    return names
+
+
+def _fields(recipe: Recipe) -> dict[str, Any]:
+    """Parameters and encoding by name, in the order in which a name mentions them, all of them hashable."""
+    params: dict[str, Any] = {**recipe.params, "solver": recipe.solver}
+    for name in ("class_weight", "structure"):
+        if hasattr(params.get(name), "items"):
+            params[name] = "given"
+    if not params.get("alpha"):  # unregularised, neither its center nor its place says anything
+        params = {name: value for name, value in params.items() if name not in ("center", "penalty")}
+    encoding = {name: getattr(recipe, name) for name in ("discretize", "n_bins", "holdout", "seed")}
+    first = {name: params[name] for name in _WORDS if name in params}
+    return {**first, **params, **encoding}
+
+
+def _word(name: str, value: Any) -> str:
+    if isinstance(value, str) and name == "alpha":
+        return "nested CV"
+    return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))

@@ -1,0 +1,143 @@
+"""What has come of a study's cells: rows as they came, a frame in the cells' order, how far it is.
+
+One thread brings results while others look: all is read and written under one lock, `_changed`.
+"""
+
+import threading
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+from alrviz.studies.core.cells import RELIABILITY, Cell, Result, Row
+from alrviz.studies.core.names import short_names
+from alrviz.studies.core.progress import Progress, progress_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+
+class Arrivals:
+    """The looking half of a study.
+
+    Attributes:
+        datasets, recipes, cells: what it is about; a cell's `racer` is the place of its recipe.
+        names: a short name for each recipe.
+    """
+
+    def __init__(self, datasets: "Sequence[Dataset]", recipes: Sequence[Recipe], cells: Sequence[Cell]):
+        self.datasets = {dataset.hash: dataset for dataset in datasets}
+        self.recipes, self.cells = tuple(recipes), tuple(cells)
+        self.names = tuple(short_names(recipes))
+        self._results: dict[int, Result] = {}
+        self._arrived: list[int] = []
+        self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the cells it was made of
+        self._seconds: dict[int, float] = {}  # of this sitting: from its start until a cell came
+        self._prices: dict[int, float] = {}
+        self._changed = threading.Condition()
+
+    @property
+    def dataset(self) -> "Dataset":
+        """The first table; most studies have one."""
+        return next(iter(self.datasets.values()))
+
+    @property
+    def data_hash(self) -> str:
+        """Of all its tables together; of one its own."""
+        hashes = list(self.datasets)
+        return hashes[0] if len(hashes) == 1 else sha256("".join(hashes).encode()).hexdigest()
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        with self._changed:
+            return progress_of(self.cells, self._results, self._seconds, self._prices)
+
+    def expect(self, seconds: Sequence[float]) -> None:
+        """Say how long a fit of each recipe is likely to take: until one is measured, progress counts on it."""
+        with self._changed:
+            self._prices = dict(enumerate(seconds))
+
+    def since(self, cursor: int) -> tuple[int, list[Row]]:
+        """Return the next cursor, and the rows of the cells that came after `cursor` (0: all), as they came.
+
+        After `redo` begin at 0 again.
+        """
+        with self._changed:
+            new = self._arrived[cursor:]
+            rows = [row for place in new for row in self._named(self.cells[place], self._results[place])]
+            return cursor + len(new), rows
+
+    def results(self) -> list[tuple[Cell, Result]]:
+        """Return the cells that are done, in their order, each with what came of it."""
+        with self._changed:
+            return [(self.cells[place], self._results[place]) for place in sorted(self._results)]
+
+    def frame(self) -> "pd.DataFrame":
+        """Return all rows so far, in the order of the cells."""
+        import pandas as pd
+
+        with self._changed:
+            arrived, results, (framed, frame) = list(self._arrived), self.results(), self._framed
+        if arrived != framed:  # a summary and a verdict ask for it several times
+            frame = pd.DataFrame([row for cell, result in results for row in self._named(cell, result)])
+            with self._changed:
+                if arrived == self._arrived:
+                    self._framed = (arrived, frame)
+        copy: pd.DataFrame = frame.copy()
+        return copy
+
+    def about(self, racer: int) -> Row:
+        """Return label, name, order and alpha of a recipe; -1 is the class prior, the model of order 0."""
+        if racer < 0:
+            return {"label": "shares", "name": "class prior", "order": 0, "alpha": None}
+        recipe = self.recipes[racer]
+        params = recipe.params
+        return {
+            "label": recipe.label,
+            "name": self.names[racer],
+            "order": params.get("order"),
+            "alpha": params.get("alpha"),
+        }
+
+    def _named(self, cell: Cell, result: Result) -> list[Row]:
+        """A cell's rows, with the racer's place, label and name in front, and its split's."""
+        split, data = cell.split, self.datasets[cell.data_hash].name
+        about: Row = {
+            "data": data,
+            "racer": cell.racer,
+            **self.about(cell.racer),
+            "repeat": split.repeat,
+            "fold": split.fold,
+        }
+        flat = [{name: value for name, value in row.items() if name != RELIABILITY} for row in result.rows]
+        return [{**about, "train_share": split.share, **row} for row in flat]
+
+    def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
+        """Take a result, which came `after` seconds if it was computed, unless its sitting was stopped; tell."""
+        with self._changed:
+            if stop.stopped:
+                return False
+            self._results[place] = result
+            self._arrived.append(place)
+            if after is not None:
+                self._seconds[place] = after
+            self._changed.notify_all()
+            return True
+
+    def _forget_failed(self) -> list[Cell]:
+        """Forget the cells that failed; return them."""
+        with self._changed:
+            lost = [place for place, result in self._results.items() if result.failed]
+            for place in lost:
+                del self._results[place]
+            self._arrived = [place for place in self._arrived if place in self._results]
+            self._framed = (None, None)  # they may arrive again in the same order
+        return [self.cells[place] for place in lost]
+
+    @property
+    def _complete(self) -> bool:
+        return len(self._results) == len(self.cells)

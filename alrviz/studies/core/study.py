@@ -1,0 +1,261 @@
+"""A study: many fits, and a tidy row of figures for each as it finishes.
+
+    study = bias_variance(dataset, recipes)         # nothing has begun
+    for row in study.rows(): ...                    # computes, and gives each row as soon as it is there
+    study.start(); study.since(cursor); study.stop(); study.start()         # the same on threads of its own
+    study.frame(), study.summary()                  # all rows so far, in the cells' order; what follows from them
+
+The frame is the same bit for bit, but for columns whose name ends in "seconds", for any number of workers and whatever
+was computed in an earlier sitting. A study that is kept (keep=True) saves every cell as it finishes and takes what is
+saved: after a crash, or in a study that shares cells with it, nothing is computed twice.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from alrviz.errors import AlrvizError
+from alrviz.estimators.checks import check_max_memory
+from alrviz.fitting.folds import check_folds
+from alrviz.fitting.recipe import Recipe
+from alrviz.memory import total_memory
+from alrviz.passes.threads import available_threads
+from alrviz.stop import StopToken
+from alrviz.studies.core.cells import Cell, Row
+from alrviz.studies.core.checkpoint import Keep, Keeping
+from alrviz.studies.core.results import Arrivals
+from alrviz.studies.core.workers import computed, jobs_of, require_dask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+LOCAL = "local"
+Summary = Callable[["Study"], "pd.DataFrame"]
+
+
+class Study(Arrivals):
+    """Cells of tables, computed on request, and what has come of them; made by the functions of the studies.
+
+    Attributes:
+        kind: "bias_variance", "choose_order", "compare", "learning_curve" or "path".
+        datasets, recipes, cells, names: as `Arrivals` has them.
+        spec: JSON of what was asked for: with the data's hash it is the same study again.
+        error: what ended it before its time; None.
+        link: what shows it in the explorer, kept with it; "" where it was not made there.
+
+    Raises:
+        RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages;
+            fewer groups, or times, than folds.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        datasets: "Sequence[Dataset]",
+        recipes: Sequence[Recipe],
+        cells: Sequence[Cell],
+        summary: Summary,
+        options: Mapping[str, Any],
+        *,
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        scheduler: str | None = None,
+        keep: Keep = False,
+        owner: str = LOCAL,
+    ):
+        if scheduler is not None:
+            require_dask()
+        check_max_memory(max_memory)
+        if n_jobs is not None:
+            jobs_of(n_jobs)
+        by_hash = {dataset.hash: dataset for dataset in datasets}
+        for key, folds in {(cell.data_hash, cell.split.folds) for cell in cells if cell.split.folds > 1}:
+            check_folds(by_hash[key].y, folds, by_hash[key].splitting)
+        self._max_memory = fair_memory() if max_memory is None else int(max_memory)
+        super().__init__(datasets, recipes, [replace(cell, max_memory=self._max_memory) for cell in cells])
+        self.kind = kind
+        limit = None if max_memory is None else self._max_memory
+        self.spec = json.dumps(
+            {**options, "recipes": [recipe.to_json() for recipe in recipes], "max_memory": limit}, sort_keys=True
+        )
+        self.error: Exception | None = None
+        self.link = ""
+        self._summary = summary
+        self._n_jobs, self._scheduler = n_jobs, scheduler
+        self._keeping = Keeping(keep, owner, kind, self.spec, self.data_hash)
+        self._stop = StopToken()
+        self._thread: threading.Thread | None = None
+
+    # -- driving ------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Compute what is not done, on threads and processes of its own; after a stop, go on."""
+        with self._changed:
+            if self.phase == "running":
+                return
+            self._stop, self.error, self._seconds = StopToken(), None, {}
+            self._thread = threading.Thread(target=self._drive, args=(self._stop,), name="alrviz-study", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End it at once: no row is added after this returns; cells under way are lost, finished ones are not."""
+        with self._changed:
+            self._stop.stop()
+            self._changed.notify_all()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until it is done, stopped or has failed; returns whether it is."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
+
+    def rows(self) -> Iterator[Row]:
+        """Start, and yield every row as soon as it is there, those of earlier sittings first.
+
+        Ending the loop early stops the study. Raises what ended the study before its time.
+        """
+        self.start()
+        cursor = 0
+        try:
+            while True:
+                with self._changed:
+                    while len(self._arrived) == cursor and self._alive and not self._stop.stopped:
+                        self._changed.wait(0.5)
+                    cursor, found = self.since(cursor)
+                    ended = not found and (not self._alive or self._stop.stopped)
+                yield from found
+                if ended:
+                    break
+        finally:
+            self.stop()
+        if self.error is not None:
+            raise self.error
+
+    def __repr__(self) -> str:
+        of = ", ".join(dataset.name for dataset in self.datasets.values())
+        return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.cells)} fits>"
+
+    def run(self) -> Self:
+        """Compute all of it in the calling thread's time; returns the study."""
+        for _ in self.rows():
+            pass
+        return self
+
+    def redo(self) -> int:
+        """Forget the cells that failed and start; returns how many are computed again.
+
+        Raises:
+            AlrvizError: while it is running.
+        """
+        lost = self.forget_failed()
+        self.start()
+        return lost
+
+    def forget_failed(self) -> int:
+        """Forget the cells that failed, so that they are computed at the next start; returns how many.
+
+        Raises:
+            AlrvizError: while it is running.
+        """
+        with self._changed:
+            if self.phase == "running":
+                raise AlrvizError("the study is running, and what failed is computed again after it; join or stop it")
+            lost = self._forget_failed()
+        self._keeping.forget(lost)
+        return len(lost)
+
+    def recall(self) -> int:
+        """Take the cells that are kept of this very study, and compute none; returns how many there are now."""
+        if self.phase == "waiting" and self._keeping.find():
+            self._take_saved(StopToken())
+        return len(self._results)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str | None:
+        """Of the study in the store, once it has begun; None where it is not kept."""
+        return self._keeping.id
+
+    @property
+    def problem(self) -> str:
+        """Why finished cells are kept no more; "" as long as they are, or none are to be."""
+        return self._keeping.problem
+
+    @property
+    def max_memory(self) -> int:
+        """Bytes that each fit may take."""
+        return self._max_memory
+
+    @property
+    def phase(self) -> str:
+        """One of "waiting", "running", "stopped", "done" (some cells may have failed) or "failed"."""
+        if self._alive and not self._stop.stopped:
+            return "running"
+        if self.error is not None:
+            return "failed"
+        if self._complete:
+            return "done"
+        return "waiting" if self._thread is None and not self._results else "stopped"
+
+    def summary(self) -> "pd.DataFrame":
+        """Return what follows from the rows so far; what its columns are the function that made the study says."""
+        return self._summary(self)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _drive(self, stop: StopToken) -> None:
+        error: Exception | None = None
+        try:
+            names = ", ".join(self.names)
+            self._keeping.begin(names, ", ".join(one.name for one in self.datasets.values()), self.link)
+            self._take_saved(stop)
+            left = [(place, cell) for place, cell in enumerate(self.cells) if place not in self._results]
+            if left and not stop.stopped:
+                self._compute(left, stop)
+        except Exception as caught:  # nobody waits on this thread: whoever looks must find it
+            error = caught
+        with self._changed:
+            mine = self._stop is stop  # else it was stopped, and goes on already
+            if mine:
+                self.error = error
+        if mine:
+            self._end(error)
+        with self._changed:
+            self._changed.notify_all()
+
+    def _compute(self, left: Sequence[tuple[int, Cell]], stop: StopToken) -> None:
+        begun = time.monotonic()
+        where: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
+        for place, result in computed(left, self.datasets, stop=stop, tick=self._keeping.beat, **where):
+            if self._accept(place, result, stop, time.monotonic() - begun):
+                self._keeping.save(place, self.cells[place], result)
+
+    def _take_saved(self, stop: StopToken) -> None:
+        for place, result in self._keeping.taken(self.cells, self._results):
+            self._accept(place, result, stop)
+
+    def _end(self, error: Exception | None) -> None:
+        with self._changed:
+            lost = sum(result.failed for result in self._results.values())
+            done = f"{len(self._results)} of {len(self.cells)} fits" + (f", {lost} failed" if lost else "")
+            state = "failed" if error else "done" if self._complete else "stopped"
+        self._keeping.end(state, str(error or done))
+
+
+def fair_memory() -> int:
+    """Bytes for each fit: half of what the machine has, shared by as many workers as it could run.
+
+    Not of what is free: numbers may depend on it, and the same study would not find what is kept of it.
+    """
+    return total_memory() // 2 // available_threads()

@@ -1,0 +1,1 @@
+"""What is told of a fit of density-based logistic regression."""

@@ -1,0 +1,125 @@
+"""The film of a DLR fit: a scene per step, made from the step's model, and the path of its bandwidths."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from alrviz.data.encoded import Encoded
+from alrviz.fitting.families.density import feature_columns
+from alrviz.models.density_model import DensityModel
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, Floats, Scene
+
+GRID = 160  # places of a curve
+RUG = 400  # rows of a rug
+MOST_LEVELS = 200  # of a column in a scene: more could not be told apart, and every step sends them to the browser
+AIR = 0.04  # share of a column's range beyond its first and last value
+
+
+def scene_of(
+    model: DensityModel,
+    encoded: Encoded,
+    labels: Sequence[Sequence[str]] = (),
+    *,
+    iteration: int = 0,
+    note: str = "",
+    previous: Scene | None = None,
+    seed: int = 0,
+) -> Scene:
+    """Return the scene of a DLR model.
+
+    Args:
+        model: of the step. encoded: the training rows its features were made of.
+        labels: the levels of every column of the table as text (`[c.labels for c in encoder.columns_]`).
+        iteration: the step's index. note: words shown with it.
+        previous: a scene of the same rows: the curves of bandwidths that did not change are taken from it.
+        seed: draws the rows of the rugs.
+    """
+    features, tables = model.features, feature_columns(encoded, model.features)
+    drawn = np.sort(np.random.default_rng(seed).permutation(encoded.n_rows)[:RUG])
+    known = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
+    parts = []
+    for d, j in enumerate(tables):
+        weight: Any = model.w[d] if features.n_values > 1 else float(model.w[d, 0])
+        name = str(encoded.names[j])
+        if d < len(features.numeric):
+            old = known.get(name)
+            parts.append(_curve(model, encoded, d, name, weight, drawn, old))
+        else:
+            count = int(encoded.levels[j])
+            phi = features.levels(d - len(features.numeric)).T[:count]
+            texts = labels[j] if len(labels) else range(count)
+            parts.append(_levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, known.get(name)))
+    return Scene(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
+
+
+def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], old: ColumnRatio | None) -> ColumnRatio:
+    """Give a column its levels; of too many the most frequent, in their order, with the whole beside them."""
+    count = len(ratio.phi)
+    if count <= MOST_LEVELS:
+        return replace(ratio, levels=tuple(str(texts[k]) for k in range(count)))
+    if old is not None and old.whole is not None and old.shown is not None:
+        shown, levels = old.shown, old.whole.levels
+    else:
+        rows = np.bincount(encoded.codes[j], minlength=count)[:count]
+        shown = np.sort(np.argsort(-rows, kind="stable")[:MOST_LEVELS])
+        levels = tuple(str(texts[k]) for k in range(count))
+    whole = replace(ratio, levels=levels)
+    drawn = tuple(levels[k] for k in shown)
+    return replace(
+        ratio, phi=ratio.phi[shown], levels=drawn, shown=shown, left_out=count - len(shown), whole=whole
+    )  # fmt: skip
+
+
+def _curve(
+    model: DensityModel, encoded: Encoded, d: int, name: str, weight: Any, drawn: Any, old: ColumnRatio | None
+) -> ColumnRatio:
+    assert encoded.numbers is not None  # a numeric feature comes from nowhere else
+    h, silverman = float(np.exp(model.log_h[d])), float(model.features.silverman[d])
+    if old is not None and old.bandwidth == h:
+        return replace(old, weight=weight)
+    values = encoded.numbers[model.features.numeric[d]]
+    if old is None or old.x is None:
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        air = AIR * (high - low)
+        x = np.linspace(low - air, high + air, GRID)
+    else:
+        x = old.x
+    phi = model.features.curve(d, x, float(model.log_h[d])).phi.T
+    if old is not None:
+        return replace(old, phi=_narrow(phi), weight=weight, x=x, bandwidth=h, silverman=silverman)
+    rug = values[drawn]
+    there = np.isfinite(rug)
+    classes = encoded.y[drawn][there].astype(np.intp)
+    return ColumnRatio(
+        name, _narrow(phi), weight, x, bandwidth=h, silverman=silverman, rug=rug[there], rug_class=classes
+    )
+
+
+def _narrow(phi: Floats) -> Floats:
+    """One number a place where two classes need no more."""
+    return phi[:, 0] if phi.shape[1] == 1 else phi
+
+
+def bandwidth_path(run: Any, upto: int | None = None) -> BandwidthPath:
+    """Return the path of a run of family dlr, as far as it has come.
+
+    upto: the last step to be read, None for all.
+    """
+    steps = [step for step in run.trace.since(0) if step.kind != "search" and (upto is None or step.index <= upto)]
+    features, rows = run.objective.features, run.trace.rows or 1.0
+    places = feature_columns(run.encoded, features)[: len(features.numeric)]
+    h = np.array([[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]).reshape(len(steps), -1)
+    losses = {"training": np.array([step.nll / rows for step in steps])}
+    for part, key in (("validation", "validation_log_loss"), ("held-out", "heldout_log_loss")):
+        values = np.array([step.extra.get(key, np.nan) for step in steps], dtype=np.float64)
+        if np.isfinite(values).any():
+            losses[part] = values
+    return BandwidthPath(
+        iterations=np.array([step.index for step in steps], dtype=np.intp),
+        columns=tuple(str(run.encoded.names[j]) for j in places),
+        ratios=h / features.silverman if len(places) else h,
+        losses=losses,
+        outer=np.array([step.kind == "outer" for step in steps], dtype=bool),
+    )

@@ -1,0 +1,128 @@
+"""What pictures of a DLR fit show of one step (`Scene`), and of all steps together (`BandwidthPath`), as plain values.
+
+A scene holds per column the curve phi_d(x) (or its value at each level), its weight, its bandwidth beside Silverman's,
+and some rows for the rug. `studies.density_film` makes them from a model and a run; anything else may as well.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.passes.aligned_buffers import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRatio:
+    """One column's density log-ratio.
+
+    Attributes:
+        column: its name.
+        phi: (G,) for two classes, (G, C) for more; at each x, or at each level.
+        weight: w_d: a number for two classes, (C,) for more.
+        x: (G,) ascending places of a numeric column, None for levels.
+        levels: (G,) the levels of a categorical column; of more than `density_film.MOST_LEVELS` the most frequent.
+        bandwidth, silverman: h and Silverman's h, in units of the column; NaN for levels.
+        rug, rug_class: (R,) values of some rows and their class codes.
+        shown: (G,) the places of `levels` among the column's, None where they are all; left_out: how many are missing.
+        whole: the same with all levels, where some are left out: pictures draw the most frequent, files have all.
+    """
+
+    column: str
+    phi: Floats
+    weight: Any
+    x: Floats | None = None
+    levels: tuple[str, ...] = ()
+    bandwidth: float = float("nan")
+    silverman: float = float("nan")
+    rug: Floats = field(default_factory=lambda: np.empty(0))
+    rug_class: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    shown: NDArray[np.intp] | None = None
+    left_out: int = 0
+    whole: "ColumnRatio | None" = None
+
+    @property
+    def weighted(self) -> Floats:
+        """w_d phi_d: what the column adds to the score (of each class)."""
+        return self.phi * self.weight
+
+    def at_rows(self, values: Floats) -> Floats:
+        """What a curve (`phi`, `weighted`) has near the rows of the rug; all of it where there are none."""
+        if self.x is None or not len(self.rug):
+            return values
+        return values[np.clip(np.searchsorted(self.x, self.rug), 0, len(self.x) - 1)]
+
+    @property
+    def importance(self) -> float:
+        """How far apart the column moves scores: the spread of w_d phi_d over its rug, or over its levels."""
+        values = self.at_rows(self.weighted)
+        return float(np.max(np.std(values, axis=0))) if len(values) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All columns at one step of a fit.
+
+    Attributes:
+        columns: the columns that have a feature.
+        classes: the classes as text; of two, phi speaks for the second.
+        iteration: the step.
+        note: words to be shown with it ("by hand").
+    """
+
+    columns: tuple[ColumnRatio, ...]
+    classes: tuple[str, ...]
+    iteration: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class BandwidthPath:
+    """Bandwidths and losses along a fit.
+
+    Attributes:
+        iterations: (T,) step indices, ascending.
+        columns: the names of the D numeric columns.
+        ratios: (T, D) h over Silverman's h.
+        losses: NLL per row in nats by part ("training", "validation", "held-out"), each (T,), NaN where there is none.
+        outer: (T,) which steps moved bandwidths; the others moved weights alone.
+    """
+
+    iterations: NDArray[np.intp]
+    columns: tuple[str, ...]
+    ratios: Floats
+    losses: Mapping[str, Floats]
+    outer: NDArray[np.bool_]
+
+
+def scene_frame(scene: Scene) -> pd.DataFrame:
+    """Return a scene as a tidy frame, with all levels: column, x or level, class spoken for, phi, w, w phi, h."""
+    parts = []
+    for ratio in (drawn.whole or drawn for drawn in scene.columns):
+        spoken = scene.classes[1:] if ratio.phi.ndim == 1 else scene.classes
+        phi, weighted = (np.reshape(values, (len(ratio.phi), -1)) for values in (ratio.phi, ratio.weighted))
+        weights = np.atleast_1d(ratio.weight)
+        for k, name in enumerate(spoken):
+            part = {
+                "column": ratio.column,
+                "x": np.nan if ratio.x is None else ratio.x,
+                "level": list(ratio.levels) if ratio.x is None else "",
+                "class": name,
+                "phi": phi[:, k],
+                "w": float(weights[k]),
+                "w phi": weighted[:, k],
+                "h": ratio.bandwidth,
+            }
+            parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def path_frame(path: BandwidthPath) -> pd.DataFrame:
+    """Return a path as a frame: step, whether bandwidths moved, NLL per row by part, h over Silverman's by column."""
+    table: dict[str, Any] = {"step": path.iterations, "bandwidths moved": path.outer}
+    table |= {f"NLL {part}": values for part, values in path.losses.items()}
+    ratios = pd.DataFrame(path.ratios, columns=[f"h / Silverman's of {name}" for name in path.columns])
+    return pd.concat([pd.DataFrame(table), ratios], axis=1)

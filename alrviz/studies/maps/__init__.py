@@ -1,0 +1,1 @@
+"""Decision maps: classifiers on a plane of two columns."""

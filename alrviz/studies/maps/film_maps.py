@@ -1,0 +1,31 @@
+"""The decision maps of a dlr fit's film: one a step, on the two columns that move scores most."""
+
+from typing import Any
+
+from alrviz.studies.density.density_frames import Scene
+from alrviz.studies.maps.axes import Axis, axis_of
+from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
+
+SIDE = 64  # places along a scale: of 120 steps half a megabyte
+
+
+def film_axes(scene: Scene, dataset: Any) -> tuple[Axis, Axis] | None:
+    """Return the axes: the two columns that move the scores of the last scene most, as the table has them in order.
+
+    None where the table has no two columns that have a feature.
+    """
+    frame = frame_of(dataset.X)
+    names = [str(name) for name in frame.columns]
+    chosen = sorted(scene.columns, key=lambda ratio: (ratio.x is None, -ratio.importance))[:2]
+    if len(chosen) < 2:
+        return None
+    across, up = sorted(names.index(ratio.column) for ratio in chosen)
+    return axis_of(frame, frame.columns[across]), axis_of(frame, frame.columns[up])
+
+
+def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool) -> Surface:
+    """Return the map of one step's model; rows of the table are on it where `points` are wanted."""
+    across, up = axes
+    y = dataset.y if points else None
+    (surface,) = decision_map(model, dataset.X, y, across=across, up=up, sides=(SIDE,))
+    return surface

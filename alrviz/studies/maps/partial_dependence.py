@@ -1,0 +1,136 @@
+"""What stands in the columns that are not on a decision map's axes.
+
+Four readings of one model: all other columns at typical values (medians, most frequent levels); at the values of one
+row; averaged over rows, whatever their place on the map (partial dependence); or averaged over the rows nearest to the
+place, weighted by nearness, which keeps to combinations that occur:
+
+    map(u, v) = sum_i weight_i(u, v) model(u, v, others of row i) / sum_i weight_i(u, v)
+
+with weight_i = exp(-d_i^2 / (2 * 0.5^2)), d_i the distance on the map in standard deviations (a level that differs
+counts 1), over the NEAREST rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.errors import TableError, nearest
+from alrviz.studies.maps.axes import Axis, Floats, is_numeric
+
+OTHERS = {
+    "typical": "at typical values",
+    "row": "at one row's values",
+    "mean": "averaged over rows",
+    "near": "weighted by nearness",
+}
+AVERAGED = 64  # rows that are averaged over
+POOL = 1_000  # rows among which the nearest are looked for
+NEAREST = 16
+WIDTH = 0.5  # standard deviations
+_FAR = 3.0  # distance of a row without a value
+
+
+@dataclass(frozen=True, eq=False)
+class Others:
+    """The rows whose other columns are used.
+
+    Attributes:
+        how: a key of `OTHERS`.
+        base: the rows.
+        places: (2, rows) where they stand on the map, in units of distance; None if that does not matter.
+        units: (2,) a unit of distance of each axis, 0 for levels.
+    """
+
+    how: str
+    base: pd.DataFrame
+    places: Floats | None = None
+    units: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def per_place(self) -> int:
+        """How many rows the model is asked about for one place."""
+        return min(NEAREST, len(self.base)) if self.how == "near" else len(self.base)
+
+    def rows(self, u: Floats, v: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Return rows of `base` (places, M) and their weights (places, M), which add up to 1."""
+        if self.places is None:
+            rows = np.broadcast_to(np.arange(len(self.base)), (len(u), len(self.base)))
+            return rows, np.full(rows.shape, 1.0 / len(self.base))
+        squares = np.zeros((len(u), len(self.base)))
+        for at, where, unit in zip((u, v), self.places, self.units, strict=True):
+            squares += _distances(at, where, unit) ** 2
+        rows = np.argpartition(squares, self.per_place - 1, axis=1)[:, : self.per_place]
+        near = np.take_along_axis(squares, rows, axis=1)
+        weights = np.exp((near.min(axis=1, keepdims=True) - near) / (2 * WIDTH**2))
+        return rows, weights / weights.sum(axis=1, keepdims=True)
+
+
+def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
+    """Return the reading that a page begins with: averaged where most of the other columns are levels.
+
+    The most frequent levels of many columns together are a row that may occur nowhere, whose map is often of one class.
+    """
+    rest = [frame[name] for name in frame.columns if name not in (across, up)]
+    levels = sum(not is_numeric(column) for column in rest)
+    return "mean" if 2 * levels > len(rest) else "typical"
+
+
+def others_of(frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical", row: int = 0, seed: int = 0) -> Others:
+    """Return what stands in the other columns of a map of `frame`.
+
+    how: a key of `OTHERS`. row: the position of the row for "row". seed: draws the rows for "mean" and "near" where
+    there are more than are used.
+
+    Raises:
+        TableError: if there is no such row, or no such reading.
+    """
+    if how not in OTHERS:
+        raise TableError(f"others={how!r} is none of {', '.join(OTHERS)}{nearest(how, list(OTHERS))}")
+    if how == "row":
+        if not 0 <= row < len(frame):
+            raise TableError(f"there is no row {row:,}; the rows are 0 to {len(frame) - 1:,}")
+        return Others(how, frame.iloc[[row]])
+    if how == "typical":
+        return Others(how, typical_row(frame))
+    most = AVERAGED if how == "mean" else POOL
+    base = frame if len(frame) <= most else frame.iloc[_drawn(len(frame), most, seed)]
+    if how == "mean":
+        return Others(how, base)
+    units = [_unit(axis, base) for axis in (across, up)]
+    places = np.array([axis.positions(base[axis.name]) for axis in (across, up)])
+    return Others(how, base, places, (units[0], units[1]))
+
+
+def typical_row(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row: medians of numbers, most frequent levels (of equally frequent ones the first)."""
+    row = frame.iloc[[0]].copy()
+    for name in frame.columns:
+        column = frame[name]
+        if is_numeric(column):
+            row[name] = np.array([column.median()], dtype=np.float64)
+        else:
+            codes = pd.factorize(column, use_na_sentinel=False)[0]
+            row[name] = column.iloc[[int(np.argmax(codes == np.bincount(codes).argmax()))]].array
+    return row
+
+
+def _drawn(n: int, size: int, seed: int) -> NDArray[np.intp]:
+    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+
+
+def _unit(axis: Axis, base: pd.DataFrame) -> float:
+    if not axis.numeric:
+        return 0.0
+    values = axis.positions(base[axis.name])
+    values = values[np.isfinite(values)]
+    return (float(values.std()) if len(values) else 0.0) or 1.0
+
+
+def _distances(at: Floats, where: Floats, unit: float) -> Floats:
+    """Distances (places, rows) along one axis."""
+    if unit:
+        return np.nan_to_num(np.abs(at[:, None] - where) / unit, nan=_FAR)
+    return (np.floor(at)[:, None] != np.floor(where)).astype(np.float64)

@@ -1,0 +1,362 @@
+"""Which order? Repeated cross-validation of held-out log loss for orders 0, 1, 2, 3, and the verdict in a sentence.
+
+The verdict is the smallest order whose mean over the folds is within one standard error of the lowest: d_j is its log
+loss less the best order's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that mean. Order 0
+is the class prior. alpha is chosen and columns are cut inside the training rows of each fold.
+
+What is gained is weighed against its error and its cost: a gain below two of its errors, or below a hundredth of the
+loss for many times the parameters, is said to be hardly one. Boosting, which cuts numbers as it needs, is judged on the
+same folds: where it is ahead the verdict says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.encode import cuts_text
+from alrviz.errors import RecipeError, Sentence
+from alrviz.estimators.make import make_estimator
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.cells import PRIOR, RELIABILITY, Cell, fold_cells
+from alrviz.studies.core.splits import repeated_folds
+from alrviz.studies.core.study import Study
+from alrviz.studies.core.study_options import Where
+from alrviz.studies.statistics.measures import loss_text, pooled_reliability
+from alrviz.studies.statistics.significance import corrected_error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+BOOSTING = Recipe("hgb")
+# A gain below so many of its errors is not sure; one below this share of the loss is small, and not worth so many times
+# the parameters.
+_SURE, _SMALL, _MANY = 2.0, 0.01, 5.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which order, and why.
+
+    Attributes:
+        order: the smallest that is within a standard error of the best; None while no fold is complete.
+        best: the order of the lowest mean.
+        sentence: for the reader.
+        clear: whether what the order gains over the one below is sure and worth its parameters.
+        notes: sentences on what it stands on: the cuts of numeric columns, boosting beside it.
+    """
+
+    order: int | None
+    best: int | None
+    sentence: str
+    clear: bool = True
+    notes: tuple[str, ...] = ()
+
+
+class OrderStudy(Study):
+    """The study that `choose_order` returns: a `Study` with a verdict."""
+
+    def verdict(self) -> Verdict:
+        """Return the verdict of the folds that all orders have by now."""
+        return _verdict(self)
+
+    def recipe(self) -> Recipe | None:
+        """Return the recipe of the verdict's order; None for the class prior, or while there is none."""
+        order = self.verdict().order or -1
+        return next((recipe for recipe in self.recipes if recipe.params.get("order") == order), None)
+
+    def refused(self) -> dict[int, str]:
+        """Return the orders of which every fit so far has failed, each with what the first of them said."""
+        return _refused(self.frame())
+
+    def boosting(self) -> "pd.DataFrame":
+        """Return boosting's folds that the best order has too: repeat, fold, log_loss, gap (the best order's less it).
+
+        Empty where there are none yet, or it was not asked for.
+        """
+        losses, frame = _losses(self), self.frame()
+        if not len(losses) or not (frame.label == BOOSTING.label).any():
+            return frame.iloc[:0]
+        mine = frame[(frame.label == BOOSTING.label) & (frame.outcome != "failed")].set_index(["repeat", "fold"])
+        best = losses[losses.mean().idxmin()]
+        both = mine.loc[mine.index.intersection(losses.index)]
+        return both.assign(gap=best.loc[both.index] - both.log_loss).reset_index()
+
+    def reliability(self) -> "pd.DataFrame":
+        """Return the bins of `measures.reliability` by order, each over the held-out rows of all folds so far."""
+        import pandas as pd
+
+        tables: dict[int, list[dict[str, list[float]]]] = {}
+        for cell, result in self.results():
+            for row in result.rows:
+                if RELIABILITY in row and self.about(cell.racer)["order"] is not None:
+                    tables.setdefault(int(self.about(cell.racer)["order"]), []).append(row[RELIABILITY])
+        pooled = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
+        return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame({"order": []})
+
+
+def choose_order(
+    dataset: Dataset,
+    recipe: Recipe | None = None,
+    *,
+    orders: Sequence[int] = (0, 1, 2, 3),
+    repeats: int = 2,
+    folds: int = 5,
+    references: bool = False,
+    seed: int = 0,
+    **where: Unpack[Where],
+) -> OrderStudy:
+    """Return the study of orders on a table; nothing is begun.
+
+    Args:
+        dataset: the table.
+        recipe: of the models, whatever its order; None: Recipe("lr", alpha="cv").
+        orders: to compare; 0 is the class prior. Orders above the number of columns are left out.
+        repeats, folds: the cross-validation, the same for every order.
+        references: whether boosting (Recipe("hgb"), scikit-learn's) is judged on the same folds; it has no order.
+        seed: of the shuffles.
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+
+    A row is one fit, as in `bias_variance`. `summary()` has a line for each order: order, folds, log_loss and its
+    corrected standard error (`se`), parameters, train_seconds, and beside the order below: gain (mean fall of log
+    loss), gain_se, wins (folds in which it is lower). `verdict()` says which order, `recipe()` gives its recipe.
+
+    Raises:
+        RecipeError: a recipe without an order, no orders that the table has columns for, or no cross-validation.
+
+    >>> from alrviz import load_demo
+    >>> study = choose_order(load_demo("monks-1"), orders=(0, 1, 2), repeats=1, n_jobs=1).run()
+    >>> study.verdict().order
+    2
+    """
+    require_dataset(dataset)
+    recipe = Recipe("lr", alpha="cv") if recipe is None else recipe
+    if "order" not in recipe.params:
+        raise RecipeError(f"{recipe.label} has no order to choose; expected a recipe of lr, alr or anje")
+    if not orders or not all(isinstance(order, int | np.integer) and order >= 0 for order in orders):
+        raise RecipeError(f"orders={list(orders)} does not fit; expected some of 0, 1, 2, 3 ...")
+    highest = dataset.X.shape[1]
+    chosen = sorted({order for order in orders if order <= highest})
+    if not chosen:
+        raise RecipeError(
+            f"orders={list(orders)} does not fit: the table has {highest} column{'' if highest == 1 else 's'}; "
+            f"the highest order here is {highest}"
+        )
+    recipes = [recipe.replace(order=order) for order in chosen if order > 0]
+    recipes += [BOOSTING] if references else []
+    repeats = 1 if dataset.splitting.when is not None else repeats
+    splits = repeated_folds(repeats, folds, seed)
+    cells = fold_cells(dataset.hash, recipes, splits, seed)
+    if 0 in chosen:
+        cells = [Cell("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + cells
+    options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
+    return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **where)
+
+
+def _losses(study: Study) -> "pd.DataFrame":
+    """Log loss of each complete fold (a line) and order (a column); an order that always failed is left out."""
+    import pandas as pd
+
+    frame = study.frame()
+    if not len(frame) or "log_loss" not in frame:
+        return pd.DataFrame()
+    fine = frame[(frame.outcome != "failed") & frame.order.notna()]
+    asked = {study.about(cell.racer)["order"] for cell in study.cells} - {None}
+    wanted = sorted(asked - _refused(frame).keys())  # what has not begun is waited for
+    table = fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").reindex(columns=wanted).dropna()
+    return table if len(table) else pd.DataFrame()
+
+
+def summary(study: Study) -> "pd.DataFrame":
+    """Return a line for each order with folds that all orders have."""
+    import pandas as pd
+
+    losses, frame, lines = _losses(study), study.frame(), []
+    for place, order in enumerate(losses.columns if len(losses) else ()):
+        mine = frame[(frame.order == order) & (frame.outcome != "failed")]
+        tested, trained = float(mine.test_rows.mean()), float(mine.train_rows.mean())
+        line = {
+            "order": int(order),
+            "folds": len(losses),
+            "log_loss": float(losses[order].mean()),
+            "error": float(mine.error.mean()) if "error" in mine else float("nan"),
+            "se": _error(losses[order], tested, trained),
+            "parameters": float(mine.parameters.mean()),
+            "train_seconds": float(mine.train_seconds.mean()),
+        }
+        if place:
+            fall = losses[losses.columns[place - 1]] - losses[order]
+            line |= {
+                "gain": float(fall.mean()),
+                "gain_se": _error(fall, tested, trained),
+                "wins": int((fall > 0).sum()),
+            }
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _error(differences: "pd.Series", tested: float, trained: float) -> float:
+    if len(differences) < 2:
+        return float("nan")
+    return corrected_error(differences.to_numpy(), tested, trained)
+
+
+def _verdict(study: Study) -> Verdict:
+    losses, lines = _losses(study), study.summary()
+    refused = _refused(study.frame()).items()
+    lost = "".join(f"; n = {order} could not be fitted: {why}" for order, why in refused)
+    if len(losses) < 2:
+        return Verdict(None, None, f"not enough folds yet to say{lost}")
+    means = losses.mean()
+    best = means.idxmin()
+    ratio = study.frame()[["test_rows", "train_rows"]].mean()
+    for order in losses.columns:
+        behind = losses[order] - losses[best]
+        if behind.mean() <= _error(behind, ratio.test_rows, ratio.train_rows):
+            break
+    by_order = lines.set_index("order")
+    clear = _clear(by_order, int(order))
+    sentence = _sentence(by_order, int(order), int(best), clear) + lost
+    dataset = study.dataset
+    rows = f"split {dataset.splitting.words}" if dataset.splitting.when is not None else dataset.splitting.words
+    notes = (
+        _alpha_note(study, int(order)),
+        rows or dataset.repeats_note,
+        _cuts_note(study),
+        _boosting_note(study, by_order.loc[best].log_loss),
+    )
+    return Verdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
+
+
+def _clear(lines: "pd.DataFrame", order: int) -> bool:
+    """Whether what an order gains over the one below is sure, and worth its parameters."""
+    place = list(lines.index).index(order)
+    if not place:
+        return True
+    here, before = lines.loc[order], lines.loc[lines.index[place - 1]]
+    small = here.gain < _SMALL * before.log_loss and here.parameters > _MANY * before.parameters
+    return bool(here.gain >= _SURE * here.gain_se and not small)
+
+
+def _alpha_note(study: Study, order: int) -> str:
+    """That the order's figures are those of an alpha that folds chose, and how a model is fitted that does so too."""
+    recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
+    if recipe is None or recipe.params.get("alpha") != "cv":
+        return ""
+    frame = study.frame()
+    which = ""
+    if "alpha_chosen" in frame:
+        chosen = frame[(frame.order == order) & (frame.outcome != "failed")].alpha_chosen
+        low, middle, high = (f"{chosen.quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
+        which = f" ({low})" if low == high else f" (from {low} to {high}, {middle} in the middle)"
+    note = (
+        f"alpha was chosen inside the training rows of each fold{which}: at another alpha n = {order} is another "
+        "model, which may be worse than the class prior"
+    )
+    model = make_estimator(recipe)
+    given, default = model.get_params(), type(model)().get_params()
+    said = {name: given[name] for name in ("order", "alpha")}
+    said |= {name: value for name, value in given.items() if value != default[name]}
+    call = f"alrviz.{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+    return Sentence(f"{note}; {call} chooses it in the same way, the default is alpha={default['alpha']!r}", note)
+
+
+def _cuts_note(study: Study) -> str:
+    """How numeric columns were cut, and which of them no cut divides in most folds."""
+    frame = study.frame()
+    if "numeric_columns" not in frame or not frame.numeric_columns.max() > 0:
+        return ""
+    cut = next(recipe for recipe in study.recipes if recipe.cuts != "keep")
+    how = cuts_text(cut)
+    lines = frame[frame.numeric_columns > 0]
+    typical = lines.sort_values("lost_columns").iloc[len(lines) // 2]
+    lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
+    if not lost:
+        return f"numeric columns are cut by {how}"
+    named = typical.lost_names + (" ..." if lost > 3 else "")
+    note = f"{how} finds no cut in {lost:,} of {numeric:,} numeric columns ({named}): no order sees them"
+    return note + (", also where they tell something together; try quantiles" if cut.discretize == "mdl" else "")
+
+
+def _boosting_note(study: Study, best: float) -> str:
+    """Whether boosting is ahead of the best order, on the folds that both have."""
+    if not isinstance(study, OrderStudy):
+        return ""
+    folds = study.boosting()
+    if len(folds) < 2:
+        return ""
+    gap, mean = folds.gap.mean(), folds.log_loss.mean()
+    error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
+    if gap <= error:
+        return f"boosting (scikit-learn's, at its defaults) is no lower by more than chance: {loss_text(mean)}"
+    wins = int((folds.gap > 0).sum())
+    return (
+        f"boosting (scikit-learn's, at its defaults) is ahead of every order here: {loss_text(mean)} against "
+        f"{loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of {len(folds)} folds"
+    )
+
+
+def _sentence(lines: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
+    """What the verdict's order gains over the one below, and that those above do not."""
+    here, place = lines.loc[order], list(lines.index).index(order)
+    above = [n for n in lines.index if n > order]
+    if place and here.gain > 0:
+        before = lines.loc[lines.index[place - 1]]
+        what = (
+            f"n = {order} {'' if clear else 'hardly '}lowers held-out log loss from {loss_text(before.log_loss)} to "
+            f"{loss_text(here.log_loss)}, by {loss_text(here.gain)} ± {loss_text(here.gain_se)}, in {int(here.wins)} "
+            f"of {int(here.folds)} folds"
+        )
+        right = right_text(before.error - here.error)
+        what += f" ({right})" if right else ""
+        times = here.parameters / before.parameters
+        what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
+        what += "" if clear else f": {_name(lines.index[place - 1])} will do"
+        chance = " by more than chance" if best > order else ""
+        return what + (f"; {_orders(above, 'does', 'do')} not{chance}" if above else "")
+    has = f"n = {order} has" if order else "the class prior (order 0) has"
+    what = f"{has} the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
+    if place:  # the order below is lower in the mean, but not as sure
+        return f"{what}, within a standard error of the lowest, {loss_text(lines.loc[best].log_loss)} at n = {best}"
+    return what + (f"; {_orders(above, 'is', 'are')} no lower by more than chance" if above else "")
+
+
+def right_text(fall: float) -> str:
+    """Return a fall of the error rate in rows; "" where it is not known.
+
+    >>> right_text(0.012), right_text(-0.004), right_text(0.0)
+    ('about 1 more row in 100 right', 'about 1 fewer row in 200 right', 'no more rows right')
+    """
+    if not np.isfinite(fall):
+        return ""
+    size = abs(fall)
+    if size < 1e-4:
+        return "no more rows right"
+    more = "more" if fall > 0 else "fewer"
+    if size >= 0.015:
+        return f"about {100 * size:.0f} {more} rows in 100 right"
+    rows = 100 if size >= 0.0075 else int(float(f"{1 / size:.1g}"))
+    return f"about 1 {more} row in {rows:,} right"
+
+
+def _name(order: int) -> str:
+    return f"n = {order}" if order else "the class prior"
+
+
+def _orders(above: Sequence[int], one: str, many: str) -> str:
+    listed = " and ".join(f"n = {n}" for n in above)
+    return f"{listed} {one if len(above) == 1 else many}"
+
+
+def _refused(frame: "pd.DataFrame") -> dict[int, str]:
+    if not len(frame):
+        return {}
+    parts = frame.groupby("order")
+    return {int(order): part.sentence.iloc[0] for order, part in parts if (part.outcome == "failed").all()}
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.0f} times" if factor >= 9.5 else f"{factor:.1f} times"

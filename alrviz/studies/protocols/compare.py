@@ -1,0 +1,193 @@
+"""Compare: recipes on data sets by repeated cross-validation, and what may be said of the differences.
+
+study = compare(datasets, recipes).run()
+study.summary()                     a line a data set and recipe: means over the folds, bias, variance, seconds
+pairs(study, "log_loss")            win-draw-loss of each two recipes over the data sets, with the sign test
+ranks(study, "log_loss")            mean ranks, and geometric means beside the first recipe's
+to_latex(frame)                     for a paper; `export.study_csv(study)` for a spreadsheet
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.errors import RecipeError, nearest
+from alrviz.fitting.recipe import Recipe, recipe_list
+from alrviz.studies.core.cells import Row, fold_cells
+from alrviz.studies.core.splits import repeated_folds
+from alrviz.studies.core.study import Study
+from alrviz.studies.core.study_options import Where
+from alrviz.studies.protocols.bias_variance import errors_of
+from alrviz.studies.statistics.measures import MEASURES
+from alrviz.studies.statistics.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+SECONDS = ("train_seconds", "classify_seconds")
+# What recipes can be compared by; the smaller the better.
+COMPARED: tuple[str, ...] = (*MEASURES, "bias", "variance", *SECONDS)
+
+
+def compare(
+    datasets: "Dataset | Sequence[Dataset]",
+    recipes: Sequence[Recipe] | Recipe,
+    *,
+    repeats: int = 5,
+    folds: int = 2,
+    seed: int = 0,
+    **where: Unpack[Where],
+) -> Study:
+    """Return the study that judges every recipe on every data set by the same folds; nothing is begun.
+
+    Args:
+        datasets: one, or several of different names.
+        recipes: what to fit; split and seed of their own are not used.
+        repeats: shuffles of the rows.
+        folds: into how many stratified folds each is cut; columns are cut on the training folds alone.
+        seed: of the shuffles, and of what fits draw.
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+
+    A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a line for each data
+    set and recipe: fits (that did not fail), the mean of each measure and its standard deviation over the fits
+    (`_sd`), bias and variance (Kohavi-Wolpert's plug-in), mean seconds.
+
+    Raises:
+        RecipeError: no data set or recipe, two data sets of one name, fewer than 2 folds, or no repeats.
+
+    >>> from alrviz import Recipe, load_demo
+    >>> study = compare(load_demo("monks-1"), [Recipe("anje", order=n) for n in (1, 2)], repeats=2, n_jobs=1).run()
+    >>> study.summary()[["data", "name", "fits", "error"]].round(3).values.tolist()
+    [['monks-1', 'nb', 4, 0.25], ['monks-1', 'anje', 4, 0.052]]
+    """
+    tables = list(datasets) if isinstance(datasets, Sequence) else [datasets]
+    for dataset in tables:
+        require_dataset(dataset)
+    names = [dataset.name for dataset in tables]
+    if not tables or len(set(names)) < len(names) or len({dataset.hash for dataset in tables}) < len(tables):
+        raise RecipeError(f"expected at least one data set, each with a name and content of its own, got {names}")
+    recipes = recipe_list(recipes)
+    repeats = 1 if any(one.splitting.when is not None for one in tables) else repeats
+    splits = repeated_folds(repeats, folds, seed)
+    cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed)]
+    options = {"repeats": repeats, "folds": folds, "seed": seed}
+    return Study("compare", tables, recipes, cells, summary, options, **where)
+
+
+def summary(study: Study) -> "pd.DataFrame":
+    """Return a line for each data set and recipe."""
+    import pandas as pd
+
+    frame, lines = study.frame(), []
+    for key, dataset in study.datasets.items():
+        results = [(cell, result) for cell, result in study.results() if cell.data_hash == key]
+        for racer in range(len(study.recipes)):
+            mine = frame  # which has no columns before the first cell
+            if len(frame):
+                mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
+            line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(mine), **_means(mine)}
+            parts = dict.fromkeys(("bias", "variance"), float("nan"))  # in time the first rows are never judged
+            if dataset.splitting.when is None:
+                every = errors_of(study, dataset).parts(racer, [(c, r) for c, r in results if c.racer == racer])
+                parts = {name: every[name] for name in parts}
+            lines.append(line | parts)
+    return pd.DataFrame(lines)
+
+
+def _means(frame: "pd.DataFrame") -> Row:
+    nan, found = float("nan"), {}
+    for name in (*MEASURES, *SECONDS):
+        values = frame[name].to_numpy(float) if name in frame else np.empty(0)
+        found[name] = float(values.mean()) if len(values) else nan
+        if name in MEASURES:
+            found[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else nan
+    return found
+
+
+def table(study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, whole: bool = False) -> "pd.DataFrame":
+    """Return the means of a measure: a line a data set, a column a recipe (by its short name).
+
+    `lines`: the study's summary, where it is at hand. `whole`: NaN where a fit is missing or has failed: such a mean is
+    of other folds than its neighbours'.
+
+    Raises:
+        RecipeError: for a measure that is not one of `COMPARED`.
+    """
+    if measure not in COMPARED:
+        listed = ", ".join(COMPARED)
+        raise RecipeError(f"measure {measure!r} is not known; expected one of {listed}{nearest(measure, COMPARED)}")
+    lines = study.summary() if lines is None else lines
+    if whole:
+        lines = lines.assign(**{measure: lines[measure].where(lines["fits"] == fits_each(study))})
+    return lines.pivot(index="data", columns="name", values=measure).reindex(
+        index=[dataset.name for dataset in study.datasets.values()], columns=list(study.names)
+    )
+
+
+def fits_each(study: Study) -> int:
+    """Return how many fits a recipe has on a data set when all is done."""
+    return len(study.cells) // (len(study.datasets) * len(study.recipes))
+
+
+def pairs(
+    study: Study, measure: str = "log_loss", digits: int | None = None, lines: "pd.DataFrame | None" = None
+) -> "pd.DataFrame":
+    """Return each two recipes: wins, draws, losses of the first over the data sets, p of the exact sign test.
+
+    `digits`: equal when rounded so is a draw. `ratio` is the geometric mean of the first's measure over the second's,
+    above 0 both. Data sets count where no fit of the two is missing. `lines` as for `table`.
+    """
+    import pandas as pd
+
+    means = table(study, measure, lines, whole=True)
+    found_pairs = []
+    for a, b in combinations(study.names, 2):
+        found = win_draw_loss(means[a], means[b], digits)
+        ratio = geometric_mean_ratio(means[a], means[b])
+        found_pairs.append({"a": a, "b": b, **found.__dict__, "win_draw_loss": str(found), "ratio": ratio})
+    return pd.DataFrame(found_pairs)
+
+
+def ranks(study: Study, measure: str = "log_loss", lines: "pd.DataFrame | None" = None) -> "pd.DataFrame":
+    """Return a line a recipe: its mean rank over the data sets (1 is best), and the geometric mean over the first's.
+
+    Ranks are over the data sets that have every fit (NaN without one). `lines` as for `table`.
+    """
+    import pandas as pd
+
+    means = table(study, measure, lines, whole=True)
+    first = means[study.names[0]]
+    ratios = [geometric_mean_ratio(means[name], first) for name in study.names]
+    return pd.DataFrame({"name": study.names, "rank": mean_ranks(means), "ratio": ratios})
+
+
+def to_latex(frame: "pd.DataFrame", digits: int = 4) -> str:
+    """Return a frame as a LaTeX tabular with booktabs' rules; text is escaped, numbers have so many digits."""
+    from pandas.api.types import is_numeric_dtype
+
+    head = " & ".join(_escaped(str(name)) for name in frame.columns)
+    body = [" & ".join(_latex(value, digits) for value in line) for line in frame.itertuples(index=False, name=None)]
+    columns = "".join("r" if is_numeric_dtype(frame[name]) else "l" for name in frame.columns)
+    lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{head} \\", r"\midrule"]
+    lines += [rf"{line} \\" for line in body]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+def _latex(value: object, digits: int) -> str:
+    if isinstance(value, float):
+        return "--" if np.isnan(value) else f"{value:.{digits}f}"
+    return "--" if value is None else _escaped(str(value))

@@ -1,0 +1,112 @@
+"""Learning curve: each row is judged, then learned from, and what it cost is averaged over the last rows.
+
+Learners row by row: lr and alr by sgd or adagrad, AnJE and naive Bayes by counting. alr needs log theta, which only
+rows give: "two-pass" takes it from all rows beforehand (as [ALR] does, an advantage), "single-pass" from the rows so
+far. Levels and cuts are those of all rows, for every learner alike. A learner's step length eta0 is the one of ETAS
+that costs least on the first rows of an order of its own; that search has no part in the curve.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.errors import RecipeError
+from alrviz.fitting.recipe import Recipe, recipe_list
+from alrviz.studies.core.cells import Cell, plain
+from alrviz.studies.core.seeds import seed_of
+from alrviz.studies.core.splits import Split
+from alrviz.studies.core.study import Study
+from alrviz.studies.core.study_options import Where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+WINDOW = 1000
+THETAS = ("two-pass", "single-pass")
+
+
+def learning_curve(
+    dataset: Dataset,
+    recipes: Sequence[Recipe] | Recipe,
+    *,
+    repeats: int = 5,
+    window: int = WINDOW,
+    theta: str = "two-pass",
+    seed: int = 0,
+    **where: Unpack[Where],
+) -> Study:
+    """Return the study of learners that meet the shuffled rows one by one; nothing is begun.
+
+    Args:
+        dataset: the table.
+        recipes: lr or alr of solver "sgd" or "adagrad", with alpha=0, from zero; or anje. Their orders may differ.
+        repeats: orders of the rows, the same for every learner; one where the table is split by time, which is theirs.
+        window: rows T over which a point is averaged, fewer at the start.
+        theta: where alr takes log theta from: "two-pass" or "single-pass".
+        seed: of the orders of the rows.
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+
+    A row is one point of one curve: racer, label, name, order, repeat, seen (rows before and with this one), window
+    (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds
+    (of the whole curve: judging and learning, without encoding and without choosing eta0). `summary()` has a line for
+    each recipe and number of rows: the means over the orders and their standard error (`_se`).
+
+    Raises:
+        RecipeError: a recipe that cannot learn row by row, saying what is missing.
+
+    >>> from alrviz import Recipe, load_demo
+    >>> study = learning_curve(load_demo("led"), [Recipe("anje", order=1)], repeats=2, n_jobs=1).run()
+    >>> curve = study.summary()
+    >>> int(curve.seen.iloc[-1]), round(float(curve.error.iloc[-1]), 1)
+    (3000, 0.3)
+    """
+    require_dataset(dataset)
+    recipes = recipe_list(recipes)
+    for recipe in recipes:
+        _require_row_by_row(recipe)
+    if theta not in THETAS:
+        raise RecipeError(f"theta={theta!r} is not known; expected one of {', '.join(map(repr, THETAS))}")
+    if repeats < 1 or window < 1:
+        raise RecipeError(f"repeats={repeats} and window={window} do not fit; expected whole numbers from 1")
+    repeats = 1 if dataset.splitting.when is not None else repeats
+    texts = [plain(recipe).to_json() for recipe in recipes]
+    cells = [
+        Cell(
+            "prequential", text, dataset.hash, Split(repeat, 0, 1, 0),
+            json.dumps({"theta": theta, "window": window}, sort_keys=True), seed_of(seed, "order", repeat),
+            racer=racer,
+        )
+        for repeat in range(repeats)
+        for racer, text in enumerate(texts)
+    ]  # fmt: skip
+    options = {"repeats": repeats, "window": window, "theta": theta, "seed": seed}
+    return Study("learning_curve", [dataset], recipes, cells, summary, options, **where)
+
+
+def _require_row_by_row(recipe: Recipe) -> None:
+    learns, given = recipe.definition.learns_rows, recipe.params
+    if learns == "counts":
+        return
+    if not learns:
+        raise RecipeError(f"{recipe.label} cannot learn row by row; expected lr or alr by 'sgd' or 'adagrad', or anje")
+    wanted: dict[str, Any] = {"alpha": 0.0, "start": "zero", "objective": "nll", "share": "cell-class"}
+    wanted |= {"scale": recipe.definition.params["scale"].default, "class_weight": None, "bounds": None}
+    if recipe.solver not in ("sgd", "adagrad"):
+        raise RecipeError(f"solver={recipe.solver!r} looks at all rows at every step; expected 'sgd' or 'adagrad'")
+    for name, value in wanted.items():
+        if given[name] != value:
+            raise RecipeError(f"{name}={given[name]!r} does not go with learning row by row; expected {name}={value!r}")
+
+
+def summary(study: Study) -> "pd.DataFrame":
+    """Return a line for each recipe and number of rows seen."""
+    frame = study.frame()
+    if not len(frame) or "seen" not in frame:
+        return frame
+    groups = frame.dropna(subset=["seen"]).groupby(["racer", "label", "name", "order", "seen"], as_index=False)
+    measures = ["rmse2", "log_loss", "error"]
+    found = groups[measures].mean()
+    spread = groups[measures].sem()[measures].add_suffix("_se")
+    return found.join(spread).assign(orders=groups.size()["size"])

@@ -1,0 +1,1 @@
+"""Races: fits side by side, their milestones, their verdict, how they are stored."""

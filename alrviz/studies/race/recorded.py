@@ -1,0 +1,161 @@
+"""A race that was run earlier: its traces as JSON, and an object that a view takes for a race that has ended.
+
+The file holds what a reader needs to see the race and to repeat it: the data set's name, rows and hash, every recipe,
+every step. Weights are not in it.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+
+from alrviz.errors import AlrvizError, TableError
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers.step import Outcome, Step
+
+FORMAT = 1
+_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+_WHOLE = ("index", "evaluations")
+
+
+@dataclass(eq=False)
+class RecordedRun:
+    """One racer of a recorded race; the part of `Run` that is looked at."""
+
+    recipe: Recipe
+    trace: Trace
+    outcome: Outcome
+    separation: dict[str, float]
+    activity: str = ""
+    phase: str = "ended"
+    price: None = None
+    model: None = None
+    holdout: None = None
+
+
+@dataclass(eq=False)
+class RecordedRace:
+    """A race that has ended; whatever would move it does nothing."""
+
+    runs: Sequence[RecordedRun]
+    dataset: Any
+    version: str
+    recorded: bool = True
+    phase: str = "ended"
+    activity: str = ""
+    ended: bool = True
+    stopped_at: int | None = None
+
+    def frame(self) -> pd.DataFrame:
+        """Return every step of every racer, as a race does."""
+        from alrviz.studies.race.race import Race  # numba with it: the first screen need not wait for that
+
+        return Race.frame(self)  # type: ignore[arg-type]
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """One per racer."""
+        return tuple(run.recipe for run in self.runs)
+
+    def start(self) -> None:
+        """Nothing: it has ended."""
+
+    resume = pause = stop = start
+
+    def step(self, count: int = 1) -> None:
+        """Nothing: it has ended."""
+
+    def join(self, timeout: float | None = None) -> bool:
+        """True at once."""
+        return True
+
+
+def as_race(given: Any) -> Any:
+    """Return what can be watched: a race as it is, a fitted model as a recorded race of one, its own fit.
+
+    Raises:
+        TableError: of a data set. AlrvizError: of anything else, or of a model that was not fitted here.
+    """
+    if hasattr(given, "runs") and hasattr(given, "ended"):
+        return given
+    kind = type(given).__name__
+    expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
+    if hasattr(given, "to_recipe") and not isinstance(given, type):
+        if getattr(given, "trace_", None) is None:
+            raise AlrvizError(f"this {kind} keeps no fit to show: call its fit first (a model's file does not hold it)")
+        run = RecordedRun(given.to_recipe(), given.trace_, given.outcome_, {})
+        about = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(given.trace_.rows))
+        return RecordedRace(runs=(run,), dataset=about, version="")
+    from alrviz.data.dataset import Dataset
+
+    if isinstance(given, Dataset):
+        raise TableError(f"a data set alone is no race; {expected}")
+    raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
+
+
+def record(race: Any, version: str) -> str:
+    """Return an ended race as JSON; raises `AlrvizError` while a racer runs."""
+    if not race.ended:
+        raise AlrvizError("a race can be recorded when every racer has ended; join it first")
+    content = {
+        "format": FORMAT,
+        "version": version,
+        "data": {"name": race.dataset.name, "hash": race.dataset.hash, "n_rows": race.dataset.n_rows},
+        "runs": [_run(run) for run in race.runs],
+    }
+    return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def _run(run: Any) -> dict[str, Any]:
+    frame: pd.DataFrame = run.trace.frame()
+    return {
+        "recipe": run.recipe.to_json(),
+        "rows": run.trace.rows,
+        "heldout_rows": run.trace.heldout_rows,
+        "baseline": run.trace.baseline,
+        "outcome": [run.outcome.code, run.outcome.sentence],
+        "separation": {name: float(f"{value:.6g}") for name, value in run.separation.items()},
+        "columns": {name: [_short(value, name) for value in frame[name]] for name in frame.columns},
+    }
+
+
+def _short(value: Any, name: str) -> Any:
+    """A number with the digits a picture and a milestone need; what is not finite is null."""
+    if name == "kind":
+        return value
+    if name in _WHOLE:
+        return int(value)
+    number = float(value)
+    return float(f"{number:.9g}") if abs(number) < float("inf") else None
+
+
+def read_recorded(text: str) -> RecordedRace:
+    """Return the race that `record` wrote; raises `AlrvizError` on another format."""
+    content = json.loads(text)
+    if content.get("format") != FORMAT:
+        raise AlrvizError(f"recorded race of format {content.get('format')!r}; this version reads format {FORMAT}")
+    return RecordedRace(
+        runs=tuple(_read_run(part) for part in content["runs"]),
+        dataset=SimpleNamespace(**content["data"]),
+        version=content["version"],
+    )
+
+
+def _read_run(part: dict[str, Any]) -> RecordedRun:
+    trace = Trace()
+    trace.rows, trace.heldout_rows, trace.baseline = part["rows"], part["heldout_rows"], part["baseline"]
+    columns = part["columns"]
+    extras = [name for name in columns if name not in _FIELDS]
+    for k in range(len(columns["index"])):
+        fields = {name: _number(columns[name][k]) for name in _FIELDS}
+        trace.append(Step(**fields, extra={name: _number(columns[name][k]) for name in extras}))
+    trace.close()
+    return RecordedRun(Recipe.from_json(part["recipe"]), trace, Outcome(*part["outcome"]), part["separation"])
+
+
+def _number(value: Any) -> Any:
+    return float("nan") if value is None else value

@@ -1,0 +1,118 @@
+"""A classifier put beside a run: fitted on the same training rows, judged on the same held-out rows.
+
+It is one of `estimators.peers`, a peer or a rival, or the truth of a demo set whose generator is known. Fits here
+cannot be stopped inside: a table of more than MOST rows is thinned for them, class by class and by a seed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.fitting.prepare import split
+from alrviz.passes.rows import Floats
+from alrviz.stop import NEVER, StopToken
+from alrviz.studies.statistics.align_probabilities import LEAST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from alrviz.data.dataset import Dataset
+
+# Training rows of a peer: an SVM's time grows with their square, and is about a second here.
+MOST = 4_000
+TRUTH = "truth"
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The generator's own p(class | row) as a classifier.
+
+    Attributes:
+        classes_: (C,) sorted.
+        probability: of a frame with all the generator's columns, (N, C).
+    """
+
+    classes_: NDArray[Any]
+    probability: "Callable[[pd.DataFrame], Floats]"
+
+    def predict_proba(self, X: "pd.DataFrame") -> Floats:
+        """Return p(class | row), (N, C)."""
+        return self.probability(X)
+
+    def predict(self, X: "pd.DataFrame") -> NDArray[Any]:
+        """Return the most probable class of each row (N,)."""
+        return self.classes_[self.probability(X).argmax(axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """A fitted peer and what the held-out rows say of it.
+
+    Attributes:
+        name: its key.
+        model: the classifier.
+        rows: training rows it was fitted on; 0 for the truth.
+        error: share of held-out rows it gets wrong, NaN without any.
+        log_loss: per held-out row in nats, NaN without probabilities or rows.
+    """
+
+    name: str
+    model: Any
+    rows: int
+    error: float
+    log_loss: float
+
+
+def fit_beside(
+    name: str,
+    dataset: "Dataset",
+    *,
+    holdout: float,
+    seed: int,
+    truth: "Callable[[pd.DataFrame], Floats] | None" = None,
+    stop: StopToken = NEVER,
+) -> Beside:
+    """Fit the peer `name` on the training rows that a run with this `holdout` and `seed` has.
+
+    name: a key of `estimators.peers.known_peers()`, or "truth", for which `truth` is taken.
+
+    Raises:
+        RecipeError: if no peer has that name.
+    """
+    X, y = dataset.X, dataset.y
+    train, held = split(y, holdout, seed, dataset.splitting)
+    stop.check()
+    if name == TRUTH and truth is not None:
+        model: Any = Truth(np.asarray(dataset.classes), truth)
+        rows = 0
+    else:
+        if len(train) > MOST:
+            train = train[split(y[train], 1 - MOST / len(train), seed)[0]]  # every class keeps a row
+        model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
+    stop.check()
+    return Beside(name, model, rows, *_judged(model, X.iloc[held], y[held]))
+
+
+def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:
+    """Return the peer `name`, fitted to these rows."""
+    from alrviz.estimators.peers import make_peer
+
+    return make_peer(name).fit(X, y)
+
+
+def _judged(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, float]:
+    """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0, which
+    counts as 2^-52 as in all studies.
+    """
+    if not len(y):
+        return float("nan"), float("nan")
+    error = float((model.predict(X).astype(str) != y.astype(str)).mean())
+    if not hasattr(model, "predict_proba"):
+        return error, float("nan")
+    known = {str(label): k for k, label in enumerate(model.classes_)}
+    codes = np.array([known.get(str(label), -1) for label in y])
+    p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
+    return error, float(-np.log(np.where(p > 0.0, p, np.exp(LEAST))).mean())

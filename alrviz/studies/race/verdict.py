@@ -1,0 +1,275 @@
+"""The one sentence under a race, from a fixed list, as a pure function of what the racers' traces say.
+
+| code | when (the first that holds) |
+|---|---|
+| "waiting", "racing" | nothing has been drawn yet; some racer has not ended (race_summary.py: who leads) |
+| "diverged" | some racer's objective stopped being a number, or its fit failed |
+| "stopped" | some racer was stopped, by whom is the caller's to say |
+| "different" | the racers minimise different functions: only a held-out loss compares them |
+| "perfect" | no penalty, and the training rows can be fitted perfectly: F has no minimum above 0 |
+| "step limit" | no racer near the lowest objective has converged |
+| "none" | at both milestones every pair of racers is within a factor 1.25 |
+| "faster" | one racer needs the fewest iterations (the tighter milestone decides) |
+| "crossed" | one leads at the first milestone, another at the second, both by 1.25 or more |
+
+An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes and seconds are compared likewise. A
+racer that never met the milestone counts as "at least" its last iteration. Differences of held-out log loss below two
+paired standard errors are called a tie.
+
+A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.race.milestones import UNITS, Lane, Milestones, by_objective, falls_to_zero, milestones, paired
+from alrviz.studies.race.race_summary import APART, NEAR, level_words, near_words, racing_words
+
+NO_DIFFERENCE = APART
+FEW = 2  # racers whose numbers have room in a sentence; those of more are in the table under the picture
+NOTHING_TO_FIT = ("anje", "nb")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """code: which sentence of the fixed list. sentence: its words. winner: the racer it names as faster, if any.
+
+    factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
+    """
+
+    code: str
+    sentence: str
+    winner: str | None = None
+    factor: float | None = None
+    at_least: bool = False
+
+
+def objective_key(recipe: Recipe) -> Hashable:
+    """Equal for two recipes that minimise the same function over the same cells on the same rows."""
+    return recipe.definition.objective_key(recipe)
+
+
+def verdict(lanes: Sequence[Lane], *, by: str = "you", unit: str = "iterations") -> Verdict:
+    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it.
+
+    `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
+    counted in, a key of `UNITS`; the picture's axis, or sentence and picture could name two winners.
+    """
+    lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
+    if not lanes or any(lane.empty for lane in lanes):
+        broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
+        return _ended_early(broken, by) if broken else Verdict("waiting", "Press Run to start the race.")
+    if any(lane.outcome is None for lane in lanes):
+        return Verdict("racing", racing_words(lanes))
+    if any(lane.outcome in ("diverged", "failed") for lane in lanes):
+        return _broken(lanes)
+    if any(lane.outcome == "stopped" for lane in lanes):
+        if len(lanes) > FEW:
+            counts = f"{max(lane.iterations for lane in lanes)} iterations"
+        else:
+            counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
+        return Verdict("stopped", f"Stopped by {by} after {counts}{_so_far(lanes)}.")
+    if len(by_objective(lanes)) > 1:
+        return Verdict(
+            "different",
+            f"Different objectives: the curves have no common minimum, so compare held out. {heldout_words(lanes)}",
+        )
+    if falls_to_zero(lanes):
+        return _perfect(lanes)
+    return _raced(lanes, milestones(lanes, unit))
+
+
+def _ended_early(lanes: Sequence[Lane], by: str) -> Verdict:
+    lane = lanes[0]
+    if lane.outcome == "stopped":
+        return Verdict("stopped", f"Stopped by {by} before the first step.")
+    return Verdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
+
+
+def _broken(lanes: Sequence[Lane]) -> Verdict:
+    parts = []
+    for lane in lanes:
+        if lane.outcome == "diverged":
+            parts.append(
+                f"{lane.name} diverged after {_iterations(lane)}: its objective is no longer a number, and "
+                "nothing after that counts."
+            )
+        elif lane.outcome == "failed":
+            parts.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
+    return Verdict("diverged", " ".join(parts))
+
+
+def _so_far(lanes: Sequence[Lane]) -> str:
+    """Who is lower so far, as the end of a sentence; empty where it cannot be said."""
+    if len(lanes) < 2:
+        return f"; {level_words(lanes, lanes[0])} so far"
+    if len(by_objective(lanes)) > 1:
+        return "; the objectives differ, so compare held out"
+    order = sorted(lanes, key=lambda lane: lane.last)
+    low, high = order[0], order[-1]
+    if high.last - low.last < NEAR * abs(high.last):
+        return f"; {near_words(lanes, low, high)}"
+    others = f"{order[1].name} {order[1].last:.4f}{', the next' if len(lanes) > FEW else ''}"
+    return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
+
+
+def _perfect(lanes: Sequence[Lane]) -> Verdict:
+    many = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
+    who = f"{lanes[0].name} {many}" if len(lanes) == 1 else many
+    if lanes[0].loss == "hinge":  # 0 as soon as every row's own class leads by 1: the weights need not grow for ever
+        why = "F falls to 0, where many models are equally good"
+    else:
+        why = "no finite optimum exists, the weights grow without end"
+    return Verdict(
+        "perfect",
+        f"{who} the training rows perfectly: {why}, and the race only tells how fast. {heldout_words(lanes)} "
+        "Try alpha 0.1.",
+    )
+
+
+def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
+    near = [lane for lane in lanes if lane.best <= marks.goals[-1]]
+    if all(lane.outcome == "step limit" for lane in near):
+        return Verdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
+    if len(lanes) == 1:
+        lane = lanes[0]
+        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
+    tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
+    if max(tight.factor, loose.factor) < NO_DIFFERENCE:
+        if len(lanes) > FEW:
+            return Verdict("none", f"No difference: all {len(lanes)} racers come near the best about as soon.")
+        return Verdict("none", f"No difference. {_both(lanes, marks, 0)}")
+    decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
+    if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
+        at = ["" if len(lanes) > FEW else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
+        who = f"{loose.first.name} is first {marks.words[0]}{at[0]}, {tight.first.name} {_short(marks, 1)}{at[1]}"
+        return Verdict("crossed", f"{'Each leads' if len(lanes) <= FEW else 'Two lead'} once: {who}.")
+    rank = decided[0]
+    return _faster(lanes, marks, rank)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    goal: int
+    first: Lane
+    last: Lane
+    factor: float
+    at_least: bool
+
+
+def _count(lane: Lane, marks: Milestones, goal: int) -> float:
+    met = marks.at(lane.name, goal)
+    spent = lane.last_of(UNITS[marks.unit]) if met is None else met
+    return max(spent, 1.0 if marks.unit == "iterations" else 1e-9)
+
+
+def _ranking(lanes: Sequence[Lane], marks: Milestones, goal: int) -> _Ranking:
+    def key(lane: Lane) -> tuple[bool, float, str]:
+        return marks.at(lane.name, goal) is None, _count(lane, marks, goal), lane.name
+
+    order = sorted(lanes, key=key)
+    first, last = order[0], order[-1]
+    missed = [lane for lane in order if marks.at(lane.name, goal) is None]
+    factor = _count(last, marks, goal) / _count(first, marks, goal)
+    # Whoever never came near is slower by more than its own iterations say, even when it gave up sooner.
+    return _Ranking(goal, first, last, max(factor, NO_DIFFERENCE) if missed else factor, bool(missed))
+
+
+def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
+    """Whether the leader of one milestone is clearly behind at the other, and the reverse."""
+    pairs = ((tight.first, loose.first, 1), (loose.first, tight.first, 0))
+    return all(_count(b, marks, goal) >= NO_DIFFERENCE * _count(a, marks, goal) for a, b, goal in pairs)
+
+
+def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+    """Who met a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
+    met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
+    missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
+    met.sort(key=lambda lane: (_count(lane, marks, goal), lane.name))
+    words = [f"{lane.name} {_amount(_count(lane, marks, goal), marks.unit)}" for lane in met]
+    late = [f"{lane.name} not after {_amount(_count(lane, marks, goal), marks.unit)}" for lane in missed]
+    return _with_unit([*words, *late], marks.unit)
+
+
+def _amount(count: float, unit: str) -> str:
+    return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
+
+
+def _both(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+    """Both milestones as a sentence, beginning with number `goal`."""
+    first, second = marks.words[goal], _short(marks, 1 - goal)
+    first = first[:1].upper() + first[1:]
+    return f"{first}: {_counts(lanes, marks, goal)}; {second}: {_counts(lanes, marks, 1 - goal)}."
+
+
+def _short(marks: Milestones, goal: int) -> str:
+    return marks.words[goal].split(" of ")[0]
+
+
+def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
+    """A list of counts; the first says the unit."""
+    first, *others = counts
+    return ", ".join([f"{first} {unit}", *others])
+
+
+def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
+    bound = "at least " if rank.at_least else ""
+    rivals = "" if len(lanes) <= FEW else f" than {rank.last.name}, the slowest"
+    equals = [
+        lane.name
+        for lane in lanes
+        if lane is not rank.first
+        and marks.at(lane.name, rank.goal) is not None
+        and _count(lane, marks, rank.goal) < NO_DIFFERENCE * _count(rank.first, marks, rank.goal)
+    ]
+    level = f" ({_list(equals)} about as fast)" if equals else ""
+    counts = "" if len(lanes) > FEW else f" {_both(lanes, marks, rank.goal)}"
+    return Verdict(
+        "faster",
+        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{level}.{counts}",
+        rank.first.name,
+        rank.factor,
+        rank.at_least,
+    )
+
+
+def _iterations(lane: Lane) -> str:
+    return "1 iteration" if lane.iterations == 1 else f"{lane.iterations} iterations"
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}".removesuffix(".0")
+
+
+def _list(words: Iterable[str]) -> str:
+    parts = list(words)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def heldout_words(lanes: Sequence[Lane]) -> str:
+    """Held-out log loss of every racer at its last step (of many the lowest and the highest), and whether the best and
+    the worst are a tie.
+
+    0-1 loss where a racer's loss gives no probabilities.
+    """
+    hinged = any(lane.loss == "hinge" for lane in lanes)
+    losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
+    if any(loss != loss for loss, _ in losses):
+        return "No rows are held out to compare them on."
+    losses.sort(key=lambda pair: pair[0])
+    ends = losses if len(lanes) <= FEW else [losses[0], losses[-1]]
+    marks = ("", "") if len(lanes) <= FEW else (" (lowest)", " (highest)")
+    words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
+    if hinged:
+        return f"Held-out 0-1 loss (the hinge has no log loss): {words}."
+    return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
+
+
+def _tie(best: Lane, worst: Lane) -> str:
+    if best is worst or best.heldout is None or worst.heldout is None or len(best.heldout) != len(worst.heldout):
+        return ""
+    gap = paired(worst.heldout, best.heldout)
+    if gap.tie:
+        return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
+    return f" (difference {gap.mean:.4f}, standard error {gap.error:.4f})"

@@ -1,0 +1,1 @@
+"""Measures, tests and decompositions: pure functions of results."""

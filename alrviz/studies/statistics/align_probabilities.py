@@ -1,0 +1,30 @@
+"""Class probabilities of new rows made comparable: over all classes of the table, and never exactly 0.
+
+A class that the training rows do not have gets what an m-estimate of the class prior gives it, m = 1, whatever the
+model: 1 / (C (N + 1)) of the probability, taken from the others alike. A probability of exactly 0 (a random forest's)
+counts as 2^-52, as in scikit-learn's log_loss. So every log loss is finite.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.passes.aligned_buffers import Floats
+
+LEAST = float(np.log(np.finfo(float).eps))
+
+
+def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_train: int) -> Floats:
+    """Return log p (N, C) of log p (N, K) of the classes `known` (K,), indices below C."""
+    log_p = np.where(np.isneginf(log_p), LEAST, log_p)
+    if len(known) == n_classes:
+        return log_p
+    each = 1.0 / (n_classes * (n_train + 1.0))
+    whole = np.full((len(log_p), n_classes), np.log(each))
+    whole[:, known] = log_p + np.log1p(-each * (n_classes - len(known)))
+    return whole
+
+
+def share_log_p(y: NDArray[np.integer], n_classes: int, n_rows: int) -> Floats:
+    """Return log p (n_rows, C) of the class prior of y, with m = 1: the model of order 0."""
+    counts = np.bincount(y, minlength=n_classes) + 1.0 / n_classes
+    return np.tile(np.log(counts / counts.sum()), (n_rows, 1))

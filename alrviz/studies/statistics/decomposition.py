@@ -1,0 +1,109 @@
+"""Error taken apart into bias and variance: what is wrong on average, and what depends on the rows one happened to see.
+
+R models were trained on different rows, and each row i was predicted by all of them; f_iy is the share that say y.
+
+    Kohavi-Wolpert   bias2 = 1/(2N) sum_i sum_y (1[y = y_i] - f_iy)^2      variance = 1/(2N) sum_i (1 - sum_y f_iy^2)
+                     bias2 + variance = error, exactly                                             (the plug-in form)
+    unbiased         bias2 - variance / (R - 1)     and     variance R / (R - 1)                 (what the papers print)
+    Domingos         main_i = the class most models say (of equal ones the first)
+                     bias = mean 1[main_i != y_i]      variance = mean_i (1 - f_i,main)
+                     error = bias + mean_i c_i V_i,   V_i = 1 - f_i,main,   c_i = 1 where main_i is right,
+                     c_i = -(share of the others that are right) where it is not
+
+With two classes a model that differs from a wrong main prediction is right, so that c_i = -1; with more it may be wrong
+too: that share is the multiclass factor.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.errors import RecipeError
+from alrviz.passes.aligned_buffers import Floats
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Bias and variance of 0-1 loss, by three definitions.
+
+    Attributes:
+        error: share of wrong predictions, over rows and models.
+        bias, variance: Kohavi-Wolpert's plug-in form; they add up to the error.
+        bias_unbiased, variance_unbiased: its unbiased form; they add up to the error too.
+        bias_domingos, variance_domingos: main prediction wrong; differing from it.
+        net_variance_domingos: what variance adds to the error (on rows whose main prediction is wrong it takes away).
+        rounds: R.
+    """
+
+    error: float
+    bias: float
+    variance: float
+    bias_unbiased: float
+    variance_unbiased: float
+    bias_domingos: float
+    variance_domingos: float
+    net_variance_domingos: float
+    rounds: int
+
+
+def decompose(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> Decomposition:
+    """Take the error of predictions (R, N) of classes y (N,) apart; both are indices below `n_classes`.
+
+    Raises:
+        RecipeError: with fewer than two rounds, of which no variance can be told.
+    """
+    rounds = len(predicted)
+    if rounds < 2:
+        raise RecipeError(f"variance needs predictions of at least 2 models for each row, got {rounds}; add rounds")
+    return _of_means(_per_row(_counts(predicted, n_classes), rounds, y).mean(axis=1), rounds)
+
+
+def left_out(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> list[Decomposition]:
+    """Return `decompose` of the other rounds for each round that is left out; (R, N) with at least 3 rounds.
+
+    What a row is without a round depends on that round's prediction alone: C decompositions make all R.
+    """
+    rounds, n = predicted.shape
+    counts, rows = _counts(predicted, n_classes), np.arange(n)
+    without = np.zeros((n_classes, 6, n))
+    for k in range(n_classes):
+        there = counts[:, k] > 0
+        less = counts[there]
+        less[:, k] -= 1
+        without[k][:, there] = _per_row(less, rounds - 1, y[there])
+    return [_of_means(without[said, :, rows].mean(axis=0), rounds - 1) for said in predicted]
+
+
+def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:
+    """How often each row (N, C) was said to be of each class."""
+    n = predicted.shape[1]
+    place = predicted + n_classes * np.arange(n)
+    return np.bincount(place.ravel(), minlength=n * n_classes).reshape(n, n_classes)
+
+
+def _per_row(counts: NDArray[np.intp], rounds: int, y: NDArray[np.integer]) -> Floats:
+    """Error, bias2, variance, and Domingos's bias, variance and net variance of each row: (6, N)."""
+    share, rows = counts / rounds, np.arange(len(counts))
+    right = share[rows, y]
+    squared = (share**2).sum(axis=1)
+    main = counts.argmax(axis=1)
+    apart = 1 - share[rows, main]
+    wrong = main != y
+    bias2 = (1 - 2 * right + squared) / 2  # sum_y (1[y = y_i] - f)^2 = 1 - 2 f_{y_i} + sum f^2
+    return np.stack([1 - right, bias2, (1 - squared) / 2, wrong, apart, np.where(wrong, -right, apart)])
+
+
+def _of_means(means: Floats, rounds: int) -> Decomposition:
+    error, bias2, variance, bias_domingos, variance_domingos, net = map(float, means)
+    return Decomposition(
+        error=error,
+        bias=bias2,
+        variance=variance,
+        bias_unbiased=bias2 - variance / (rounds - 1),
+        variance_unbiased=variance * rounds / (rounds - 1),
+        bias_domingos=bias_domingos,
+        variance_domingos=variance_domingos,
+        net_variance_domingos=net,
+        rounds=rounds,
+    )

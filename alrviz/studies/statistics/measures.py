@@ -1,0 +1,150 @@
+"""How well probabilities fit the classes of rows: the measures that all studies tell.
+
+    log loss    mean of -log p(y | x), nats
+    0-1 loss    share of rows whose most probable class is another; of equal ones the first class is predicted
+    RMSE        sqrt( mean over rows of (1/C) sum_k (p_k - 1[k = y])^2 )
+    Brier       mean over rows of sum_k (p_k - 1[k = y])^2,  which is C RMSE^2
+    ECE         sum over bins of (rows in it / N) |share predicted right - mean probability of the predicted class|
+
+    balanced    mean over the classes of the 0-1 loss of their rows: rare classes count as frequent ones do
+    1 - AP      average precision, the area under precision against recall: of the rarer of two classes, else the mean
+
+[ALR] and [WANBIA-C] print RMSE without the mean and the root that their code has. The bins of ECE hold the same number
+of rows (15 of them, fewer where rows are fewer); rows of equal probability may fall into neighbouring bins.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.passes.aligned_buffers import Floats
+
+BINS = 15
+_BINNED = ("rows", "confidence", "accuracy")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of some rows; each the smaller the better."""
+
+    log_loss: float
+    error: float
+    rmse: float
+    brier: float
+    ece: float
+    balanced_error: float
+    average_precision_loss: float
+
+
+MEASURES = tuple(field.name for field in fields(Measures))
+
+
+def measures(log_p: Floats, y: NDArray[np.integer]) -> Measures:
+    """Return the measures of log probabilities (N, C) against classes y (N,), indices of their columns."""
+    losses, squares = row_losses(log_p, y), row_squares(log_p, y)
+    return Measures(
+        log_loss=float(losses.mean()),
+        error=float((log_p.argmax(axis=1) != y).mean()),
+        rmse=float(np.sqrt(squares.mean())),
+        brier=float(squares.mean() * log_p.shape[1]),
+        ece=calibration_error(log_p, y),
+        balanced_error=balanced_error(log_p, y),
+        average_precision_loss=average_precision_loss(log_p, y),
+    )
+
+
+def balanced_error(log_p: Floats, y: NDArray[np.integer]) -> float:
+    """Return the mean over the classes that occur of their share of rows predicted as another."""
+    wrong = log_p.argmax(axis=1) != y
+    rows = np.bincount(y, minlength=log_p.shape[1])
+    there = rows > 0
+    return float((np.bincount(y, wrong, minlength=log_p.shape[1])[there] / rows[there]).mean())
+
+
+def average_precision_loss(log_p: Floats, y: NDArray[np.integer]) -> float:
+    """Return 1 - AP, the mean over the classes that occur; of two classes that of the rarer one alone.
+
+    AP of a class is the mean, over its rows, of the precision among all rows that it is at least as probable for.
+    """
+    rows = np.bincount(y, minlength=log_p.shape[1])
+    there = np.flatnonzero(rows)
+    chosen = there[[rows[there].argmin()]] if log_p.shape[1] == 2 else there
+    return 1.0 - float(np.mean([_average_precision(log_p[:, k], y == k) for k in chosen]))
+
+
+def _average_precision(score: Floats, mine: NDArray[np.bool_]) -> float:
+    order = np.argsort(-score, kind="stable")
+    ends = np.append(
+        np.flatnonzero(score[order][1:] != score[order][:-1]), len(order) - 1
+    )  # equal scores are taken together
+    hits = np.cumsum(mine[order])[ends]
+    return float((np.diff(hits, prepend=0) * hits / (ends + 1)).sum() / hits[-1])
+
+
+def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
+    """Return -log p(y | x) of each row (N,), nats."""
+    return -log_p[np.arange(len(y)), y]
+
+
+def row_squares(log_p: Floats, y: NDArray[np.integer]) -> Floats:
+    """Return (1/C) sum_k (p_k - 1[k = y])^2 of each row (N,)."""
+    off = np.exp(log_p)
+    off[np.arange(len(y)), y] -= 1.0
+    return (off**2).mean(axis=1)
+
+
+def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> pd.DataFrame:
+    """Return a line per bin of rows by the probability of the class they are predicted as.
+
+    Columns: rows, confidence (mean probability of the predicted class), accuracy (share predicted right), and
+    standard_error of the accuracy, sqrt(a (1 - a) / rows).
+    """
+    top = np.exp(log_p.max(axis=1))
+    right = log_p.argmax(axis=1) == y
+    order = np.argsort(top, kind="stable")
+    parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
+    return reliability_table(
+        np.array([len(part) for part in parts]),
+        np.array([top[part].mean() for part in parts]),
+        np.array([right[part].mean() for part in parts]),
+    )
+
+
+def reliability_table(rows: NDArray[np.integer], confidence: Floats, accuracy: Floats) -> pd.DataFrame:
+    """Return the table of `reliability` of its first three columns, each (B,)."""
+    error = np.sqrt(accuracy * (1 - accuracy) / rows)
+    return pd.DataFrame({"rows": rows, "confidence": confidence, "accuracy": accuracy, "standard_error": error})
+
+
+def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.DataFrame:
+    """Return one table for the tables of several folds: bin k holds the rows that are in bin k of each."""
+    rows, confidence, accuracy = (np.concatenate([t[name] for t in tables]) for name in _BINNED)
+    bins = np.concatenate([np.arange(len(table["rows"])) for table in tables])
+    every = np.bincount(bins, rows)
+    means = [np.bincount(bins, rows * part) / every for part in (confidence, accuracy)]
+    return reliability_table(every.astype(np.int64), *means)
+
+
+def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> float:
+    """Return the expected calibration error, ECE."""
+    table = reliability(log_p, y, bins)
+    return float((table.rows * (table.accuracy - table.confidence).abs()).sum() / table.rows.sum())
+
+
+def loss_text(value: float) -> str:
+    """Return a loss as a sentence has it, three digits that count and no 0 in front; what is rounding alone is .000.
+
+    >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
+    ('.391', '.0046', '1.200', '.0000616')
+    >>> loss_text(3.21e-7), loss_text(5.82e-19)
+    ('3.21e-07', '.000')
+    """
+    text = f"{value:.3f}"
+    if 1e-12 < abs(value) < 1e-5:
+        return f"{value:.3g}"
+    if 1e-5 <= abs(value) < 0.01:
+        text = np.format_float_positional(value, precision=3, fractional=False, trim="-")
+    return text.removeprefix("0") if text.startswith("0.") else text

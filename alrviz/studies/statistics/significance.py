@@ -1,0 +1,86 @@
+"""Whether a difference is more than chance: over data sets, over folds.
+
+sign test         of W wins and L losses (draws left out), two-tailed and exact:  p = min(1, 2 P(B <= min(W, L))),
+                  B binomial with W + L trials of probability 1/2
+Nadeau-Bengio     folds share training rows, so that the variance of J differences d_j is taken as
+                  s^2 (1/J + rows tested / rows trained) instead of s^2 / J           (Nadeau and Bengio, 2003)
+geometric mean    exp(mean log(a / b)) over data sets, for measures and seconds above 0
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from alrviz.passes.aligned_buffers import Floats
+
+
+@dataclass(frozen=True)
+class WinDrawLoss:
+    """How often one is better than another, and how likely that is by chance.
+
+    Attributes:
+        wins, draws, losses: data sets; a smaller number wins.
+        p: of the exact two-tailed sign test; 1 without a win or a loss.
+    """
+
+    wins: int
+    draws: int
+    losses: int
+    p: float
+
+    def __str__(self) -> str:
+        return f"{self.wins}/{self.draws}/{self.losses}"
+
+
+def win_draw_loss(a: ArrayLike, b: ArrayLike, digits: int | None = None) -> WinDrawLoss:
+    """Compare measures of data sets, a (D,) with b (D,); `digits`: equal when rounded so is a draw; NaN is left out.
+
+    >>> str(win_draw_loss([0.1, 0.2, 0.3], [0.2, 0.2, 0.1]))
+    '1/1/1'
+    """
+    x, y = np.asarray(a, float), np.asarray(b, float)
+    known = ~(np.isnan(x) | np.isnan(y))
+    difference = (x - y if digits is None else np.round(x, digits) - np.round(y, digits))[known]
+    wins, losses = int((difference < 0).sum()), int((difference > 0).sum())
+    return WinDrawLoss(wins, len(difference) - wins - losses, losses, sign_test(wins, losses))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Return the exact two-tailed p of `wins` against `losses`.
+
+    >>> round(sign_test(8, 0), 4)
+    0.0078
+    """
+    from scipy.stats import binomtest
+
+    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def corrected_error(differences: ArrayLike, tested: float, trained: float) -> float:
+    """Return Nadeau's and Bengio's standard error of the mean of fold differences (J,), J at least 2.
+
+    `tested` and `trained` are the rows of one fold, their means where folds differ.
+    """
+    d = np.asarray(differences, float)
+    return float(np.sqrt(d.var(ddof=1) * (1 / len(d) + tested / trained)))
+
+
+def geometric_mean_ratio(a: ArrayLike, b: ArrayLike) -> float:
+    """Return exp(mean log(a / b)) over data sets where both are above 0; NaN without any."""
+    x, y = np.asarray(a, float), np.asarray(b, float)
+    known = (x > 0) & (y > 0)
+    return float(np.exp(np.log(x[known] / y[known]).mean())) if known.any() else float("nan")
+
+
+def mean_ranks(table: Any) -> Floats:
+    """Return (K,) the mean rank of each of K recipes over the data sets of `table` (D, K); equal ones share ranks.
+
+    Data sets with a NaN are left out; without any other all is NaN.
+    """
+    from scipy.stats import rankdata
+
+    values = np.asarray(table, float)
+    whole = values[~np.isnan(values).any(axis=1)]
+    return rankdata(whole, axis=1).mean(axis=0) if len(whole) else np.full(values.shape[1], np.nan)

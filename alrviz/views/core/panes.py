@@ -1,0 +1,25 @@
+"""Panes of our own HTML."""
+
+from typing import Any
+
+import panel as pn
+
+from alrviz.views.core.style import CSS
+
+
+def html(**params: Any) -> Any:
+    """Return an empty pane in the house look, as wide as there is room."""
+    return pn.pane.HTML("", stylesheets=[CSS], **{"sizing_mode": "stretch_width", "margin": 0, **params})
+
+
+def as_high(pane: Any, height: str, number: int) -> Any:
+    """Return a pane that stretches in a place so high, as CSS has it; Panel's own layout goes by the number of px."""
+    styles = {"height": height, "flex": f"0 0 {height}"}
+    classes = ["alrviz-pictures"] if isinstance(pane, pn.Row) else []  # below each other where a page is narrow
+    return pn.Column(pane, height=number, styles=styles, sizing_mode="stretch_width", margin=0, css_classes=classes)
+
+
+def say(pane: Any, text: str) -> None:
+    """Show this text; only what differs reaches the browser."""
+    if pane.object != text:
+        pane.object = text

@@ -1,0 +1,225 @@
+"""Buttons that save a picture as PNG or SVG, and files that are made here: CSV, replay, model.
+
+A press is answered here, and the answer, a job as JSON, goes to the browser in a property of the button. Two things are
+avoided that fail there: a file button of Panel's sends nothing where a file equals the one sent before, and a click
+that runs a script in the browser first cannot be sent from a part that came after the page was opened.
+"""
+
+import base64
+import json
+import mimetypes
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import panel_material_ui as pmui
+import param
+
+from alrviz import __version__
+from alrviz.studies.core.export import made_from
+
+PIXELS = 2  # of a PNG a pixel of the screen, at least: a slide is shown larger than the page
+
+
+class Origin(NamedTuple):
+    """What stands above and below a picture that leaves the page.
+
+    title: what it shows. made_from: data, settings, version.
+    """
+
+    title: str
+    made_from: str = ""
+
+
+def by_version() -> str:
+    """Return what a picture is made from where nothing is known but what drew it."""
+    return made_from({"alrviz": __version__})
+
+
+# A page may hold several figures of one name: all but one were replaced, and have no view or none that is on a page.
+# Two layers are put together: what Bokeh draws, and the words, which are broken to the picture's width.
+_SAVE = """
+const job = JSON.parse(cb_obj.job);
+function keep(blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = job.file;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+function bytes(text) { return Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0)); }
+function picture() {
+  for (const doc of Bokeh.documents)
+    for (const model of doc._all_models.values()) {
+      const view = model.name === job.figure ? Bokeh.index.find_one(model) : null;
+      if (view && view.export && view.el.getClientRects().length) return view;
+    }
+  return null;
+}
+const FONT = "Roboto, Helvetica, Arial, sans-serif", EDGE = 12;
+const TITLE = {size: 18, step: 24, font: "600 18px " + FONT}, SMALL = {size: 12, step: 16, font: "400 12px " + FONT};
+function broken(text, style, width) {
+  const pen = document.createElement("canvas").getContext("2d"), lines = [];
+  pen.font = style.font;
+  for (const word of text.split(" ").filter(Boolean)) {
+    const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
+    if (lines.length && pen.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+function ground(el) {
+  for (let at = el; at; at = at.parentElement || (at.getRootNode() && at.getRootNode().host) || null) {
+    const colour = getComputedStyle(at).backgroundColor;
+    if (colour && !/^(transparent|rgba\\(.*, 0\\))$/.test(colour)) return colour;
+  }
+  return "#ffffff";
+}
+function save_picture() {
+  const view = picture();
+  if (!view) throw new Error("there is no picture " + job.figure + " on this page");
+  const {width, height} = view.bbox, colour = ground(view.el), ink = getComputedStyle(view.el).color || "#000";
+  const above = broken(job.title, TITLE, width - 2 * EDGE), below = broken(job.made_from, SMALL, width - 2 * EDGE);
+  const top = above.length ? above.length * TITLE.step + EDGE : 0;
+  const all = top + height + (below.length ? below.length * SMALL.step + EDGE : 0);
+  const words = [...above.map((text, k) => [text, TITLE, EDGE / 2 + k * TITLE.step + TITLE.size]),
+    ...below.map((text, k) => [text, SMALL, top + height + EDGE / 2 + k * SMALL.step + SMALL.size - 4])];
+  if (job.kind === "svg") {
+    const NS = "http://www.w3.org/2000/svg", outer = document.createElementNS(NS, "svg");
+    const add = (name, attributes) => {
+      const part = document.createElementNS(NS, name);
+      for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
+      outer.append(part);
+      return part;
+    };
+    for (const [key, value] of Object.entries({width, height: all, viewBox: `0 0 ${width} ${all}`}))
+      outer.setAttribute(key, value);
+    add("rect", {width, height: all, fill: colour});
+    const inner = new DOMParser().parseFromString(view.export("svg").ctx.get_serialized_svg(true), "image/svg+xml");
+    const drawn = document.importNode(inner.documentElement, true);
+    drawn.setAttribute("y", top);
+    outer.append(drawn);
+    for (const [text, style, y] of words)
+      add("text", {x: EDGE, y, fill: ink, "font-family": FONT, "font-size": style.size,
+        "font-weight": style === TITLE ? 600 : 400}).textContent = text;
+    return keep(new Blob([new XMLSerializer().serializeToString(outer)], {type: "image/svg+xml"}));
+  }
+  // Bokeh takes the number of pixels from the window, and draws before export() returns.
+  const ratio = Math.max(job.pixels, window.devicePixelRatio || 1);
+  const own = Object.getOwnPropertyDescriptor(window, "devicePixelRatio");
+  Object.defineProperty(window, "devicePixelRatio", {value: ratio, configurable: true});
+  let layer;
+  try { layer = view.export("png"); }
+  finally {
+    delete window.devicePixelRatio;
+    if (own) Object.defineProperty(window, "devicePixelRatio", own);
+  }
+  const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  canvas.width = Math.round(width * ratio); canvas.height = Math.round(all * ratio);
+  pen.fillStyle = colour; pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.drawImage(layer.canvas, 0, Math.round(top * ratio));
+  pen.scale(ratio, ratio); pen.fillStyle = ink;
+  for (const [text, style, y] of words) { pen.font = style.font; pen.fillText(text, EDGE, y); }
+  canvas.toBlob(keep, "image/png");
+}
+if (job.kind === "file") keep(new Blob([bytes(job.data)], {type: job.type}));
+else if (job.kind) save_picture();
+"""
+
+
+class SaveButton(pmui.Button):
+    """A button that has the browser save what its press makes."""
+
+    job = param.String(default="{}", doc="What the browser is to save, as JSON; each press is another.")
+    filename = param.String(default="", doc="The name of the file.")
+
+    _rename = {"filename": None}  # noqa: RUF012 - as Panel has it
+
+    def __init__(self, make: Callable[[], dict[str, Any] | None], **params: Any):
+        super().__init__(**{"variant": "text", "size": "small", "margin": 0, **params})
+        self._make, self._presses = make, 0
+        self.jscallback(job=_SAVE)
+        self.on_click(lambda _: self.press())
+
+    def press(self) -> None:
+        """Make the job and have the browser do it; nothing where there is nothing to save."""
+        job = self._make()
+        if job is not None:
+            self._presses += 1
+            self.job = json.dumps({"press": self._presses, "file": self.filename, **job})
+
+
+def save_buttons(
+    figure: str,
+    file: str,
+    what: str,
+    numbers: Callable[[], str],
+    told: str,
+    origin: Callable[[], Origin] | None = None,
+) -> list[Any]:
+    """Return the buttons PNG, SVG and CSV.
+
+    figure, file, what, origin: as for `figure_buttons`. numbers: makes the text of the CSV when it is asked for. told:
+    what it holds.
+    """
+    return [*figure_buttons(figure, file, what, origin), csv_button(f"{file}.csv", numbers, told)]
+
+
+def figure_buttons(figure: str, file: str, what: str, origin: Callable[[], Origin] | None = None) -> list[Any]:
+    """Return the buttons PNG and SVG.
+
+    figure: the name of the Bokeh figure. file: the name of what is saved, without its ending. what: the picture in
+    words ("the picture of the race"). origin: says what stands above and below the picture when it is saved.
+    """
+
+    def job(kind: str) -> dict[str, Any]:
+        words = origin() if origin is not None else Origin(what[:1].upper() + what[1:])
+        return {"kind": kind, "figure": figure, "pixels": PIXELS, **words._asdict()}
+
+    return [
+        SaveButton(
+            partial(job, kind), label=kind.upper(), filename=f"{file}.{kind}",
+            description=f"{kind.upper()}: save {what}",
+        )
+        for kind in ("png", "svg")
+    ]  # fmt: skip
+
+
+def buttons_of_parts(
+    figure: str, file: str, parts: Sequence[tuple[str, str]], origin: Callable[[str], Origin] | None = None
+) -> list[Any]:
+    """Return the buttons PNG and SVG of several pictures, each saying which it saves.
+
+    figure, file: as for `figure_buttons`, without what is at their ends. parts: those ends, and what each shows.
+    origin: of what a part shows, as for `figure_buttons`.
+    """
+    buttons = []
+    for end, what in parts:
+        of = None if origin is None else lambda what=what: origin(what)
+        for button in figure_buttons(f"{figure}{end}", f"{file}{end}", what, of):
+            label = f"{button.label} of {what}"
+            button.param.update(label=label, description=f"{label}: save this picture")
+            buttons.append(button)
+    return buttons
+
+
+def csv_button(filename: str, numbers: Callable[[], str], told: str, label: str = "CSV") -> Any:
+    """Return the button that saves what `numbers` returns; `told` says what that is."""
+    return file_button(filename, lambda: numbers().encode(), told, label)
+
+
+def file_button(filename: str, made: Callable[[], bytes], told: str, label: str, **params: Any) -> Any:
+    """Return the button that saves the bytes that `made` returns; `told` says what they are.
+
+    params: of the button, as Panel has them.
+    """
+    kind = mimetypes.guess_type(filename)[0] or "application/octet-stream"
+
+    def job() -> dict[str, Any]:
+        return {"kind": "file", "type": kind, "data": base64.b64encode(made()).decode("ascii")}
+
+    button = SaveButton(
+        job, label=label, filename=filename, description=f"{label}: save {told}", icon="download", **params
+    )
+    button.made = made
+    return button

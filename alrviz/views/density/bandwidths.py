@@ -1,0 +1,185 @@
+"""BandwidthView: bandwidths and losses along a DLR fit, with a line at the step that is shown; a press scrubs.
+
+It is given a `BandwidthPath`, which may grow while the fit goes on. The panes are built once, and a figure is made anew
+only where other columns or parts of the loss are shown.
+"""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import panel as pn
+import param
+
+from alrviz import __version__
+from alrviz.pictures.bandwidths import Picture, bandwidth_picture, contents, ratio_ticks
+from alrviz.pictures.labels import Box
+from alrviz.studies.core.export import to_csv
+from alrviz.studies.density.density_frames import BandwidthPath, path_frame
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.notebook import NotebookViewer, ViewLayout
+from alrviz.views.core.panes import as_high, html, say
+from alrviz.views.core.saving import Origin, buttons_of_parts, by_version, csv_button, file_button
+from alrviz.views.core.style import FADED, safe
+from alrviz.views.maps.live_map import PRESSES
+from alrviz.views.race.words import ROWS_SHOWN, number
+
+HEIGHTS = ("250px", "200px")
+_PX = 200  # what Panel's layout goes by
+
+
+class BandwidthView(NotebookViewer):
+    """Bandwidths over Silverman's, and NLL per row, step by step.
+
+    Args:
+        path: what is shown first, None for nothing yet.
+        on_scrub: called with a step when one of the pictures is pressed.
+        heights: of the two pictures, as CSS has it.
+        numbers: title of the folded table; a page that shows several views gives each its own.
+        film: makes the page that plays the fit, for a button among those that save.
+        made_from: says in a line what the fit is of, for pictures that are saved.
+
+    >>> import alrviz, numpy as np
+    >>> from alrviz.studies.density.density_frames import BandwidthPath
+    >>> steps, moved = np.arange(3), np.array([False, True, True])
+    >>> losses = {"training": np.array([0.7, 0.5, 0.4])}
+    >>> path = BandwidthPath(steps, ("u",), np.array([[1.0], [0.6], [0.5]]), losses, moved)
+    >>> view = alrviz.BandwidthView(path, head=1)
+    """
+
+    head = param.Integer(default=0, bounds=(0, None), doc="The step that is marked.")
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
+
+    def __init__(
+        self,
+        path: BandwidthPath | None = None,
+        *,
+        on_scrub: Callable[[int], None] | None = None,
+        heights: tuple[str, str] = HEIGHTS,
+        numbers: str = "Numbers",
+        film: Callable[[], bytes] | None = None,
+        made_from: Callable[[], str] = by_version,
+        **params: Any,
+    ):
+        super().__init__(**params)
+        self._on_scrub, self._made_from = on_scrub, made_from
+        self.path: BandwidthPath | None = None
+        self._picture: Picture | None = None
+        self._made_of: Any = None
+        self._boxes: tuple[Box, Box] | None = None
+        self._name = f"alrviz-bandwidths-{uuid.uuid4().hex[:12]}"
+        self._build(heights, numbers, film)
+        self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
+        self.param.watch(lambda _: self.watch(self.path), "dark")
+        self.watch(path)
+
+    def _build(self, heights: tuple[str, str], numbers: str, film: Callable[[], bytes] | None) -> None:
+        self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
+        self.places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
+        self.sentence = html()
+        parts = (("", "the bandwidths"), ("-nll", "the losses"))
+        figures = buttons_of_parts(self._name, "alrviz-bandwidths", parts, self.origin)
+        save = csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step")
+        saved = [*figures, save]
+        if film is not None:
+            saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
+        self._numbers = Numbers(saved, self._numbers_html, title=numbers)
+        # A page of many pictures may show what is seen first, and what is read later, in places of its own.
+        self.top = pn.Column(*self.places, sizing_mode="stretch_width", margin=0)
+        self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+
+    def __panel__(self) -> Any:
+        """Return the layout."""
+        return self.layout
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below one of the pictures when it is saved."""
+        return Origin(f"{what.removeprefix('the ').capitalize()} of a fit, step by step", self._made_from())
+
+    def watch(self, path: BandwidthPath | None) -> None:
+        """Show a path, or one that has grown; None empties the view."""
+        self.path = path
+        if path is None or not len(path.iterations):
+            say(self.sentence, "<p class='quiet'>No bandwidths yet: they come with the steps of a fit.</p>")
+            return
+        made_of = (path.columns, tuple(path.losses), self.dark)
+        with pn.io.hold():
+            if self._picture is None or made_of != self._made_of:
+                self._make(path)
+                self._made_of = made_of
+            else:
+                self._feed(self._picture, path)
+            self._mark()
+        self._numbers.refresh()
+
+    def _make(self, path: BandwidthPath) -> None:
+        picture = bandwidth_picture(path, name=self._name, dark=self.dark)
+        what = contents(path, dark=self.dark)
+        self._picture, self._boxes = picture, (what.ratio_box, what.loss_box)
+        for pane, place, figure in zip(self.panes, self.places, (picture.ratios, picture.losses), strict=True):
+            for kind in PRESSES:
+                figure.on_event(kind, lambda event: self._pressed(event.x))
+            pane.object = figure
+            place.visible = figure is picture.losses or bool(path.columns)
+
+    def _feed(self, picture: Picture, path: BandwidthPath) -> None:
+        what = contents(path, dark=self.dark)
+        for source, data in zip(picture.sources, (what.ratios, what.moved, what.names, what.losses), strict=True):
+            source.data = data
+        boxes = (what.ratio_box, what.loss_box)
+        for figure, box, old in zip((picture.ratios, picture.losses), boxes, self._boxes or boxes, strict=True):
+            if box != old:
+                figure.y_range.update(start=box.bottom, end=box.top, reset_start=box.bottom, reset_end=box.top)
+                figure.x_range.update(start=box.left, end=box.right, reset_start=box.left, reset_end=box.right)
+        if self._boxes is None or boxes[0] != self._boxes[0]:
+            picture.ratios.yaxis[0].ticker.ticks = ratio_ticks(boxes[0].bottom, boxes[0].top)
+        self._boxes = boxes
+
+    def _pressed(self, x: float) -> None:
+        if self.path is not None and self._on_scrub is not None:
+            steps = self.path.iterations
+            self._on_scrub(int(steps[np.abs(steps - x).argmin()]))
+
+    def _mark(self) -> None:
+        """Move the line to the step shown, and say what is there."""
+        path, picture = self.path, self._picture
+        faded = {"opacity": FADED if self.outdated else "1"}
+        for place in self.places:  # not the figures: of one that another replaces at once the browser never hears
+            place.styles = place.styles | faded
+        if path is None or picture is None or not len(path.iterations):
+            return
+        for cursor in picture.cursors:
+            if cursor.location != self.head:
+                cursor.location = float(self.head)
+        at = int(np.clip(np.searchsorted(path.iterations, self.head, side="right") - 1, 0, len(path.iterations) - 1))
+        losses = [f"{safe(part)} {number(float(values[at]))}" for part, values in path.losses.items()]
+        moved = int(path.outer[: at + 1].sum())
+        times = f"{moved:,} time{'s' if moved != 1 else ''}"
+        text = (
+            f"Step {int(path.iterations[at]):,}: NLL per row {', '.join(losses)} nats; bandwidths moved {times} so far."
+        )
+        say(self.sentence, f"<p class='quiet'>{text}</p>")
+
+    def _numbers_html(self) -> str:
+        return "" if self.path is None else numbers_html(self.path)
+
+    def _csv(self) -> str:
+        return "" if self.path is None else to_csv(path_frame(self.path), {"alrviz": __version__})
+
+
+def numbers_html(path: BandwidthPath) -> str:
+    """The table below: a line a step, evenly thinned; the CSV has all."""
+    heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {name}" for name in path.columns)]
+    count = len(path.iterations)
+    lines = []
+    for k in sorted({round(k) for k in np.linspace(0, count - 1, ROWS_SHOWN).tolist()}) if count else []:
+        cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
+        cells += [number(float(value)) for value in path.ratios[k]]
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th>{safe(text, 60)}</th>" for text in heads)
+    more = f"<p class='quiet'>{ROWS_SHOWN} of {count:,} steps; the CSV has all.</p>" if count > ROWS_SHOWN else ""
+    told = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
+    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(lines)}</table></div>{told}{more}"

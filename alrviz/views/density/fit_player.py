@@ -1,0 +1,185 @@
+"""Run, pause, step, back, stop and the slider for one run whose pictures are a page's own.
+
+What the buttons mean is the `Player`'s, as in a race; what is drawn at the place shown is the page's, which is told
+when to draw.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import panel as pn
+
+from alrviz import __version__
+from alrviz.studies.core.export import made_from, race_about
+from alrviz.views.core.panes import say
+from alrviz.views.core.saving import by_version
+from alrviz.views.core.style import CSS
+from alrviz.views.core.trace_reader import Racer
+from alrviz.views.core.transport import Transport
+from alrviz.views.race.player import Player
+from alrviz.views.replay.replay import replay
+
+_SLOW = 3  # ticks between two moves of the slider while a run is followed
+
+
+def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
+    """Send what a press changes in one message: words that say "stopped" may not arrive before the last picture."""
+
+    @wraps(press)
+    def pressed(self: "FitPlayer", *args: Any) -> None:
+        with pn.io.hold():
+            press(self, *args)
+            self.after()
+
+    return pressed
+
+
+class FitPlayer:
+    """The place of a reader in a run, and the row of buttons that moves it.
+
+    Args:
+        again: makes the race (of one racer) that Run starts, or returns None where there is none, or none yet; without
+            it the same recipe runs once more.
+        draw: called when another place, or another run, is to be drawn.
+        wake: called when something begins to move.
+        film: whether a run that has ended is played from its first iteration.
+    """
+
+    def __init__(
+        self,
+        again: Callable[[], Any] | None,
+        draw: Callable[[], None],
+        wake: Callable[[], None],
+        film: bool = False,
+    ):
+        self.player = Player(again, film)
+        self._draw, self._wake = draw, wake
+        self._ticks = 0
+        self.transport = Transport(
+            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
+            self._stopped_at,
+        )  # fmt: skip
+        room = {"min-width": "104px"}  # of "step 16 of 17": the slider beside it keeps its length
+        self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=room)
+        self.say_status()
+
+    # ---- which run ---------------------------------------------------------------------------------------------------
+
+    @property
+    def racer(self) -> Racer | None:
+        """The run that is drawn, with what was read of its trace; None where there is none."""
+        shown = self.player.shown
+        return None if shown is None else shown.racers[0]
+
+    @property
+    def head(self) -> int:
+        """The iteration that is drawn."""
+        return 0 if self.player.shown is None else self.player.shown.head
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run drawn has an outcome and all of it was shown."""
+        shown = self.player.shown
+        return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
+
+    def film(self) -> bytes:
+        """Return the page that plays the run drawn; nothing where there is none, or no step of it yet."""
+        shown = self.player.shown
+        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
+
+    def made_from(self) -> str:
+        """Return in a line what the run drawn is of."""
+        shown = self.player.shown
+        return by_version() if shown is None else made_from(race_about(shown.race, __version__), shown.race.recipes)
+
+    @_as_one_message
+    def show(self, race: Any) -> None:
+        """Take up a run: what it has computed is drawn at once, and followed from there."""
+        self.player.take_up(race)
+
+    # ---- buttons -----------------------------------------------------------------------------------------------------
+
+    @_as_one_message
+    def press_run(self) -> None:
+        """Run or pause; where there is no run to go on with, a fresh one is started."""
+        self.player.run()
+
+    @_as_one_message
+    def begin(self) -> None:
+        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
+        self.player.begin()
+
+    @_as_one_message
+    def press_step(self) -> None:
+        """Show one iteration more; if it does not exist yet, have it computed."""
+        self.player.step()
+
+    @_as_one_message
+    def press_back(self) -> None:
+        """Show one iteration less."""
+        self.player.scrub(self.head - 1)
+
+    @_as_one_message
+    def press_stop(self) -> None:
+        """Stop: what was seen stays drawn, and no later point appears."""
+        self.player.stop()
+
+    @_as_one_message
+    def show_rest(self) -> None:
+        """Draw what was computed beyond Stop."""
+        self.player.show_rest()
+
+    def _stopped_at(self, number: int, seen: int) -> None:
+        if self.player.stopped_at(number, seen):
+            with pn.io.hold():
+                self.after()
+
+    @_as_one_message
+    def scrub(self, iteration: int) -> None:
+        """Draw the run as it was at an iteration; one that goes on is paused."""
+        self.player.scrub(iteration)
+
+    @_as_one_message
+    def press_again(self) -> None:
+        """Repeat the press that found no run yet."""
+        self.player.press_again()
+
+    def give_up(self) -> None:
+        """Forget a press that found no run yet: what it waited for will not come, and nothing begins by itself."""
+        self.player.give_up()
+        self.player.expected = False
+        self.say_status()
+
+    def mark(self, outdated: bool, expected: bool = False) -> None:
+        """Say whether settings have changed since the run drawn was made, and whether another will begin by itself."""
+        self.player.outdated, self.player.expected = outdated, outdated and expected
+        self.say_status()
+
+    # ---- time --------------------------------------------------------------------------------------------------------
+
+    def pump(self, hold: bool = False) -> bool:
+        """Follow the run; returns whether there may be more.
+
+        hold: whether a film stays where it is for now.
+        """
+        self._ticks += 1
+        player = self.player
+        if player.arrived():
+            self.after()
+        elif player.shown is not None and not hold and player.advance():
+            self._draw()
+        self.say_status()
+        return player.alive
+
+    def after(self) -> None:
+        """Draw anew after a press."""
+        self._draw()
+        self.say_status()
+        self._wake()
+
+    def say_status(self) -> None:
+        """Bring the buttons and the word beside them up to date."""
+        player = self.player
+        self.transport.show(scrubs=not player.playing or self._ticks % _SLOW == 0, **player.buttons)
+        say(self.status, f"<span class='quiet'>{player.word}</span>")

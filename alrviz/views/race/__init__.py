@@ -1,0 +1,1 @@
+"""A race, watched live."""

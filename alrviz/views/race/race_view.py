@@ -1,0 +1,368 @@
+"""RaceView: a race that can be watched, run, paused, stepped, scrubbed and stopped; alone in a notebook or in a page.
+
+The panes are built once. Worker threads only append to traces; the view's pump (its own periodic callback, or a page's)
+reads what is new every 100 ms and feeds it to the picture in one batch. The view computes nothing: numbers come from
+the traces, milestones and the sentence from `studies`, and where the reader is from a `Player`.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from alrviz import __version__
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.trace import Trace
+from alrviz.pictures.measures import AXES, MEASURES, SPANS
+from alrviz.studies.core.export import made_from, race_about, to_csv
+from alrviz.studies.race.recorded import as_race
+from alrviz.studies.race.verdict import verdict
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.notebook import NotebookViewer, ViewLayout
+from alrviz.views.core.panes import html, say
+from alrviz.views.core.saving import Origin, file_button, save_buttons
+from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.transport import SPEEDS, Playback, Transport
+from alrviz.views.race import words
+from alrviz.views.race.heldout_scorer import Judging
+from alrviz.views.race.live_figure import LivePicture
+from alrviz.views.race.measure_menu import MeasureMenu
+from alrviz.views.race.player import Player
+from alrviz.views.replay.replay import replay
+
+HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720
+TICK = 100  # ms
+LONG = 500  # iterations; beyond them the picture is fed less often: a step is less than a pixel
+SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
+_COMING = (
+    "Getting ready: rows are encoded, what computes is compiled and the price is found. The race starts by itself then."
+)
+SIDE = 336  # px of the words beside the picture
+
+
+def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
+    """Send what a press changes in one message: words that say "stopped" may not arrive before the last points."""
+
+    @wraps(press)
+    def pressed(*args: Any) -> None:
+        with pn.io.hold():
+            press(*args)
+
+    return pressed
+
+
+class RaceView(NotebookViewer):
+    """The live view of a race.
+
+    Args:
+        race: what `alrviz.race` returned (or a race that was recorded); or a fitted estimator, whose fit is shown.
+        again: called when Run or Step is pressed after the race has ended or its settings are outdated; returns the
+            race to run next, or None. Without it the same recipes race once more.
+        wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
+            has a periodic callback of its own.
+        seen: called with a race and the last iteration of it that is on the reader's screen, while `tells`.
+        height: of picture and buttons, as CSS has it.
+
+    Raises:
+        AlrvizError: of what is no race and no fitted estimator (`TableError` of a data set).
+
+    >>> import alrviz
+    >>> recipes = [alrviz.Recipe("lr", alpha=0), alrviz.Recipe("alr", alpha=0)]
+    >>> view = alrviz.RaceView(alrviz.race(alrviz.load_demo("led", rows=300), recipes))
+    """
+
+    measure = param.Selector(default="nll", objects=list(MEASURES), doc="What the picture shows: a key of `MEASURES`.")
+    axis = param.Selector(default="iterations", objects=list(AXES), doc="What it counts along: a key of `AXES`.")
+    span = param.Selector(default="all", objects=list(SPANS), doc="How much of that is shown: a key of `SPANS`.")
+    speed = param.Selector(default=1.0, objects=list(SPEEDS), doc="How many times faster than usual it is shown.")
+    loop = param.Boolean(default=False, doc="Whether it plays again from the start after its end.")
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
+    tells = param.Boolean(default=False, doc="Whether the browser says what of a race is on its screen (`seen`).")
+
+    def __init__(
+        self,
+        race: Any = None,
+        *,
+        again: Callable[[], Any] | None = None,
+        wake: Callable[[], None] | None = None,
+        seen: Callable[[Any, int], None] | None = None,
+        height: str = f"{HEIGHT}px",
+        **params: Any,
+    ):
+        super().__init__(**params)
+        self.player = Player(again)
+        self._wake = wake or self._pumped(self.pump, TICK)
+        self._on_seen = seen
+        self._ticks = 0
+        self._drawn: Watched | None = None
+        self._judging: Judging | None = None
+        self._told = ""  # what the sentence says
+        self._build(height)
+        self.param.watch(lambda _: self._redraw(), "measure")
+        self.param.watch(lambda _: self._after(), ["axis", "span", "dark"])
+        self.param.watch(lambda _: self._play_so(), ["speed", "loop"])
+        self.param.watch(lambda _: self._mark(), "outdated")
+        self.param.watch(lambda event: setattr(self.transport.stop, "tells", event.new), "tells")
+        self._play_so()
+        if race is not None:
+            self.watch(race)
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _build(self, height: str) -> None:
+        name = f"alrviz-race-{uuid.uuid4().hex[:12]}"
+        self.picture = LivePicture(name)
+        self.transport = Transport(
+            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
+            self._stopped_at, self._seen, Playback(self),
+        )  # fmt: skip
+        self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
+        # It never wraps, nor what it says moves anything but the sentence beside it.
+        self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles={"white-space": "nowrap"})
+        self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16), css_classes=["alrviz-side"])
+        told = "all numbers, with recipes, seed, data hash and version"
+        buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told, self.origin)
+        buttons.append(file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"))
+        self._numbers = Numbers(buttons, self._numbers_html)
+        self._measures = MeasureMenu(self)
+        # The label is for those who hear the page; the words on the buttons say it to the eye.
+        self._axes = pmui.RadioButtonGroup(
+            options=list(AXES), value=self.axis, size="small", label="x-axis", stylesheets=[HEARD],
+            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self._axes.link(self, value="axis", bidirectional=True)
+        self._spans = pmui.Select(
+            label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
+            width=112, margin=(0, 12, 0, 0),
+        )  # fmt: skip
+        self._spans.link(self, value="span", bidirectional=True)
+        self.head = pn.Row(
+            self._measures.select,
+            self._axes,
+            self._spans,
+            sizing_mode="stretch_width",
+            styles={"flex-wrap": "wrap"},
+            margin=(0, 0, 4, 0),
+        )
+        said = pn.Row(self.sentence, self.status, sizing_mode="stretch_width", margin=0)
+        left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
+        # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
+        left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures"])
+        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(said, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
+
+    def __panel__(self) -> Any:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
+
+    # -- which race ---------------------------------------------------------------------------------------------------
+
+    @property
+    def race(self) -> Any:
+        """The race that the buttons move."""
+        return self.player.race
+
+    def watch(self, race: Any) -> None:
+        """Take up a race: what it has computed is shown at once, and followed from there."""
+        self.player.take_up(as_race(race))
+        self._after()
+
+    def expect(self, recipes: Sequence[Recipe]) -> None:
+        """Draw an empty picture for racers that may come, where there is none yet: made only with their first points,
+        a page's first figure would keep those waiting for a third of a second.
+        """
+        if self.player.watched is None and self.picture.pane.object is None:
+            runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
+            coming = Watched(SimpleNamespace(runs=runs))
+            self._measures.offer(coming)
+            self.picture.show(coming, self.measure, self.axis, self.span, self.dark)
+
+    def _take(self, watched: Watched) -> None:
+        self._drawn, self._judging = watched, None
+        self._measures.offer(watched)
+
+    # -- buttons ------------------------------------------------------------------------------------------------------
+
+    @_as_one_message
+    def press_run(self) -> None:
+        """Run or pause; where there is no race to go on with, a fresh one is started."""
+        self.player.run()
+        self._after()
+
+    @_as_one_message
+    def begin(self) -> None:
+        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
+        self.player.begin()
+        self._after()
+
+    @_as_one_message
+    def press_step(self) -> None:
+        """Show one iteration more; if it does not exist yet, have it computed."""
+        self.player.step()
+        self._after()
+
+    def press_back(self) -> None:
+        """Show one iteration less."""
+        if self.player.shown is not None:
+            self.scrub(self.player.shown.head - 1)
+
+    @_as_one_message
+    def press_again(self) -> None:
+        """Repeat the press of Run or Step that found no race yet."""
+        self.player.press_again()
+        self._after()
+
+    def give_up(self) -> None:
+        """Forget a press that found no race yet: what it waited for will not come."""
+        self.player.give_up()
+        self._show_status()
+
+    @_as_one_message
+    def press_stop(self) -> None:
+        """Stop: the race ends at what was seen of it, and no later point appears."""
+        self.player.stop()
+        self._after()
+
+    @_as_one_message
+    def show_rest(self) -> None:
+        """Show what was computed beyond Stop."""
+        self.player.show_rest()
+        self._after()
+
+    def _stopped_at(self, number: int, seen: int) -> None:
+        if self.player.stopped_at(number, seen):
+            with pn.io.hold():
+                self._after()
+
+    def _seen(self, number: int, seen: int) -> None:
+        shown = self.player.shown
+        if shown is not None and shown.number == number and self._on_seen is not None:
+            self._on_seen(shown.race, seen)
+
+    @_as_one_message
+    def scrub(self, iteration: int) -> None:
+        """Show the race as it was at an iteration; a race that runs is paused."""
+        self.player.scrub(iteration)
+        self._after()
+
+    def _play_so(self) -> None:
+        self.player.speed = self.speed
+        if self.loop != self.player.loop:
+            self.player.repeat(self.loop)
+            self._after()
+
+    def _after(self) -> None:
+        self.outdated = self.player.outdated
+        shown = self.player.shown
+        if shown is not None and shown is not self._drawn:
+            self._take(shown)
+        self._redraw()
+        self._show_slow()
+        self._wake()
+
+    # -- the pump -----------------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Read what is new and show it in one batch; returns whether there may be more."""
+        with pn.io.hold():
+            self._advance()
+            self.picture.describe(self._told)
+        return self.player.alive or (self._judging is not None and self._judging.due)
+
+    def _advance(self) -> None:
+        self._ticks += 1
+        player = self.player
+        if player.arrived():
+            self._after()
+        watched = player.shown
+        if watched is None:
+            self._show_status()
+            return
+        to_zero, playing = watched.to_zero, player.playing
+        changed = player.advance()
+        turned = watched.to_zero != to_zero
+        if turned:
+            self._measures.offer(watched)
+        if turned or (changed and (watched.head < LONG or not player.playing or self._turn(3))):
+            self.picture.show(watched, self.measure, self.axis, self.span, self.dark)
+        judged = self._judging is not None and self._judging.done()
+        if (changed and not player.playing) or turned or judged or (playing and self._turn(SLOW)):
+            self._show_slow()
+        self._show_status()
+
+    def _turn(self, every: int) -> bool:
+        """Whether what is done every so many ticks is due."""
+        return self._ticks % every == 0
+
+    def _redraw(self) -> None:
+        if self.player.shown is not None:
+            self.picture.show(self.player.shown, self.measure, self.axis, self.span, self.dark)
+        self._show_status()
+
+    # -- words --------------------------------------------------------------------------------------------------------
+
+    def _show_status(self) -> None:
+        player = self.player
+        drawn = {"drawn": self.picture.drawn}  # a long race's picture is not fed at every tick
+        self.transport.show(scrubs=not player.playing or self._turn(SLOW), **(player.buttons | drawn))
+        say(self.status, f"<span class='quiet'>{player.word}</span>")
+        if player.shown is None:  # nothing else fills the place of the sentence
+            say(self.sentence, f"<p class='sentence'>{_COMING}</p>" if player.waits else "")
+
+    def _show_slow(self) -> None:
+        player, watched = self.player, self.player.shown
+        if watched is None:
+            return
+        at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
+        ended = watched.shown and at_end
+        lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
+        told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"), unit=self.axis)
+        self._told = told.sentence
+        text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
+        say(self.sentence, f"<p class='sentence'>{text}</p>")
+        say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
+        if ended and not watched.cut and self._judging is None:
+            self._judging = Judging(watched)
+        self._numbers.refresh()
+
+    def _numbers_html(self) -> str:
+        shown, dark = self.player.shown, self.dark
+        return "" if shown is None else words.ends_html(shown, dark) + words.numbers_html(shown, dark)
+
+    def _mark(self) -> None:
+        """Fade what belongs to settings that are no longer there."""
+        self.player.outdated = self.outdated
+        faded = {"opacity": FADED if self.outdated else "1"}
+        for part in (self.picture.pane, self.side, self.sentence):
+            part.styles = faded
+        self._show_status()
+
+    def origin(self) -> Origin:
+        """Return what stands above and below the picture when it is saved."""
+        watched = self.player.shown
+        if watched is None:
+            return Origin("Convergence")
+        race = watched.race
+        return Origin(self._told, made_from(race_about(race, __version__), race.recipes))
+
+    def _csv(self) -> str:
+        shown = self.player.shown
+        if shown is None:
+            return ""
+        frame, about = shown.race.frame(), race_about(shown.race, __version__)
+        if shown.cut:
+            frame = frame[frame["index"] <= shown.limit]
+            about |= {"stopped at": shown.limit, "computed to": shown.computed}
+        return to_csv(frame, about, shown.race.recipes)
+
+    def _replay(self) -> bytes:
+        shown = self.player.shown
+        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()

@@ -1,0 +1,192 @@
+"""The words beside a live race, as HTML: values at the head, milestones, the separation meter, the table of numbers.
+
+Pure functions of a `Watched`; every name is escaped.
+"""
+
+import math
+
+import numpy as np
+
+from alrviz.pictures.palette import racer_colours
+from alrviz.studies.race.milestones import Milestones, by_objective, milestones
+from alrviz.views.core.style import safe
+from alrviz.views.core.trace_reader import Racer, Watched
+
+# Rows of the table under the picture: evenly spread over the iterations, so that its end can be seen.
+ROWS_SHOWN = 40
+_ENDS = ("objective", "heldout_log_loss")
+_HINTS = {
+    "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
+    "held-out": "Log loss per held-out row, in nats, at the iteration shown",
+}
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A value for a table: fixed digits, few when it is tiny, a dash where there is none."""
+    if not math.isfinite(value):
+        return "&ndash;"
+    return f"{value:.1e}" if 0 < abs(value) < 10**-digits else f"{value:.{digits}f}"
+
+
+def colours(watched: Watched, dark: bool = False) -> list[str]:
+    """One colour a racer, as in the picture."""
+    return racer_colours([racer.label for racer in watched.racers], dark)
+
+
+def _racer(name: str, colour: str) -> str:
+    return f"<span style='color:{colour}' aria-hidden='true'>●</span> {safe(name, 60)}"
+
+
+def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) -> str:
+    """Loss of every racer at the head, and when it came near the best objective, in the unit of the axis."""
+    held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
+    marks = _marks(watched)
+    heads = [(name, _HINTS[name]) for name in (["NLL", "held-out"] if held else ["NLL"])]
+    if marks:
+        heads += _mark_heads(marks, unit)
+    rows = []
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+        cells = [number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0))]
+        if held:
+            cells.append(number(watched.at(racer, "heldout_log_loss")))
+        if marks:
+            mine = marks.get(racer.name)
+            cells += [_count(mine.at(racer.name, goal, unit) if mine else None, unit) for goal in (0, 1)]
+        shown = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f"<tr><td>{_racer(racer.name, colour)}{_search(racer)}</td>{shown}</tr>")
+    head = "".join(f"<th><abbr title='{safe(hint)}'>{name}</abbr></th>" for name, hint in heads)
+    until = _until(watched, marks, unit) if marks else ""
+    title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
+    return f"{title}<div class='scroll'><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table></div>{until}"
+
+
+def _search(racer: Racer) -> str:
+    """How far the search of a step length is, while there is no iteration yet."""
+    if not racer.tried or len(racer) > 1:
+        return ""
+    return f" <span class='quiet'>step length: {racer.tried} trial fit{'s' if racer.tried > 1 else ''}</span>"
+
+
+def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
+    """Titles of the two columns of milestones, and what each means; racers of two objectives may have both kinds."""
+    groups = {mark.to_zero: mark for mark in marks.values()}
+    short = {False: ("1 %", "0.1 %"), True: ("≤ 0.01", "≤ 10⁻⁴")}
+    return [
+        (
+            " or ".join(short[to_zero][goal] for to_zero in sorted(groups)),
+            f"{unit} until {' or '.join(groups[to_zero].words[goal] for to_zero in sorted(groups))}",
+        )
+        for goal in (0, 1)
+    ]
+
+
+def _until(watched: Watched, marks: dict[str, Milestones], unit: str) -> str:
+    kinds = {mark.to_zero for mark in marks.values()}
+    # While a race goes on a milestone is met by all who lead: the best is what has been seen so far.
+    of = "" if watched.shown else " <b>so far</b>: it moves until the race has ended"
+    of = of if watched.same_objective else f" of its own objective{of}"
+    near = [f"1 %, 0.1 %: {unit} until that near the best{of}"] if False in kinds else []
+    low = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
+    return f"<p class='quiet'>{'; '.join(near + low)}</p>"
+
+
+def _marks(watched: Watched) -> dict[str, Milestones]:
+    """The milestones of every racer that has begun, by its name."""
+    lanes = [racer.lane(upto=watched.seen) for racer in watched.racers if len(racer)]
+    found: dict[str, Milestones] = {}
+    for group in by_objective(lanes).values():
+        marks = milestones(group)
+        found.update({lane.name: marks for lane in group})
+    return found
+
+
+def _count(cell: float | None, unit: str) -> str:
+    if cell is None:
+        return "&ndash;"
+    return f"{cell:.0f}" if unit == "iterations" else f"{cell:.3g}"
+
+
+def separation_html(watched: Watched, dark: bool = False) -> str:
+    """The separation meter: what is known before the run, rows classified correctly, how large phi has grown."""
+    bars = []
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+        lead, norm = watched.at(racer, "lead"), watched.at(racer, "phi_norm")
+        if not math.isfinite(lead):
+            continue
+        width = 100 * min(max(lead, 0.0), 1.0)
+        bars.append(
+            f"<span>{safe(racer.name, 60)}</span><i><b style='width:{width:.1f}%; background:{colour}'></b></i>"
+            f"<span>{100 * math.floor(lead * 1000) / 1000:.1f} % · {number(norm, 1)}</span>"
+        )
+    if not bars:
+        return ""
+    title = (
+        "<h3><abbr title='Share of training rows whose own class has the highest score: at 100 % the rows are "
+        "separable, and unregularised log loss without bounds has no finite optimum: the norm of phi, beside it, "
+        "then grows without end.'>Separation</abbr> "
+        "<span class='quiet'>rows classified correctly · norm of phi</span></h3>"
+    )
+    return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(watched)}"
+
+
+def _empty_share(watched: Watched) -> str:
+    free = [racer for racer in watched.racers if _grows_in_empty(racer)]
+    found = [share for racer in free if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
+    if not found:
+        return ""
+    return (
+        f"<p class='quiet'>{100 * max(found):.1f} % of the (cell, class) pairs hold no row, so with alpha 0 "
+        "no finite optimum exists: the infimum is only approached.</p>"
+    )
+
+
+def _grows_in_empty(racer: Racer) -> bool:
+    """Whether a (cell, class) pair without rows sends its weight to infinity: log loss, a free weight of its own."""
+    of = racer.recipe.params
+    own = of.get("share") == "cell-class" and not racer.bounded
+    return own and of.get("objective") == "nll" and not racer.alpha
+
+
+def ends_html(watched: Watched, dark: bool = False) -> str:
+    """How every racer stands at its last iteration seen, and when it came near the best: what a verdict is about."""
+    marks = _marks(watched)
+    held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
+    heads = ["racer", "iterations", "F per row", *(["held-out"] if held else [])]
+    heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
+    rows = []
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+        mine, outcome = marks.get(racer.name), racer.outcome if watched.shown else None
+        seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
+        last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
+        objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
+        cells = [f"{max(min(len(racer) - 1, watched.seen), 0):,}", number(objective, 6)]
+        cells += [number(last.get("heldout_log_loss", math.nan), 6)] if held else []
+        if marks:
+            cells += [_count(mine.at(racer.name, goal) if mine else None, "iterations") for goal in (0, 1)]
+        cells.append("" if outcome is None else safe(outcome.code))
+        rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    head = "".join(f"<th>{words}</th>" for words in (*heads, "ended"))
+    until = _until(watched, marks, "iterations") if marks else ""
+    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(rows)}</table></div>{until}"
+
+
+def numbers_html(watched: Watched, dark: bool = False) -> str:
+    """The table of all iterations: one row an iteration, two columns a racer; the CSV has all columns."""
+    heads, columns = [], []
+    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+        rows = racer.run.trace.rows or 1.0
+        heads.append(f"<th>{_racer(racer.name, colour)}: NLL</th>")
+        columns.append([number(value / rows, 6) for value in racer.columns["nll"]])
+        if "heldout_log_loss" in racer.columns:
+            heads.append("<th>held-out</th>")
+            columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
+    length = max((len(column) for column in columns), default=0)
+    lines = []
+    places = sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []
+    for k in places:
+        cells = "".join(f"<td>{column[k] if k < len(column) else ''}</td>" for column in columns)
+        lines.append(f"<tr><td>{k}</td>{cells}</tr>")
+    more = (
+        f"<p class='quiet'>{ROWS_SHOWN} of {length:,} iterations; the CSV has all.</p>" if length > ROWS_SHOWN else ""
+    )
+    return f"<div class='scroll'><table><tr><th>iteration</th>{''.join(heads)}</tr>{''.join(lines)}</table></div>{more}"

@@ -1,0 +1,1 @@
+"""Replays: one HTML file that plays without Python."""

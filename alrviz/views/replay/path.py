@@ -1,0 +1,82 @@
+"""The film of a path: from the strongest penalty to the weakest, losses as lines, the weights' distribution beside."""
+
+from typing import Any
+
+import numpy as np
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.palette import racer_colours
+from alrviz.pictures.replay import Axis, Film, Line, Panel, View
+from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_name, path_names, paths_of, sentence
+
+MEASURES = {"log_loss": "log loss per row (nats)", "rmse": "RMSE of the class probabilities", "error": "0-1 loss"}
+
+
+def path_film(study: Any) -> Film:
+    """Return the film of what `alrviz.path` has found by now.
+
+    Raises:
+        AlrvizError: no path is there yet.
+    """
+    recipes, names, lines = paths_of(study), path_names(study), study.summary()
+    curves = [
+        lines[lines["racer"] == k].sort_values("alpha", ascending=False) if len(lines) else []
+        for k in range(len(recipes))
+    ]
+    if not any(map(len, curves)):
+        raise AlrvizError("there is nothing to replay: no path is there yet; run the study first")
+    there = [k for k, curve in enumerate(curves) if len(curve)]
+    alphas = np.array(sorted({alpha for k in there for alpha in curves[k]["alpha"]}, reverse=True))
+    light, dark = (racer_colours([recipe.label for recipe in recipes], ground) for ground in (False, True))
+    by_alpha = {k: curves[k].set_index("alpha").reindex(alphas) for k in there}
+    others = lines[lines["racer"] >= len(recipes)]
+    views = [
+        View(
+            label=label, short="training", log=False,
+            train=[by_alpha[k][f"train_{measure}"].to_numpy(float) for k in there],
+            heldout=[by_alpha[k][measure].to_numpy(float) for k in there],
+            grey={_beside(study.recipes[row["racer"]]): float(row[measure]) for row in others.to_dict("records")},
+        )
+        for measure, label in MEASURES.items()
+    ]  # fmt: skip
+    dataset = next(iter(study.datasets.values()), None)
+    told = [f"alrviz: {__version__}", *(f"{of.name}: {key}" for key, of in study.datasets.items())]
+    middle = [(k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])]
+    return Film(
+        title=" and ".join(names) + (f" on {dataset.name}" if dataset is not None else ""),
+        counted="alpha",
+        steps=alphas,
+        sentences=[*middle, (len(alphas) - 1, sentence(study))],
+        axes=[Axis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
+        lines=[Line(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in there],
+        views=views,
+        panels=_weights(by_alpha, names, light),
+        about=[*told, *(recipe.to_json() for recipe in recipes)],
+    )
+
+
+def _beside(recipe: Recipe) -> str:
+    """What a model that paths are put beside is called."""
+    return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label} unregularised"
+
+
+def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[Panel]:
+    """The quantiles of each path's weights less the center's, a panel a path."""
+    found = []
+    for k, frame in by_alpha.items():
+        columns = [name for name in frame.columns if str(name).startswith("away_")]
+        values = frame[columns].to_numpy(float)
+        if not len(columns) or not np.isfinite(values).any():
+            continue
+        shares = np.array([float(str(name).removeprefix("away_")) for name in columns])
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        air = 0.05 * max(high - low, 1e-9)
+        found.append(
+            Panel(
+                name=f"{names[k]}: w - center, by its rank in %", x=shares,
+                frames=values[:, None, :], low=low - air, high=high + air, colours=[colours[k]],
+            )
+        )  # fmt: skip
+    return found

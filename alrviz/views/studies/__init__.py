@@ -1,0 +1,1 @@
+"""Studies: one view each, over one frame."""

@@ -1,0 +1,135 @@
+"""The grid of a study of bias and variance, its numbers and its sentence, as HTML; every name is escaped."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from alrviz.pictures.bias_variance import KINDS, share_text
+from alrviz.pictures.palette import family_colour
+from alrviz.views.core.style import safe
+from alrviz.views.race.words import number
+
+GRID = """
+.grid td { width: 1%; padding-right: .8em; text-align: left; white-space: nowrap; }
+.grid th { text-align: left; }
+.sum { position: relative; height: 10px; min-width: 130px; margin: 3px 0; border-radius: 3px;
+  background: var(--alrviz-line, rgba(128,128,128,.3)); overflow: hidden; }
+.sum b { position: absolute; top: 0; height: 10px; background: var(--alrviz-quiet, #777); }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """How far a cell of the grid is: fits done and in all, those that failed, and why the last of them did."""
+
+    done: int
+    total: int
+    failed: int = 0
+    why: str = ""
+
+
+def filled(study: Any) -> dict[tuple[int, float], Filled]:
+    """How far each cell of the grid is, by racer and share of the training rows."""
+    total: dict[tuple[int, float], int] = {}
+    for cell in study.cells:
+        key = (cell.racer, cell.split.share)
+        total[key] = total.get(key, 0) + 1
+    found = {key: Filled(0, count) for key, count in total.items()}
+    for cell, result in study.results():
+        key = (cell.racer, cell.split.share)
+        was = found[key]
+        why = str(result.rows[0]["sentence"]) if result.failed else was.why
+        found[key] = Filled(was.done + 1, was.total, was.failed + result.failed, why)
+    return found
+
+
+def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], kind: str) -> str:
+    """The grid: a line a recipe, a column a training size; in each cell bias and variance as parts of the error."""
+    of = KINDS[kind]
+    shares = sorted(table["train_share"].unique())
+    most = float(table[["error", of.bias]].max().max())
+    head = "".join(f"<th>{share_text(share)}</th>" for share in shares)
+    body = ""
+    by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
+    for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
+        by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
+    for racer, by_share in sorted(by_racer.items()):
+        mine = "".join(_cell(by_share[share], cells[racer, share], kind, most) for share in shares)
+        first = by_share[shares[0]]
+        dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
+        body += f"<tr><td>{dot} {safe(first['name'], 60)}</td>{mine}</tr>"
+    told = f"<p class='quiet'>{of.bias_words} (full) + {of.variance_words} (pale) = error</p>"
+    return f"{told}<div class='scroll grid'><table><tr><th>racer</th>{head}</tr>{body}</table></div>"
+
+
+def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str:
+    of = KINDS[kind]
+    bias, variance, error = line[of.bias], line[of.variance], line["error"]
+    if pd.isna(error):
+        words, bar = "", f"<div class='sum'><b style='width:{100 * there.done / there.total:.0f}%'></b></div>"
+    else:
+        spread = line["error_se"]
+        more = "" if pd.isna(spread) else f" ± {spread:.3f}"
+        words = f"{bias:.3f} {_signed(variance)} = <b>{error:.3f}</b>{more}"
+        bar = _bar(bias, error, most, family_colour(str(line["label"])))
+    left = there.total - there.done
+    notes = [f"{there.done} of {there.total} fits"] if left or pd.isna(error) else []
+    if there.failed:
+        notes.append(f"<abbr class='bad' title='{safe(there.why)}'>{there.failed} failed</abbr>")
+    return f"<td>{bar}{' · '.join([words, *notes] if words else notes)}</td>"
+
+
+def _bar(bias: float, error: float, most: float, colour: str) -> str:
+    """Bias in full, and to the error what variance adds, pale; what it takes away is pale too, in front of the bias."""
+    scale = 100 / (most or 1.0)
+    low, high = max(min(bias, error), 0.0) * scale, max(bias, error, 0.0) * scale
+    full = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
+    pale = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
+    return f"<div class='sum' aria-hidden='true'>{full}{pale}</div>"
+
+
+def _signed(value: float) -> str:
+    return f"+ {value:.3f}" if value >= 0 else f"&minus; {-value:.3f}"
+
+
+def numbers_html(table: pd.DataFrame, kind: str) -> str:
+    """The table below: a line a cell of the grid, with the identity and by how much it misses."""
+    of = KINDS[kind]
+    also = [("variance", "variance_domingos")] if kind == "Domingos" else []
+    columns = [(of.bias_words, of.bias), (of.variance_words, of.variance), ("error", "error"), *also]
+    head = "".join(f"<th>{words}</th><th>± <abbr title='standard error'>se</abbr></th>" for words, _ in columns)
+    body = ""
+    for line in table.to_dict("records"):
+        cells = [safe(line["name"], 60), f"{100 * line['train_share']:g} %", f"{line['rounds']:,}"]
+        for _, column in columns:
+            cells += [number(line[column], 5), number(line[f"{column}_se"], 5)]
+        miss = line[of.bias] + line[of.variance] - line["error"]
+        cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    title = f"<th>racer</th><th>training size</th><th>rounds</th>{head}<th>sum &minus; error</th>"
+    told = (
+        f"<p class='quiet'>{of.name}: {of.bias_words} + {of.variance_words} = error in every line, up to rounding of "
+        "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
+    )
+    return f"<div class='scroll'><table><tr>{title}</tr>{body}</table></div>{told}"
+
+
+def sentence_html(study: Any, table: pd.DataFrame, kind: str) -> str:
+    """What Run will do, how far it is, and where the error is lowest."""
+    sizes = table["train_share"].nunique()
+    if study.phase == "waiting":
+        at = f" at {sizes} training sizes" if sizes > 1 else ""
+        each = f"{len(study.cells) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
+        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
+    there = table[table["error"].notna()]
+    if not len(there):
+        return "<span class='quiet'>No recipe has two complete rounds yet, and one tells no variance.</span>"
+    best = there.loc[there["error"].idxmin()]
+    of = KINDS[kind]
+    at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
+    done = f"So far, with {study.progress.done:,} of {len(study.cells):,} fits:"
+    so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
+    parts = f"{of.bias_words} {best[of.bias]:.3f} {_signed(best[of.variance])} {of.variance_words}"
+    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}."

@@ -1,0 +1,222 @@
+"""What a comparison says as HTML: the sentence, the means with their spread, win-draw-loss; every name is escaped."""
+
+from typing import Any
+
+import pandas as pd
+
+from alrviz.pictures.compare import WORDS
+from alrviz.pictures.formatting import seconds_text
+from alrviz.pictures.palette import racer_colours, racer_marks
+from alrviz.studies.protocols.compare import SECONDS, fits_each, pairs, ranks
+from alrviz.studies.statistics.measures import loss_text
+from alrviz.views.core.style import safe
+from alrviz.views.race.words import number
+
+CHANCE = 0.05  # p below which a difference is called more than chance
+LEAST = 0.001  # p below which it is not written out
+GRID = """
+.means td, .means th, .pairs td, .pairs th { white-space: nowrap; text-align: right; }
+.means td:first-child, .pairs td:first-child { text-align: left; }
+.means th { white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
+.means th:first-child, .pairs th:first-child { text-align: left; }
+.means td:first-child { white-space: normal; min-width: 6.5em; overflow-wrap: anywhere; }
+.means.many small { display: block; }
+.means tr.foot td { color: var(--alrviz-quiet, #777); }
+.means small, .pairs small { color: var(--alrviz-quiet, #777); font-size: .875rem; }
+.pairs b { font-weight: 600; }
+"""
+
+
+def value_text(value: float, measure: str) -> str:
+    """A mean of this measure."""
+    if pd.isna(value):
+        return "&ndash;"
+    return seconds_text(value) if measure in SECONDS else loss_text(value)
+
+
+def names_html(study: Any, dark: bool) -> list[str]:
+    """The names of the recipes with colour and mark that each has in the picture."""
+    colours = racer_colours([recipe.label for recipe in study.recipes], dark)
+    looks = zip(colours, racer_marks(len(colours)), study.names, strict=True)
+    return [
+        f"<span style='color:{ink}' aria-hidden='true'>{mark}</span> {safe(name, 60)}" for ink, (_, mark), name in looks
+    ]
+
+
+def means_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+    """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
+    head = "".join(f"<th>{name}</th>" for name in names_html(study, dark))
+    total, why = fits_each(study), _reasons(study)
+    body = ""
+    for data, mine in lines.groupby("data", sort=False):
+        found = mine.sort_values("racer").to_dict("records")
+        whole = [line for line in found if line["fits"] == total and not pd.isna(line[measure])]
+        lowest = min((line[measure] for line in whole), default=None)
+        cells = "".join(_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found)
+        body += f"<tr><td>{safe(data, 60)}</td>{cells}</tr>"
+    tall = " many" if len(study.recipes) > 5 else ""
+    title = f"<th>{WORDS[measure]} <small>± <abbr title='standard deviation'>sd</abbr> over {total:,} fits</small></th>"
+    foot = _foot(study, lines, measure)
+    return f"<div class='scroll means{tall}'><table><tr>{title}{head}</tr>{body}{foot}</table></div>"
+
+
+def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
+    value, spread, fits = line[measure], line.get(f"{measure}_sd", float("nan")), int(line["fits"])
+    words = value_text(value, measure)
+    if fits == total and value == lowest:
+        words = f"<b>{words}</b>"
+    notes = [f"± {_spread(spread, value)}"] if fits == total and not pd.isna(spread) else []
+    if failed is not None:
+        count, why = failed
+        notes.append(f"<abbr class='bad' title='{safe(why)}'>{count} failed</abbr>")
+    elif fits < total:
+        notes.append(f"{fits} of {total}")
+    return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
+
+
+def _spread(spread: float, mean: float) -> str:
+    """A standard deviation, with no more digits than stand beside it."""
+    return f"{spread:.3f}".removeprefix("0") if mean >= 0.01 else f"{spread:.1e}"
+
+
+def _reasons(study: Any) -> dict[tuple[str, int], tuple[int, str]]:
+    """How many fits failed, and why the last of them did, by data set and racer."""
+    found: dict[tuple[str, int], tuple[int, str]] = {}
+    for cell, result in study.results():
+        if result.failed:
+            key = (study.datasets[cell.data_hash].name, cell.racer)
+            found[key] = (found.get(key, (0, ""))[0] + 1, str(result.rows[0].get("sentence", "")))
+    return found
+
+
+def _foot(study: Any, lines: pd.DataFrame, measure: str) -> str:
+    """Mean ranks and geometric means, where there is more than one recipe."""
+    if len(study.recipes) < 2:
+        return ""
+    table = ranks(study, measure, lines)
+    first = safe(study.names[0], 40)
+    rank = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
+    ratio = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
+    told = "1 is best; equal ones share ranks. Over the data sets on which every fit is there"
+    mean = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
+    return (
+        f"<tr class='foot'><td><abbr title='{told}'>mean rank</abbr></td>{rank}</tr>"
+        f"<tr class='foot'><td><abbr title='{mean}'>geometric mean</abbr> over {first}</td>{ratio}</tr>"
+    )
+
+
+def pairs_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+    """Win-draw-loss of the line's recipe against the column's over the data sets, with p of the sign test."""
+    if len(study.recipes) < 2:
+        return ""
+    found = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
+    titles = names_html(study, dark)
+    head = "".join(f"<th>{title}</th>" for title in titles[1:])
+    body = ""
+    for a, title in zip(study.names[:-1], titles[:-1], strict=True):
+        cells = "".join(_pair(found.get((a, b))) for b in study.names[1:])
+        body += f"<tr><td>{title}</td>{cells}</tr>"
+    told = (
+        f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
+        "the exact two-tailed sign test, draws left out"
+    )
+    title = f"<th><abbr title='{told}'>win / draw / loss</abbr></th>"
+    return f"<div class='scroll pairs'><table><tr>{title}{head}</tr>{body}</table></div>"
+
+
+def _pair(line: Any) -> str:
+    if line is None:
+        return "<td></td>"
+    words = line.win_draw_loss
+    if not line.wins + line.draws + line.losses:
+        return "<td>&ndash;</td>"
+    if line.p < CHANCE:
+        words = f"<b>{words}</b>"
+    return f"<td>{words} <small>p&nbsp;{p_text(line.p)}</small></td>"
+
+
+def p_text(p: float) -> str:
+    """A probability as tables have it: ".031", "1", "< .001"."""
+    return "&lt; .001" if p < LEAST else "1" if p == 1 else f"{p:.3f}".removeprefix("0")
+
+
+def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
+    """What Run will do, or which recipe is best and how sure that is."""
+    sets, total = len(study.datasets), fits_each(study)
+    if study.phase == "waiting":
+        on = "1 data set" if sets == 1 else f"{sets} data sets"
+        named = "1 recipe" if len(study.recipes) == 1 else f"{len(study.recipes)} recipes"
+        return f"<span class='quiet'>Press Run: {named} on {on}, {total} fits each, all on the same folds.</span>"
+    table = ranks(study, measure, lines)
+    whole = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
+    if whole and table["rank"].isna().all():
+        return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
+    if not whole:
+        lost = any(result.failed for _, result in study.results())
+        said = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
+        return f"<span class='quiet'>{said}</span>"
+    so_far = "" if whole == sets else f"<span class='quiet'>Over {whole} of {sets} data sets:</span> "
+    return so_far + _best(study, lines, measure, table, whole)
+
+
+def _best(study: Any, lines: pd.DataFrame, measure: str, table: pd.DataFrame, whole: int) -> str:
+    order = table.sort_values("rank", kind="stable")
+    best, words = order.iloc[0], WORDS[measure]
+    name = safe(best["name"], 60)
+    if len(order) < 2:
+        return f"{name} alone: with a second recipe there is something to compare."
+    second = order.iloc[1]
+    if whole == 1:
+        of = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == best["name"])].iloc[0]
+        value = value_text(of[measure], measure)
+        on = f"Lowest {words} on {safe(of['data'], 60)}: {name}, {value}"
+        return f"{on}. Whether that is chance, only several data sets tell."
+    found = pairs(study, measure, lines=lines)
+    pair = next(line for line in found.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
+    wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
+    draws = f", {pair.draws} equal" if pair.draws else ""
+    sure = "more than chance" if pair.p < CHANCE else "may be chance"
+    sign = "" if pair.p < LEAST else "= "  # "p < .001" has a sign of its own
+    return (
+        f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
+        f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."
+    )
+
+
+def numbers_html(lines: pd.DataFrame) -> str:
+    """The table below: a line a data set and recipe, all measures."""
+    head = "".join(f"<th>{words}</th>" for words in WORDS.values())
+    body = ""
+    for line in lines.to_dict("records"):
+        cells = "".join(f"<td>{value_text(line[measure], measure)}</td>" for measure in WORDS)
+        names = f"<td>{safe(line['data'], 60)}</td><td>{safe(line['name'], 60)}</td>"
+        body += f"<tr>{names}<td>{line['fits']:,}</td>{cells}</tr>"
+    told = (
+        "<p class='quiet'>Means over the fits that did not fail; losses of held-out rows, log loss in nats. Bias and "
+        "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
+    )
+    title = f"<th>data</th><th>recipe</th><th>fits</th>{head}"
+    return f"<div class='scroll'><table><tr>{title}</tr>{body}</table></div>{told}"
+
+
+def latex_frame(study: Any, lines: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Means with their standard deviations in brackets, a line a data set, then ranks and geometric means, as text."""
+    cells = [
+        {"data": line["data"], "name": line["name"], "text": _plain(line[measure], line.get(f"{measure}_sd"), measure)}
+        for line in lines.to_dict("records")
+    ]
+    sets = list(dict.fromkeys(lines["data"]))
+    frame = pd.DataFrame(cells).pivot(index="data", columns="name", values="text").reindex(sets)[list(study.names)]
+    frame.index.name = WORDS[measure]
+    if len(study.recipes) > 1:
+        table = ranks(study, measure, lines)
+        frame.loc["mean rank"] = [_plain(value, None, "rank") for value in table["rank"]]
+        frame.loc[f"geometric mean over {study.names[0]}"] = [_plain(value, None, "rank") for value in table["ratio"]]
+    return frame.reset_index()
+
+
+def _plain(value: float, spread: float | None, measure: str) -> str:
+    if pd.isna(value):
+        return "--"
+    digits = 2 if measure == "rank" else 4
+    return f"{value:.{digits}f}" + ("" if spread is None or pd.isna(spread) else f" ({spread:.{digits}f})")

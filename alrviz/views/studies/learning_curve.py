@@ -1,0 +1,197 @@
+"""LearningCurveView: test-then-train; what rows cost against how many were seen, for several orders and families.
+
+It shows a study of `alrviz.learning_curve`, and fills while that computes: a curve for each order of the rows, whose
+mean and standard error are drawn.
+"""
+
+import json
+import uuid
+from typing import Any
+
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from alrviz.pictures.learning_curve import (
+    MEASURES,
+    SPANS,
+    START,
+    Picture,
+    contents,
+    crossing_text,
+    feed,
+    learning_picture,
+    measured,
+)
+from alrviz.studies.core.export import study_csv
+from alrviz.studies.statistics.crossing import crossings
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.notebook import ViewLayout
+from alrviz.views.core.panes import as_high, html, say
+from alrviz.views.core.saving import csv_button, save_buttons
+from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.race.words import number
+from alrviz.views.studies.study_view import StudyView
+
+_ROWS = 12  # lines of the table
+
+
+class LearningCurveView(StudyView):
+    """The live view of a study of learning curves.
+
+    Args:
+        study: what `alrviz.learning_curve` returned, whether begun or not.
+        height: of the picture, as CSS has it.
+        again, wake: as for `StudyView`.
+
+    >>> import alrviz
+    >>> recipes = [alrviz.Recipe("anje", order=n) for n in (1, 2)]
+    >>> study = alrviz.learning_curve(alrviz.load_demo("led"), recipes, repeats=2, n_jobs=1)
+    >>> view = alrviz.LearningCurveView(study.run())
+    >>> "mean over the last 1,000 rows" in view.told.object
+    True
+    """
+
+    measure = param.Selector(default="error", objects=list(MEASURES), doc="What a row costs.")
+    span = param.Selector(default="all", objects=list(SPANS), doc="All rows, or the first thousand.")
+
+    def __init__(self, study: Any = None, *, height: str = "400px", **params: Any):
+        self._height = height
+        self._name = f"alrviz-learning-{uuid.uuid4().hex[:12]}"
+        self._made_of: Any = None
+        self._picture: Picture | None = None
+        self._curves: pd.DataFrame | None = None
+        super().__init__(study, **params)
+
+    def build(self) -> None:
+        """Make the panes and the layout."""
+        self._pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
+        self.sentence = html(min_height=28, margin=(0, 0, 8, 0))
+        self.told = html(margin=(4, 0, 8, 0))
+        look: dict[str, Any] = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
+        costs = {"0-1 error": "error", "log loss": "log_loss", "RMSE": "rmse"}
+        spans = {"all rows": "all", f"first {START:,}": "first"}
+        self._measures = pmui.RadioButtonGroup(
+            label="Measure", options=costs, value=self.measure, width=300, margin=(0, 16, 4, 0), **look
+        )
+        self._spans = pmui.RadioButtonGroup(
+            label="Rows shown", options=spans, value=self.span, width=240, margin=(0, 0, 4, 0), **look
+        )
+        self._measures.link(self, value="measure", bidirectional=True)
+        self._spans.link(self, value="span", bidirectional=True)
+        self.param.watch(lambda _: self.redraw(), ["measure", "span"])
+        controls = pn.FlexBox(self._measures, self._spans, margin=0)
+        self.body = pn.Column(
+            controls, as_high(self._pane, self._height, 400), self.told, sizing_mode="stretch_width", margin=0
+        )
+        made = "with recipes, seed, data hash and version"
+        file, told = "alrviz-learning-curve", f"means and standard errors, {made}"
+        saves = save_buttons(
+            self._name, file, "the picture of the curves", self._csv, told, lambda: self.origin("learning curves")
+        )
+        saves.append(
+            csv_button(
+                f"{file}-points.csv", self._csv_of_points, f"every point of every curve, {made}", "CSV of points"
+            )
+        )
+        self._numbers = Numbers(saves, self._numbers_html)
+        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(
+            self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
+        )
+
+    def draw(self) -> None:
+        """Show what there is of the study."""
+        study = self.study
+        self.body.visible = study is not None
+        if study is None:
+            self.tell_none()
+            return
+        self._curves = curves = measured(study.summary())
+        crossed = crossings(curves, self.measure) if self.measure in curves else []
+        asked, rows = json.loads(study.spec), study.dataset.n_rows
+        racers = [(name, recipe.label) for name, recipe in zip(study.names, study.recipes, strict=True)]
+        what = contents(
+            curves, racers, measure=self.measure, span=self.span, rows=rows, window=asked["window"], crossed=crossed,
+            dark=self.dark,
+        )  # fmt: skip
+        self._feed(what, racers, rows)
+        say(self.told, told_html(study, asked))
+        self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
+        self._numbers.refresh()
+
+    def _feed(self, what: Any, racers: list[tuple[str, str]], rows: int) -> None:
+        made_of = (racers, rows, what.window, self.measure, self.span, self.dark)
+        if self._picture is not None and made_of == self._made_of:
+            feed(self._picture, what)
+            return
+        self._made_of = made_of
+        self._picture = learning_picture(
+            what, racers, measure=self.measure, span=self.span, name=self._name, dark=self.dark
+        )
+        self._pane.object = self._picture.figure
+
+    def _numbers_html(self) -> str:
+        return (
+            ""
+            if self._curves is None or self.study is None
+            else numbers_html(self._curves, self.study.names, self.measure)
+        )
+
+    def _csv(self) -> str:
+        return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
+
+    def _csv_of_points(self) -> str:
+        return "" if self.study is None else study_csv(self.study)
+
+
+def told_html(study: Any, asked: Any) -> str:
+    """What a point is: the window, the orders of the rows, where alr has theta from, and what failed."""
+    words = [
+        "Each row is judged before it is learned from; a point is the "
+        f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
+        f"mean over the last {asked['window']:,} rows</abbr>, the band ± one standard error over "
+        f"{asked['repeats']} orders of the rows."
+    ]
+    if any(recipe.label.startswith("alr") for recipe in study.recipes):
+        of = "all rows beforehand, an advantage" if asked["theta"] == "two-pass" else "the rows so far"
+        words.append(f"alr takes log theta from {of} ({safe(asked['theta'])}).")
+    lost = [(study.names[cell.racer], result.rows[0]["sentence"]) for cell, result in study.results() if result.failed]
+    for name, why in dict(lost).items():
+        words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(why)}</span>")
+    return f"<span class='quiet'>{' '.join(words)}</span>"
+
+
+def sentence_html(study: Any, crossed: list[str]) -> str:
+    """Where orders cross, or how far it is."""
+    if study.phase == "waiting":
+        of = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
+        return f"<span class='quiet'>Press Run: {of}, in {len(study.cells) // len(study.recipes)} orders.</span>"
+    if not crossed:
+        return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
+    so_far = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
+    return f"{so_far}{safe('; '.join(crossed), 900)}."
+
+
+def numbers_html(curves: pd.DataFrame, names: Any, measure: str) -> str:
+    """The table below: rows seen down, learners across, means and standard errors."""
+    if measure not in curves or not len(curves):
+        return "<p class='quiet'>No curve is complete yet.</p>"
+    seen = sorted(curves["seen"].unique())
+    step = max(1, len(seen) // _ROWS)
+    shown = seen[::-1][::step][::-1]
+    by = {(line["racer"], line["seen"]): line for line in curves.to_dict("records")}
+    racers = sorted(curves["racer"].unique())
+    head = "".join(
+        f"<th>{safe(names[int(racer)], 60)}</th><th>± <abbr title='standard error'>se</abbr></th>" for racer in racers
+    )
+    body = ""
+    for rows in shown:
+        cells = [f"{int(rows):,}"]
+        for racer in racers:
+            line = by.get((racer, rows))
+            cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    told = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
+    return f"<div class='scroll'><table><tr><th>rows seen</th>{head}</tr>{body}</table></div>{told}"

@@ -1,0 +1,304 @@
+"""PathView: from generative to discriminative; losses along alpha, weights around the center, a fit that follows.
+
+It shows a study of `alrviz.path`, and fills while that computes. Under the picture is a slider of alpha: on small
+tables the model is fitted there as it moves, on large ones when a button is pressed.
+"""
+
+import json
+import uuid
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from alrviz.pictures import path as drawn
+from alrviz.pictures.palette import racer_colours
+from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
+from alrviz.studies.core.export import study_csv
+from alrviz.studies.protocols.alpha_path_verdict import (
+    WORDS,
+    Reading,
+    generative_name,
+    path_names,
+    paths_of,
+    readings,
+    sentence,
+)
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.notebook import ViewLayout
+from alrviz.views.core.panes import as_high, html, say
+from alrviz.views.core.saving import buttons_of_parts, csv_button, file_button
+from alrviz.views.core.style import HEARD, ICONS, WORDS_ON_BUTTONS
+from alrviz.views.replay.replay import replay
+from alrviz.views.studies.path_follower import Follower
+from alrviz.views.studies.path_slider import AlphaSlider
+from alrviz.views.studies.path_words import fitted_html, numbers_html, sentence_html
+from alrviz.views.studies.study_view import StudyView
+
+HEIGHTS = ("304px", "196px")  # of losses and weights
+SIDE = 352  # px of the weights and of what the fit says
+_THUMB = 6  # px beside the rail of a slider
+AT_ONCE = 0.03  # seconds that a fit is waited for: most of small tables take no longer, and the picture follows at once
+_LEGEND = (
+    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> held-out rows "
+    "&nbsp;<b aria-hidden='true'>○</b> the best of them</span>"
+)
+
+
+class PathView(StudyView):
+    """The live view of a study along alpha.
+
+    Args:
+        study: what `alrviz.path` returned, whether begun or not.
+        heights: of the pictures of losses and of weights, as CSS has it.
+        again, wake: as for `StudyView`.
+
+    >>> import alrviz
+    >>> recipe = alrviz.Recipe("alr", order=1, center="anje")
+    >>> view = alrviz.PathView(alrviz.path(alrviz.load_demo("led", 500), [recipe], n_jobs=1).run())
+    >>> [one.place for one in view.readings]
+    ['generative']
+    """
+
+    measure = param.Selector(default="log_loss", objects=list(MEASURES), doc="What a held-out row costs.")
+    alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
+    path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
+
+    def __init__(self, study: Any = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
+        self._heights = heights
+        self._name = f"alrviz-path-{uuid.uuid4().hex[:12]}"
+        self.readings: list[Reading] = []  # of the measure that is drawn
+        self._made_of: Any = None
+        self._spread_of: Any = None
+        self._picture: drawn.Picture | None = None
+        self._spread: drawn.Spread | None = None
+        self._lines: Any = None
+        self._offering = False
+        self.follower = Follower()
+        super().__init__(study, **params)
+
+    # -- building ------------------------------------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """Make the panes and the layout."""
+        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in range(2)]
+        self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
+        self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        self._numbers = Numbers(self._saves(), self._numbers_html)
+        self.layout = ViewLayout(
+            self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
+        )
+        self.param.watch(lambda _: self.redraw(), "measure")
+        self.param.watch(lambda _: self._show_path(), "path")
+        self.param.watch(lambda _: self._moved(), "alpha")
+
+    def _losses(self) -> Any:
+        """The picture of losses: above it the measure, under it the slider, which keeps to its axis."""
+        look: dict[str, Any] = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
+        self._measures = pmui.RadioButtonGroup(
+            label="Measure", options={words: name for name, words in WORDS.items()},
+            value=self.measure, width=290, margin=(0, 16, 0, 0), **look,
+        )  # fmt: skip
+        self._measures.link(self, value="measure", bidirectional=True)
+        legend = html(sizing_mode=None, align="center", margin=0)
+        say(legend, _LEGEND)
+        self.slider = AlphaSlider(lambda alpha: self.param.update(alpha=alpha))
+        inside = f"(100% - {LEFT + RIGHT}px)"
+        place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
+                 "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
+        return pn.Column(
+            pn.Row(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self._panes[0], self._heights[0], 304),
+            pn.Column(self.slider.panel, styles=place, margin=0), sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+
+    def _weights(self) -> Any:
+        """The picture of weights, whose they are, and what the fit at one alpha says."""
+        self._paths = pmui.Select(label="Weights of", options={}, size="small", width=180, margin=(0, 8, 0, 0))
+        self._paths.link(self, value="path", bidirectional=True)
+        self.fit_here = pmui.Button(
+            label="Fit here", icon="my_location", variant="outlined", size="small", margin=0, align="center",
+            description="Fit here: a model at the alpha of the slider", stylesheets=[ICONS],
+        )  # fmt: skip
+        self.fit_here.on_click(lambda _: self._press_fit())
+        self._fitted = html(margin=(4, 0, 0, 0))
+        return pn.Column(
+            pn.Row(self._paths, self.fit_here, margin=0), as_high(self._panes[1], self._heights[1], 196),
+            self._fitted, width=SIDE, margin=(0, 0, 0, 16),
+        )  # fmt: skip
+
+    def _saves(self) -> list[Any]:
+        made = "with recipes, seed, data hash and version"
+        save = csv_button("alrviz-path.csv", self._csv, f"every fit of every path, {made}")
+        film = file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)")
+        return [
+            save,
+            film,
+            *buttons_of_parts(self._name, "alrviz-path", (("", "losses"), ("-weights", "weights")), self.origin),
+        ]
+
+    # -- the study -----------------------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        """Show what there is of the study."""
+        study = self.study
+        self.readings, self._lines = [], None
+        self.body.visible = study is not None
+        if study is None:
+            self.follower.forget()
+            self.tell_none()
+            return
+        self.follower.about(study)
+        self._offer()
+        self._lines = study.summary()
+        self.readings = readings(study, self.measure)
+        best = {one.racer: one.alpha for one in self.readings}
+        paths, beside = named(study)
+        what = drawn.contents(self._lines, paths, beside, self.measure, best, dark=self.dark)
+        alphas = alphas_of(study)
+        made_of = (paths, alphas, self.measure, self.dark)
+        if self._picture is None or made_of != self._made_of:
+            self._made_of, self._spread = made_of, None
+            self._picture = drawn.path_picture(what, paths, alphas, self.measure, self._name, dark=self.dark)
+            self._panes[0].object = self._picture.figure
+        else:
+            drawn.feed(self._picture, what)
+        self.tell(sentence_html(study, sentence(study, self.measure)))
+        self._numbers.refresh()
+        self._show_path()
+
+    def _offer(self) -> None:
+        """Bring the slider and the menu of paths up to what the study has."""
+        names = {name: k for k, name in enumerate(path_names(self.study))}
+        self._offering = True
+        try:
+            if self.path >= len(names):
+                self.path = 0
+            if self._paths.options != names:
+                self._paths.param.update(options=names, value=self.path, visible=len(names) > 1)
+        finally:
+            self._offering = False
+        self.slider.offer(alphas_of(self.study), self.at)
+
+    @property
+    def at(self) -> float:
+        """The alpha that is looked at."""
+        alphas = alphas_of(self.study) if self.study is not None else [1.0]
+        return alphas[len(alphas) // 2] if self.alpha is None else float(self.alpha)
+
+    @property
+    def _shown(self) -> int:
+        """The path whose weights are shown: of a study that has fewer it is the last."""
+        return min(self.path, len(paths_of(self.study)) - 1)
+
+    # -- the fit at one alpha ------------------------------------------------------------------------------------------
+
+    def _moved(self) -> None:
+        """Another alpha is looked at."""
+        if self.study is None:
+            return
+        self.slider.place(self.at)
+        if self.follower.quick(self._shown):
+            self.follower.want(self._shown, self.at)
+            self.follower.wait(AT_ONCE)
+        self._look()
+        self._wake()
+
+    def _press_fit(self) -> None:
+        """Fit here, or give it up."""
+        if self.study is None:
+            return
+        if self.follower.busy:
+            self.follower.give_up()
+        else:
+            self.follower.want(self._shown, self.at)
+        self._look()
+        self._wake()
+
+    def press_stop(self) -> None:
+        """Stop the study, and the fit under way."""
+        self.follower.give_up()
+        super().press_stop()
+
+    def pump(self) -> bool:
+        """Show what has come of the study and of the fit; returns whether there may be more."""
+        moving = super().pump()
+        if self.follower.take():
+            self._look()
+        return moving or self.follower.busy
+
+    def _show_path(self) -> None:
+        """Draw the weights of the path chosen."""
+        if self.study is None or self._lines is None or self._offering:
+            return
+        data = drawn.spread_data(self._lines, self._shown)
+        made_of = (self._shown, self._made_of)
+        if self._spread is None or made_of != self._spread_of:
+            self._spread_of = made_of
+            name = f"{self._name}-weights"
+            self._spread = drawn.spread_picture(data, alphas_of(self.study), self._colour, name)
+            self._panes[1].object = self._spread.figure
+        else:
+            drawn.feed_spread(self._spread, data)
+        if self.follower.quick(self._shown) and self.row() is None:
+            self.follower.want(self._shown, self.at)
+            self._wake()
+        self._look()
+
+    @property
+    def _colour(self) -> str:
+        labels = [recipe.label for recipe in paths_of(self.study)]
+        return racer_colours(labels, self.dark)[self._shown]
+
+    def row(self) -> dict[str, Any] | None:
+        """What is known of the path chosen at the alpha that is looked at: the fit there, else the study's own."""
+        found = self.follower.row(self._shown, self.at)
+        if found is None and self._lines is not None and "alpha" in self._lines and "away_50" in self._lines:
+            lines = self._lines[(self._lines.racer == self._shown) & (self._lines.alpha == self.at)]
+            found = None if not len(lines) else lines.iloc[0].to_dict()
+        return found
+
+    def _look(self) -> None:
+        """Show the fit at the alpha that is looked at."""
+        if self._picture is None or self._spread is None or self.study is None:
+            return
+        row, follower = self.row(), self.follower
+        with pn.io.hold():
+            drawn.point_at(self._picture, self.at, row, follower.rows(self._shown), self.measure, self._colour)
+            drawn.spread_at(self._spread, self.at, row)
+            self.slider.say(self.at)
+            say(self._fitted, fitted_html(row, follower, self._shown, self.at))
+            quick = follower.quick(self._shown)
+            words = "Give up" if follower.busy else "Fit here"
+            if (self.fit_here.visible, self.fit_here.label) != (not quick, words):
+                told = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
+                self.fit_here.param.update(visible=not quick, label=words, description=told)
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def _numbers_html(self) -> str:
+        return "" if self.study is None else numbers_html(self.study, self.study.summary())
+
+    def _csv(self) -> str:
+        return "" if self.study is None else study_csv(self.study)
+
+    def _film(self) -> bytes:
+        return replay(self.study).encode() if self.readings else b""
+
+
+def named(study: Any) -> tuple[list[Named], list[Named]]:
+    """The paths of a study, and the models beside them, as the pictures call them."""
+    names = path_names(study)
+    paths = [Named(name, study.recipes[k].label, k) for k, name in enumerate(names)]
+    orders = {recipe.params["order"] for recipe in study.recipes}
+    beside = []
+    for k in range(len(names), len(study.recipes)):
+        recipe = study.recipes[k]
+        text = generative_name(recipe) if recipe.solver == "none" else f"{recipe.family}, unregularised"
+        beside.append(Named(text + (f" n={recipe.params['order']}" if len(orders) > 1 else ""), recipe.label, k))
+    return paths, beside
+
+
+def alphas_of(study: Any) -> list[float]:
+    """The alphas of a study of paths, from the largest down."""
+    return [float(alpha) for alpha in json.loads(study.spec)["alphas"]]

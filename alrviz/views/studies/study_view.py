@@ -1,0 +1,163 @@
+"""What every view of a study does: run, stop, go on, redo, and look after what has come.
+
+A view of one kind of study derives from `StudyView` and says what is drawn. It computes nothing: figures are the
+study's own, and it is drawn anew only when there are more of them.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import param
+
+from alrviz.studies.core.export import made_from, study_about
+from alrviz.views.core.notebook import NotebookViewer
+from alrviz.views.core.panes import say
+from alrviz.views.core.saving import Origin
+from alrviz.views.core.style import FADED
+from alrviz.views.studies.study_bar import StudyBar
+
+TICK = 100  # ms
+SLOW = 5  # ticks between two pictures while cells come fast
+# Times what a picture took: so long the next one waits while cells come, or large tables would hold the page.
+REST = 10
+
+
+class StudyView(NotebookViewer):
+    """The frame of a study's view; `build`, `draw` and `layout` are the deriving class's.
+
+    Args:
+        study: what a function of the studies returned.
+        again: called when Run is pressed; returns the study to run or to go on with, or None. Without it that is the
+            study shown.
+        wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
+            has a periodic callback of its own.
+    """
+
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    outdated = param.Boolean(default=False, doc="Whether settings have changed since the study shown.")
+    ready = param.Boolean(default=True, doc="Whether Run may be pressed.")
+
+    def __init__(
+        self,
+        study: Any = None,
+        *,
+        again: Callable[[], Any] | None = None,
+        wake: Callable[[], None] | None = None,
+        **params: Any,
+    ):
+        super().__init__(**params)
+        self.study = study
+        self._again = again
+        self._wake = wake or self._pumped(self.pump, TICK)
+        self.drawn: Any = None  # what the pictures show: phase and cells done
+        self._ticks = 0
+        self._rest_until = 0.0
+        self.bar = StudyBar(self.press_run, self.press_stop, self.press_redo)
+        self.build()
+        self.param.watch(lambda *_: self.refresh(), ["outdated", "ready"])
+        self.param.watch(lambda _: self.redraw(), "dark")
+        self.refresh()
+
+    # -- what a deriving class says ------------------------------------------------------------------------------------
+
+    sentence: Any  # the pane of what the study says
+    body: Any  # the pictures and what belongs to them
+
+    def build(self) -> None:
+        """Make the panes, `sentence`, `body` and `layout`, once."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Show what there is of the study."""
+        raise NotImplementedError
+
+    def fade(self) -> None:
+        """Fade what belongs to settings that are no longer there."""
+        faded = {"opacity": FADED if self.outdated else "1"}
+        for part in (self.sentence, self.body):
+            if part.styles != faded:
+                part.styles = faded
+
+    def tell(self, text: str) -> None:
+        """Let the sentence say this, as HTML."""
+        say(self.sentence, f"<div class='sentence'>{text}</div>")
+
+    def tell_none(self) -> None:
+        """Let the sentence say that there is no study."""
+        self.tell("<span class='quiet'>No study yet.</span>")
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below a picture of `what` when it is saved."""
+        study = self.study
+        title = (
+            f"{type(self).__name__.removesuffix('View')}: {what}"
+            if study is None
+            else f"{', '.join(study.names)}: {what}"
+        )
+        return Origin(title, "" if study is None else made_from(study_about(study), study.recipes))
+
+    # -- the study -----------------------------------------------------------------------------------------------------
+
+    def __panel__(self) -> Any:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
+
+    def watch(self, study: Any) -> None:
+        """Take up a study, or none: what it has computed is shown at once, and followed from there."""
+        self.study = study
+        self.redraw()
+        self._wake()
+
+    def press_run(self) -> None:
+        """Run, or go on with what is finished kept."""
+        study = self.study if self._again is None else self._again()
+        if study is not None:
+            self.study, self.outdated = study, False
+            study.start()
+            self.redraw()
+            self._wake()
+
+    def press_stop(self) -> None:
+        """Stop: no later cell appears."""
+        if self.study is not None:
+            self.study.stop()
+            self.refresh()
+
+    def press_redo(self) -> None:
+        """Compute the cells that failed again."""
+        if self.study is not None:
+            self.study.redo()
+            self.redraw()
+            self._wake()
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Show what has come; returns whether there may be more."""
+        self._ticks += 1
+        moving = self.study is not None and self.study.phase in ("running", "queued")
+        if not moving or self._ticks % SLOW == 1:
+            self.refresh()
+        return moving
+
+    def redraw(self) -> None:
+        """Draw it anew, whatever was drawn before."""
+        self.drawn, self._rest_until = None, 0.0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Bring everything up to date: the pictures only where there is more to see."""
+        study = self.study
+        with pn.io.hold():
+            self.bar.show(study, outdated=self.outdated, may_run=self.ready and (study or self._again) is not None)
+            self.fade()  # at once, also while pictures rest
+            seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
+            begun = time.monotonic()
+            resting = begun < self._rest_until and study is not None and study.phase == "running"
+            if seen != self.drawn and not resting:
+                self.drawn = seen
+                self.draw()
+                self._rest_until = time.monotonic() + REST * (time.monotonic() - begun)
