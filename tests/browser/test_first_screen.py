@@ -49,6 +49,13 @@ def test_a_recorded_race_is_there_at_first_paint_and_a_live_one_takes_its_place(
     explorer.wait_says("^(running|ended|paused)$")
 
 
+def test_the_components_script_is_read_once_as_the_browser_reads_scripts(explorer: Explorer):
+    explorer.open()
+    explorer.wait(lambda: explorer.says("per iteration, all racers"), "components that are drawn")
+    every = explorer.js("performance.getEntriesByType('resource').map((one) => [one.name, one.initiatorType])")
+    assert [how for name, how in every if "panel-material-ui.bundle.js" in name] == ["other"]  # not "fetch", as text
+
+
 def test_points_come_after_run_and_equal_the_trace(explorer: Explorer):
     explorer.open("?data=led&rows=3001")
     ended(explorer)

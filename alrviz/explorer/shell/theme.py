@@ -428,11 +428,24 @@ OPENING = (
 )
 
 # The components' script is 1.4 MB, and asked for only when the first of them is drawn: PRELOAD asks for it at once.
+# NATIVE lets the browser import it: Panel's es-module-shims would read all of it as text, for an import map that it
+# does not need, and give the browser another script, which is compiled a second time at every visit.
 PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
+NATIVE = """
+(() => {
+  const own = new URL(PRELOAD, document.baseURI).href;
+  let shim;
+  Object.defineProperty(window, "importShim", { configurable: true, get: () => shim, set: (given) => {
+    shim = new Proxy(given, { apply: (load, self, args) =>
+      new URL(args[0], document.baseURI).href === own ? import(own) : load(...args) });
+  } });
+})();
+""".replace("PRELOAD", json.dumps(PRELOAD))
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
     "<script>"
+    + NATIVE
     + connection.script()
     + browser_history.SCRIPT
     + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT))
