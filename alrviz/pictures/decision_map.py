@@ -15,7 +15,9 @@ import numpy as np
 from bokeh.models import (
     BasicTicker,
     BasicTickFormatter,
+    BoxZoomTool,
     ColumnDataSource,
+    CustomJS,
     CustomJSHover,
     HoverTool,
     PlainText,
@@ -44,6 +46,21 @@ _LEGEND: Any = {
     "title_text_font_size": "15px", "title_text_font": FONT_NAME, "title_text_font_style": "normal",
     "border_line_color": None, "background_fill_alpha": 0.0,
 }  # fmt: skip
+# Bokeh's own way, for ranges that it works out, is to widen them to the frame's shape; but the map ends where they end.
+# So the frame takes the ranges' shape, and what it does not need is border, on the right and below. `sync` is off: of
+# two browsers that show one figure each has its own size.
+_ONE_SCALE = """
+const layout = Bokeh.index.find_one(cb_obj)?.layout, endless = {width: Infinity, height: Infinity};
+if (!layout || !(cb_obj.inner_width > 0 && cb_obj.inner_height > 0)) return;
+const right = Math.max(layout.right_panel.measure(endless).width, EDGE);
+const below = layout.bottom_panel.measure(endless).height;
+const wide = cb_obj.inner_width + Math.max(cb_obj.min_border_right, right) - right;
+const high = cb_obj.inner_height + Math.max(cb_obj.min_border_bottom ?? 0, below) - below;
+const width = Math.min(wide, high * ratio), height = Math.min(high, wide / ratio);
+const min_border_right = Math.round(right + wide - width), min_border_bottom = Math.round(below + high - height);
+if (cb_obj.min_border_right !== min_border_right || cb_obj.min_border_bottom !== min_border_bottom)
+  cb_obj.setv({min_border_right, min_border_bottom}, {sync: false});
+"""
 Data = dict[str, Any]
 
 
@@ -140,6 +157,8 @@ def decision_map_picture(
     across, up = surface.across, surface.up
     fig = frame((across.low, across.high), (up.low, up.high), ("", ""), name)
     fig.grid.visible = False
+    if surface.one_scale:
+        _keep_scale(fig, across.length / up.length)
     _dress(fig.xaxis[0], across, tilts=True)
     _dress(fig.yaxis[0], up, tilts=False)
     ground, lines, points = (ColumnDataSource(part) for part in (what.ground, what.boundary, what.points))
@@ -158,6 +177,16 @@ def decision_map_picture(
     picture = Picture(fig, ground, lines, points, dots, hover, legend, [edge])
     name_classes(picture, surface, width)
     return picture
+
+
+def _keep_scale(fig: figure, ratio: float) -> None:
+    """Give the frame of a figure this width by height; `match_aspect` says so to whoever draws it without a browser."""
+    fig.match_aspect = True
+    for tool in fig.select({"type": BoxZoomTool}):
+        tool.match_aspect = True
+    fit = CustomJS(args={"ratio": ratio}, code=_ONE_SCALE.replace("EDGE", str(fig.min_border_right)))
+    for size in ("inner_width", "inner_height"):
+        fig.js_on_change(size, fit)
 
 
 def name_classes(picture: Picture, surface: Surface, width: int = WIDTH) -> None:

@@ -40,6 +40,7 @@ def ground_content(ground: Ground) -> dict[str, Any]:
     return {
         "across": _axis(last.across),
         "up": _axis(last.up),
+        "ratio": last.across.length / last.up.length if last.one_scale else None,
         "rows": frames.shape[1],
         "columns": frames.shape[2],
         "shades": 256 // len(last.classes),

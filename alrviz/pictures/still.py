@@ -204,7 +204,11 @@ class _Plot:
         top = self.top + 12 + 22 * len(legends) + (22 if figure.title is not None and figure.title.text else 0)
         right = self.left + self.wide - 24
         bottom = self.top + self.high - low - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
-        self.frame = (left, top, right, bottom)
+        if figure.match_aspect:  # one scale for both axes
+            ratio = (self.x_range[1] - self.x_range[0]) / (self.y_range[1] - self.y_range[0])
+            right = min(right, left + (bottom - top) * ratio)
+            bottom = min(bottom, top + (right - left) / ratio)
+        self.frame, self.below = (left, top, right, bottom), low + 18
         if figure.title is not None and figure.title.text:
             self.pen.text(left, self.top + 8, _words(figure.title.text), 15, INK, "la")
         for k, legend in enumerate(legends):
@@ -234,7 +238,7 @@ class _Plot:
                 x = left + float(self._x(np.array([at]))[0])
                 pen.line(np.array([[x, bottom], [x, bottom + 4]]), QUIET)
                 pen.text(x, bottom + 7, words, 13, INK, "ra" if tilt else "ma", tilt)
-            pen.text((left + right) / 2, self.top + self.high - 4, _words(x_axis.axis_label), 14, INK, "md")
+            pen.text((left + right) / 2, bottom + self.below, _words(x_axis.axis_label), 14, INK, "md")
         if y_axis is not None:
             pen.line(np.array([[left, top], [left, bottom]]), QUIET)
             for at, words in y_ticks:

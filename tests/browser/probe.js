@@ -134,6 +134,11 @@ window.probe = (() => {
     const { x_range, y_range } = figures("alrviz-map")[number].model;
     return [x_range.start, x_range.end, y_range.start, y_range.end];
   };
+  /** How many pixels a step of 1 is on each axis of a map. */
+  const scales = (number) => {
+    const { model: { x_range, y_range }, view: { frame: { bbox } } } = figures("alrviz-map")[number];
+    return [bbox.width / (x_range.end - x_range.start), bbox.height / (y_range.end - y_range.start)];
+  };
   /** Whether a hand may drag points of a map. */
   const draggable = (number) => figures("alrviz-map")[number]?.model.toolbar.gestures.pan.active?.type === "PointDrawTool";
   /** From the next press on: the milliseconds until a map's ground is another than `ground`. */
@@ -364,5 +369,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, scales, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
 })();

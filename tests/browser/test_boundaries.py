@@ -252,6 +252,37 @@ def test_all_pictures_of_dlr_are_seen_at_once(explorer: Explorer):
         assert slider["y"] + slider["height"] <= 720, name
 
 
+def round_(explorer: Explorer, maps: int = 2) -> bool:
+    """Whether a circle is round on each map, to half a pixel of a hundred."""
+    scales = [explorer.js("(k) => probe.scales(k)", k) for k in range(maps)]
+    return all(across == pytest.approx(up, rel=0.005) for across, up in scales)
+
+
+def test_a_circle_is_round_where_both_columns_are_in_one_unit(explorer: Explorer):
+    explorer.open("?page=boundaries&data=two-moons&rows=60")
+    fitted(explorer)
+    for width, height in ((1280, 720), (768, 1024), (390, 844), (1920, 1080)):
+        explorer.page.set_viewport_size({"width": width, "height": height})
+        explorer.wait(lambda: round_(explorer), f"round circles at {width}x{height}")
+        box = explorer.still("probe.maps().length === 2 ? probe.scales(0) : null")
+        assert box[0] * 3 > 120, "a map of two moons, which are 3 wide, is no stamp"
+    explorer.page.set_viewport_size({"width": 1280, "height": 720})
+    explorer.button("Draw").click()
+    explorer.wait_says("per point")
+    explorer.button("Clear").click()
+    explorer.wait_says("4 points")
+    two = (
+        "probe.maps().length === 2 && probe.ranges(0)[1] < 1.5 && probe.ranges(1)[1] < 1.5"  # where moons have no room
+    )
+    explorer.wait(lambda: explorer.js(two) and round_(explorer), "round circles on what is drawn")
+    at = explorer.still("probe.placeOn(0, 0.98, 0.02)")  # the frame's last corner
+    explorer.page.mouse.click(at["x"], at["y"])
+    explorer.wait_says("5 points")
+    explorer.open("?page=boundaries&data=age-curve&rows=60")
+    fitted(explorer)
+    assert not round_(explorer), "years of age have no scale in common with a pressure"
+
+
 def test_no_hint_moves_the_map(explorer: Explorer):
     """A hint that wrapped moved the map by a line, under the pointer that was about to press."""
     explorer.open("?page=boundaries&data=four-gaussians&rows=200")

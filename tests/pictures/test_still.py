@@ -50,6 +50,19 @@ def test_marks_are_where_their_numbers_are():
     assert left < right
 
 
+@pytest.mark.parametrize("longer", [4.0, 0.25])
+def test_a_figure_that_keeps_its_scale_has_round_circles(longer):
+    """Three marks at the corners of a square are as far from each other across as up."""
+    fig = figure(x_range=(0.0, 10.0 * longer), y_range=(0.0, 10.0), match_aspect=True)
+    fig.scatter([2.0], [2.0], size=8, color="#ff0000")
+    fig.scatter([2.0], [8.0], size=8, color="#0000ff")
+    fig.scatter([8.0 if longer > 1 else 2.4], [2.0], size=8, color="#00ff00")
+    picture = pixels(fig)
+    corner, above, beside = (middle(picture, colour) for colour in (RED, BLUE, (0, 255, 0)))
+    side = 6.0 if longer > 1 else 0.4
+    assert (corner - above)[0] / 6 == pytest.approx((beside - corner)[1] / side, rel=0.05)
+
+
 @pytest.mark.parametrize(("kind", "expected"), [("linear", 0.9), ("log", 0.5)])
 def test_a_log_axis_is_one(kind, expected):
     """On a log axis from 1 to 100, 10 is in the middle; on a linear one near the bottom."""

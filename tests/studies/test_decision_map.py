@@ -14,7 +14,7 @@ import alrviz
 from alrviz.errors import Stopped, TableError
 from alrviz.stop import StopToken
 from alrviz.studies.maps import decision_map as numbers
-from alrviz.studies.maps.axes import MOST_LEVELS, axis_of
+from alrviz.studies.maps.axes import MOST_LEVELS, axes_of, axis_of, one_scale
 from alrviz.studies.maps.decision_map import decision_map
 from alrviz.studies.maps.partial_dependence import NEAREST, WIDTH, others_of
 
@@ -230,6 +230,41 @@ def test_levels_stand_in_their_order_with_what_is_missing_last():
     assert axis.value(0.2) == "b"
     assert pd.isna(axis.value(2.9))
     assert axis_of(pd.DataFrame({"c": [True, False]}), "c").levels == ("False", "True")
+
+
+@pytest.mark.parametrize(
+    ("names", "ends", "same"),
+    [
+        (("x1", "x2"), (4.0, 3.0), True),
+        (("x", "y"), (4.0, 3.0), True),
+        (("pos_x", "pos_y"), (4.0, 3.0), True),
+        (("0", "1"), (4.0, 3.0), True),
+        (("petal length (cm)", "petal width [cm]"), (6.0, 2.4), True),
+        (("length (cm)", "width (mm)"), (4.0, 3.0), False),
+        (("length (cm)", "width"), (4.0, 3.0), False),
+        (("age", "income"), (50.0, 50_000.0), False),
+        (("age", "pressure"), (50.0, 60.0), False),
+        (("max", "may"), (4.0, 3.0), False),
+        (("x1", "x2"), (4.0, 0.5), False),
+    ],
+)
+def test_columns_of_one_unit_have_one_scale(names, ends, same):
+    frame = pd.DataFrame({name: [0.0, end] for name, end in zip(names, ends, strict=True)})
+    across, up = axes_of(frame, names)
+    assert one_scale(across, up) is same
+    middles = [(axis.low + axis.high) / 2 for axis in (across, up)]
+    assert middles == pytest.approx([end / 2 for end in ends])
+    if same:
+        square = axes_of(frame, names, longest=1.0)
+        assert square[0].length == pytest.approx(square[1].length)
+        assert max(across.length, up.length) <= 2.001 * min(across.length, up.length)
+    else:
+        assert [axis.length for axis in (across, up)] == [axis_of(frame, name).length for name in names]
+
+
+def test_words_and_numbers_have_no_scale_in_common():
+    across, up = axes_of(pd.DataFrame({"x1": ["a", "b"], "x2": [0.0, 1.0]}), ("x1", "x2"))
+    assert not one_scale(across, up)
 
 
 def test_of_too_many_levels_the_most_frequent_are_shown():

@@ -99,6 +99,8 @@ def test_its_map_is_that_of_every_steps_model(fitted):
     run, dataset = fitted.runs[0], fitted.dataset
     assert [ground["across"]["name"], ground["up"]["name"]] == list(dataset.X.columns)
     assert sum(map(len, ground["points"])) == 3 * len(dataset.X)
+    spans = [ground[axis]["high"] - ground[axis]["low"] for axis in ("across", "up")]
+    assert ground["ratio"] == pytest.approx(spans[0] / spans[1])
     frames = np.frombuffer(base64.b64decode(ground["frames"]), np.uint8)
     frames = frames.reshape(-1, ground["rows"], ground["columns"])
     assert len(frames) == len(data_of(replay(fitted))["steps"])

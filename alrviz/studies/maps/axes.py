@@ -1,9 +1,14 @@
 """The two axes of a decision map: a numeric column as a scale, a categorical one as a row of levels.
 
 Level k of a categorical axis is shown from k to k + 1, so that positions on both kinds of axis are plain numbers.
+
+One scale: where both columns are in one unit (the same one in brackets, or names that differ only in a number or as x
+and y do) and neither axis is more than FARTHEST times as long as the other, a circle is shown round.
 """
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,11 @@ from alrviz.passes.aligned_buffers import Floats
 MISSING = "missing"
 MOST_LEVELS = 30  # on one axis; more could not be read, and the model would be asked for each
 AIR = 0.06  # share of a scale's length beyond its first and last value
+FARTHEST = 4  # times as long as the other may an axis be that shares its scale: a longer one would leave a line of it
+LONGEST = 2.0  # times as long as the other is such an axis shown, at most: of a strip little would be seen
+_UNIT = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*$")  # "petal width (cm)"
+_NUMBER = re.compile(r"\d+")
+_COORDINATE = re.compile(r"(.*(?:[^a-z]|^))([xyz])")  # "x", "pos_y"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +53,16 @@ class Axis:
     def numeric(self) -> bool:
         """Whether it is a scale."""
         return not self.levels
+
+    @property
+    def length(self) -> float:
+        """From one end to the other."""
+        return self.high - self.low
+
+    def widened(self, least: float) -> "Axis":
+        """Return the axis at least so long, its middle where it was."""
+        more = (least - self.length) / 2
+        return replace(self, low=self.low - more, high=self.high + more) if more > 0 else self
 
     def centres(self, side: int) -> Floats:
         """The positions a map of `side` steps asks for; a categorical axis has one step a level."""
@@ -92,6 +112,42 @@ def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
         raise TableError(f"no column is called {name!r}{nearest(str(name), known)}; the columns are {', '.join(known)}")
     column = frame[name]
     return _scale(name, column, keep) if is_numeric(column) else _levels(name, column)
+
+
+def axes_of(
+    frame: pd.DataFrame,
+    names: Sequence[Any],
+    keep: Sequence[Axis | None] = (None, None),
+    longest: float = LONGEST,
+) -> tuple[Axis, Axis]:
+    """Return the two axes of a map; of two that have one scale the shorter is widened to 1 / longest of the longer.
+
+    keep: two earlier axes, as for `axis_of`.
+
+    Raises:
+        TableError: if there is no such column.
+    """
+    across, up = (axis_of(frame, name, old) for name, old in zip(names, keep, strict=True))
+    if not one_scale(across, up):
+        return across, up
+    least = max(across.length, up.length) / longest
+    return across.widened(least), up.widened(least)
+
+
+def one_scale(across: Axis, up: Axis) -> bool:
+    """Whether both axes are to have as many pixels for a step of 1: see the module's text."""
+    short, long = sorted((across.length, up.length))
+    return across.numeric and up.numeric and long <= FARTHEST * short and _one_unit(str(across.name), str(up.name))
+
+
+def _one_unit(one: str, other: str) -> bool:
+    units = [_UNIT.search(name) for name in (one, other)]
+    if any(units):
+        return all(units) and len({unit[1].casefold() for unit in units if unit}) == 1
+    if _NUMBER.sub("#", one) == _NUMBER.sub("#", other):
+        return True
+    found = [_COORDINATE.fullmatch(name.casefold()) for name in (one, other)]
+    return all(found) and len({match[1] for match in found if match}) == 1
 
 
 def _scale(name: Any, column: pd.Series, keep: Axis | None) -> Axis:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.maps.axes import Axis, Floats, axis_of, is_numeric
+from alrviz.studies.maps.axes import Axis, Floats, axes_of, axis_of, is_numeric, one_scale
 from alrviz.studies.maps.classifier_adapter import Asked
 from alrviz.studies.maps.partial_dependence import Others, others_of
 
@@ -78,6 +78,11 @@ class Surface:
     def single(self) -> bool:
         """Whether it is one score of two classes, with the boundary at 0."""
         return self.values.shape[2] == 1
+
+    @property
+    def one_scale(self) -> bool:
+        """Whether a circle is to be shown round: both columns are in one unit, as `map_axes` says."""
+        return one_scale(self.across, self.up)
 
     @property
     def winner(self) -> NDArray[np.intp]:
@@ -171,7 +176,10 @@ def decision_map(
     if across is None or up is None:
         across, up = first_axes(frame)
     ask = Asked(model, matrix=not isinstance(X, pd.DataFrame), classes=classes)
-    across, up = (axis if isinstance(axis, Axis) else axis_of(frame, axis) for axis in (across, up))
+    if isinstance(across, Axis) or isinstance(up, Axis):
+        across, up = (axis if isinstance(axis, Axis) else axis_of(frame, axis) for axis in (across, up))
+    else:
+        across, up = axes_of(frame, (across, up))
     held = others_of(frame, across, up, how=others, row=row, seed=seed)
     points = None if y is None else points_of(ask, frame, y, across, up, seed=seed)
     sides = _sides((across, up), held.per_place, SIDES if sides is None else sides)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from alrviz.studies.density.density_frames import Scene
-from alrviz.studies.maps.axes import Axis, axis_of
+from alrviz.studies.maps.axes import Axis, axes_of
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 
 SIDE = 64  # places along a scale: of 120 steps half a megabyte
@@ -20,7 +20,7 @@ def film_axes(scene: Scene, dataset: Any) -> tuple[Axis, Axis] | None:
     if len(chosen) < 2:
         return None
     across, up = sorted(names.index(ratio.column) for ratio in chosen)
-    return axis_of(frame, frame.columns[across]), axis_of(frame, frame.columns[up])
+    return axes_of(frame, (frame.columns[across], frame.columns[up]))
 
 
 def film_map(model: Any, dataset: Any, axes: tuple[Axis, Axis], *, points: bool) -> Surface:

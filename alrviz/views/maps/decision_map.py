@@ -18,7 +18,7 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures.labels import WIDTH
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
-from alrviz.studies.maps.axes import axis_of
+from alrviz.studies.maps.axes import LONGEST, axes_of
 from alrviz.studies.maps.decision_map import Surface, decision_map, first_axes, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.collapsible import Numbers
@@ -35,11 +35,15 @@ from alrviz.views.maps.menus import MapMenus
 TICK = 50  # ms
 REST = 0.12  # seconds before what is finer than the first map: a hand may be moving
 HEIGHT = 424  # px of menus and picture
+FRAME = 240  # px of the frame's height in a window of 1280x720
 DRAWING = {"look": "", "add": "add", "move": "move", "remove": "remove"}
 
 
 class DecisionMapView(NotebookViewer):
     """The live map of a classifier's decisions over two columns.
+
+    Two columns of one unit ("length (cm)" and "width (cm)", "x1" and "x2", "x" and "y") whose spans differ by a factor
+    of four at most have one scale: a circle looks round. Any others fill the frame.
 
     Args:
         model: a fitted classifier: `classes_` and `predict_proba`, or only `decision_function`. None for an empty map.
@@ -47,7 +51,8 @@ class DecisionMapView(NotebookViewer):
         y: (N,) the true classes; None draws no points.
         wake: called when something is under way, by a page that calls `pump` itself from then on; without it the view
             has a periodic callback of its own.
-        height: of menus and picture, as CSS has it. width: pixels that the legend may count on.
+        height: of menus and picture, as CSS has it. width: pixels that the legend may count on, and the shape of a map
+            whose axes have one scale.
         controls: whether the menus of columns are shown.
         numbers: title of the folded table; a page that shows several views gives each its own.
         on_add: called with two values, in the columns' own units, when the map is pressed while `drawing` is "add".
@@ -92,6 +97,7 @@ class DecisionMapView(NotebookViewer):
         **params: Any,
     ):
         super().__init__(**params)
+        self._width = width
         self._wake = wake or self._pumped(self.pump, TICK, self.stop)
         self.hand = MapHand(self, on_add, on_move, on_remove)
         self._asking = Asking("alrviz-map")
@@ -202,6 +208,7 @@ class DecisionMapView(NotebookViewer):
             self.picture.clear()
             self._say()
             return
+        longest = min(LONGEST, max(1.0, self._width / FRAME))
         names, others, row, classes = (self.across, self.up), self.others, self.row, self.classes
         keep = (None, None) if self.surface is None else (self.surface.across, self.surface.up)
         self._asked = (others, row, max(0, frame.shape[1] - 2))
@@ -209,7 +216,7 @@ class DecisionMapView(NotebookViewer):
         def maps(stop: StopToken) -> Iterator[Surface]:
             if frame.shape[1] < 2 or not len(frame):
                 first_axes(frame)
-            axes = [axis_of(frame, name, old) for name, old in zip(names, keep, strict=True)]
+            axes = axes_of(frame, names, keep, longest)
             options: dict[str, Any] = {"others": others, "row": row, "classes": classes, "stop": stop}
             coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
             return at_rest(coarse_first, stop, REST)

@@ -97,7 +97,8 @@ class LiveMap:
         for tip, renderers in self._tips:
             tip.renderers = [] if what else renderers
         moves = [PointDrawTool(renderers=[dots], add=False)] if self._moved is not None and what == "move" else []
-        others = [] if what else [PanTool(), BoxZoomTool(), ResetTool()]
+        one_scale = self._picture.figure.match_aspect
+        others = [] if what else [PanTool(), BoxZoomTool(match_aspect=one_scale), ResetTool()]
         bar.active_drag = "auto"  # a tool must be among those of the bar
         bar.tools = [*others, *moves, *(tip for tip, _ in self._tips)]
         if moves:
