@@ -51,10 +51,11 @@ class ReadOptions:
     whether the first row holds the names, or how many rows do (0 to 3). `skip_rows` and `skip_footer` are lines before
     the names and behind the table that are no part of it, `comment` what such lines begin with ("" for none). `sheet`
     is the name of a workbook's sheet, or its place from 1 (as a text, where no sheet is called so). `merge_case` says
-    whether spellings that differ in upper and lower case alone are one level (default: yes). `dayfirst` says how dates
-    are read that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of May (default: as a date
-    above or below it shows, else with its decimal mark or delimiter). Formats that carry their own types use `missing`,
-    `merge_case` and, for texts, `dayfirst` alone.
+    whether spellings that differ in upper and lower case alone are one level (default: yes; not where a capital is
+    within a word, as in gOLD: codes differ so). `dayfirst` says how dates are read that can be read both ways: True
+    makes 5/6/2020 the 5th of June, False the 6th of May (default: as a date above or below it shows, else with its
+    decimal mark or delimiter). Formats that carry their own types use `missing`, `merge_case` and, for texts,
+    `dayfirst` alone.
     """
 
     delimiter: str | None = None

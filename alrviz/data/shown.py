@@ -28,10 +28,7 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
         ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),
         ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
-        (
-            "with one value only",
-            [c.name for c in columns if c.levels == 1 and not c.missing and c.kind not in ("ignore", "target")],
-        ),
+        ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )
     return [
         f"{len(found)} {'column is' if len(found) == 1 else 'columns are'} {what}: {listed(found)}"

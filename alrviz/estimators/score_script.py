@@ -381,6 +381,31 @@ def _rows(lines: Sequence[str], names: Sequence[str], delimiter: str, footer: bo
     return table.filter(pa.array(kept))
 
 
+# What no text of a table begins with.
+_FORMATS = {
+    b"PK\x03\x04": "a workbook (xlsx, ods) or a zip archive",
+    b"\xd0\xcf\x11\xe0": "a workbook of an old kind (xls)",
+    b"\x1f\x8b": "packed (gzip)",
+    b"BZh": "packed (bzip2)",
+    b"\xfd7zXZ": "packed (xz)",
+    b"\x28\xb5\x2f\xfd": "packed (Zstandard)",
+    b"ARROW1": "an Arrow file",
+    b'{"': "JSON",
+    b"[{": "JSON",
+}
+
+
+def _other_format(head: bytes) -> str:
+    """What a file is that has no text of a table, empty where it has."""
+    bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if found := next((what for mark, what in _FORMATS.items() if bare.startswith(mark)), ""):
+        return found
+    if bare[:9].lower() == b"@relation":
+        return "an ARFF file"
+    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return "" if wide or head.count(b"\0") <= len(head) // 10 else "binary data"
+
+
 def read_rows(
     path: str, names: Sequence[str], delimiter: str | None = None, reading: Reading | None = None
 ) -> "pa.Table":
@@ -389,8 +414,14 @@ def read_rows(
     Without a reading of the model's table a CSV file is one in UTF-8 whose first line holds the names.
     """
     with Path(path).open("rb") as file:
-        if file.read(4) == b"PAR1":
-            return pyarrow.parquet.ParquetFile(path).read()
+        head = file.read(1 << 16)
+    if head.startswith(b"PAR1"):
+        return pyarrow.parquet.ParquetFile(path).read()
+    if what := _other_format(head):
+        raise ValueError(
+            f"{path} is {what}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
+            f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz score MODEL.zip {path}"
+        )
     if reading is not None:
         return read_text(Path(path).read_bytes(), reading, delimiter)
     delimiter = delimiter or ","

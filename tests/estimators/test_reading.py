@@ -1,5 +1,6 @@
 """New rows are read as the training table was: what is scored is what the model would say of the data set's rows."""
 
+import gzip
 import io
 import json
 import re
@@ -356,6 +357,30 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
         list(model.predictions(script.read_rows(tmp_path / "none.csv", names, reading=model.reading)))
     with pytest.raises(ValueError, match=refusal):
         model.predict_proba(script.read_rows(tmp_path / "none.csv", names, reading=model.reading))
+
+
+def test_the_script_names_what_it_does_not_read_and_how_to_convert_it(tmp_path, capsys, script):
+    table = columns_of(("a", ["1", "2"]), ("b", ["x", "y"]))
+    dataset = read_table(table.of(range(ROWS)))
+    saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
+    alrviz.save_model(NaiveBayesClassifier().fit(dataset.X, dataset.y), tmp_path / "old.zip")
+    text = table.of(range(5))
+    others = {
+        "rows.xlsx": (workbook({"Data": text.decode()}), "a workbook"),
+        "rows.csv.gz": (gzip.compress(text), "packed"),
+        "rows.json": (b'[{"a": 1, "b": "x"}]', "JSON"),
+        "rows.jsonl": (b'{"a": 1, "b": "x"}\n', "JSON"),
+        "rows.arff": (b"@RELATION r\n", "an ARFF file"),
+        "rows.bin": (bytes(2000), "binary data"),
+    }
+    for name, (data, what) in others.items():
+        (tmp_path / name).write_bytes(data)
+        for model in ("model.zip", "old.zip"):
+            assert script.main([str(tmp_path / name), "--model", str(tmp_path / model)]) == 2
+            told = capsys.readouterr()
+            assert (told.out, told.err.count("\n")) == ("", 1)
+            assert f"{name} is {what}" in told.err
+            assert f"alrviz score MODEL.zip {tmp_path / name}" in told.err
 
 
 def test_names_with_a_quote_that_is_not_closed_are_told_by_the_script(tmp_path, capsys, script):

@@ -29,7 +29,8 @@ TERMS = {
     "cell": "A tuple of columns with one level chosen for each.",
     "center": "The model the weights are shrunk toward when alpha is above 0: nothing (0), all ones (1), or AnJE.",
     "held-out": "Rows kept out of training, on which a model is judged.",
-    "level": "One value of a categorical column, or one interval of a numeric column.",
+    "level": "One value of a categorical column (gold, Gold and GOLD are one; gOLD is another, as in codes), or one "
+    "interval of a numeric column.",
     "MDL": "Minimum description length (Fayyad and Irani): cuts a numeric column only where the cut pays for itself in "
     "bits of class information.",
     "nats": "Unit of information with natural logarithms; 1 nat is 1.44 bits.",

@@ -23,7 +23,7 @@ def head_html(dataset: "Dataset", line: str) -> str:
     ignored = len(dataset.kinds) - used
     facts = [
         f"{dataset.n_rows:,} rows",
-        f"{used:,} columns used" + (f", {ignored:,} ignored" if ignored else ""),
+        f"{used:,} {'column' if used == 1 else 'columns'} used" + (f", {ignored:,} ignored" if ignored else ""),
         f"{dataset.n_classes:,} classes of <b>{safe(dataset.target, 60)}</b>",
         f"hash <code>{safe(dataset.hash[:12])}</code>",
     ]
@@ -80,7 +80,10 @@ def notes_html(dataset: "Dataset") -> str:
     """Return what was done while reading, as sentences."""
     if not dataset.notes:
         return "<p class='quiet'>No issues found: nothing was dropped or split.</p>"
-    sentences = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, dataset.notes))
+    sentences = " ".join(
+        safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".")
+        for note in map(for_page, dataset.notes)
+    )
     return f"<p class='quiet'>{sentences}</p>"
 
 

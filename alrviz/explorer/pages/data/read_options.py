@@ -62,7 +62,7 @@ class ReadOptionsPanel:
         self._footer = pmui.IntInput(label="Lines behind the table to leave out", start=0, value=0, **wide)
         self._comment = pmui.TextInput(label="Lines to leave out begin with", **wide)
         self._sheet = pmui.Select(label="Sheet", options=[], **wide)
-        self._merge = pmui.Checkbox(label="Yes, yes and YES are one level", **wide)
+        self._merge = pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide)
         self._again = pmui.Button(label="Read the file again", variant="contained", margin=(12, 0))
         self._again.on_click(lambda _: self._reread())
         self._fields = pn.Column(
