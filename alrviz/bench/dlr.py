@@ -23,8 +23,8 @@ from alrviz.bench._tools import Row, show
 from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError
 from alrviz.estimators import DLRClassifier
+from alrviz.fitting.density.objective import DensityObjective
 from alrviz.fitting.families.density import assemble_density, reference_seconds
-from alrviz.fitting.objectives.density import DensityObjective
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.aligned_buffers import Floats

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.density import DensityObjective
+from alrviz.fitting.density.objective import DensityObjective
 from alrviz.models.density_model import parts_of
 from alrviz.models.linear import log_softmax
 from tests.fitting.mixed import density_objective, density_run, mixed

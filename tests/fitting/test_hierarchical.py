@@ -7,10 +7,10 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
+from alrviz.fitting.density import hierarchical
+from alrviz.fitting.density.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, Memory, _bfgs
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers import hierarchical
-from alrviz.fitting.solvers.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, Memory, _bfgs
 from alrviz.fitting.solvers.state import State
 from alrviz.models import density as of_density
 from alrviz.models import density_votes

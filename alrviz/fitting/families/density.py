@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.density.hierarchical import Hierarchical
+from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT, TABLES, toward
 from alrviz.fitting.families.family import Family, Made, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.objectives.density import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.prepare import Prepared, class_weighted, split
 from alrviz.fitting.pricing.price import Price, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import Choice
-from alrviz.fitting.solvers.hierarchical import Hierarchical
 from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import others_of, parts_of

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from alrviz.fitting.objectives.objective_protocol import Minimised
+from alrviz.fitting.objectives.protocol import Minimised
 from alrviz.fitting.prepare import Covered, class_weighted
 from alrviz.fitting.solvers import State
 from alrviz.models.cover import Cover

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.ridge_objective import Point
+from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.prepare import Prepared, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.ridge_objective import Line, Objective, Point
+from alrviz.fitting.objectives.ridge import Line, Objective, Point
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel

@@ -7,7 +7,7 @@ import numpy as np
 
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.objective_protocol import Minimised
+from alrviz.fitting.objectives.protocol import Minimised
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe

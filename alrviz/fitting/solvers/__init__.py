@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from alrviz.fitting.objectives.ridge_objective import Objective
+from alrviz.fitting.objectives.ridge import Objective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
 from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
 from alrviz.fitting.solvers.solver_support import check_solver

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.fitting.objectives.objective_protocol import Minimised
+from alrviz.fitting.objectives.protocol import Minimised
 from alrviz.fitting.solvers import State
 from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.objectives.ridge_objective import Objective
+from alrviz.fitting.objectives.ridge import Objective
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import Short, combine, difference, dot

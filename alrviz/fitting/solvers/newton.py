@@ -6,7 +6,7 @@ fall, so that the last steps are quadratic. No radius is kept (cf. tron.py): the
 
 from dataclasses import replace
 
-from alrviz.fitting.objectives.ridge_objective import Objective, Point
+from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.state import State, along, stalled
 from alrviz.fitting.solvers.tron import inverted, newton_step
 from alrviz.passes.aligned_buffers import Floats

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import AlrvizError, Stopped
-from alrviz.fitting.objectives.ridge_objective import Objective, Point
+from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.state import Solver, State, start
 from alrviz.passes.rows import Floats
 

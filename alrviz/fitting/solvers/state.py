@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from alrviz.fitting.objectives.ridge_objective import Objective, Point
+from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_minimum import ROUNDING, exact_step
 from alrviz.passes.rows import Floats
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.ridge_objective import Objective, Point
+from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
 from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
 from alrviz.passes.aligned_buffers import Floats, Pool

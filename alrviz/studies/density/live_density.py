@@ -14,8 +14,8 @@ import numpy as np
 
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
+from alrviz.fitting.density.objective import DensityObjective, DensityPoint
 from alrviz.fitting.families.density import assemble_density
-from alrviz.fitting.objectives.density import DensityObjective, DensityPoint
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats

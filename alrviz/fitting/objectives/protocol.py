@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from alrviz.fitting.objectives.ridge_objective import Point
+from alrviz.fitting.objectives.ridge import Point
 from alrviz.passes.rows import Floats
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.density_weights import WeightsObjective, all_weights, solve
-from alrviz.fitting.objectives.ridge_objective import Point
+from alrviz.fitting.density.weights import WeightsObjective, all_weights, solve
+from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.newton import minimise
 from alrviz.models.density import DensityFeatures, Features
 from alrviz.models.density_model import DensityModel

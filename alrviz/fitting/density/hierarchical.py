@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from alrviz.fitting.objectives.density import DensityObjective, DensityPoint
-from alrviz.fitting.objectives.density_weights import WeightsObjective
-from alrviz.fitting.objectives.ridge_objective import Point
+from alrviz.fitting.density.objective import DensityObjective, DensityPoint
+from alrviz.fitting.density.weights import WeightsObjective
+from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
 from alrviz.fitting.solvers.state import Solver, State
 from alrviz.models.density import Features
