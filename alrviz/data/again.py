@@ -269,7 +269,8 @@ def _as_text(column: TextColumn | Values) -> TextColumn:
     if isinstance(column, TextColumn):
         return column
     if isinstance(column.series.dtype, pd.CategoricalDtype):
-        return text_of(column.series)
+        text = text_of(column.series)
+        return replace(text, typed=text.codes >= 0) if column.numbered else text
     texts = [None if gap else str(v) for v, gap in zip(column.series, column.series.isna(), strict=True)]
     return TextColumn.from_values(column.name, texts)
 

@@ -225,7 +225,7 @@ def _from_categorical(name: str, series: pd.Series, notes: list[str]) -> Values:
     labels = [number_text(value) if numeric else _text(value) for value in categories]
     kind = "ordinal" if series.cat.ordered else "categorical"
     _tell_merged(name, list(categories), labels, notes)
-    return Values(name, _categorical(name, series, labels, series.cat.codes), kind)
+    return Values(name, _categorical(name, series, labels, series.cat.codes), kind, numbered=numeric)
 
 
 def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Series) -> pd.Series:

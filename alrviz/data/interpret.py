@@ -34,7 +34,7 @@ class Values:
 
     `declared` is the kind its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed; `hint`
     is a remark for whoever wonders about the guess; `made` that it was made of another column; `reading` how its texts
-    became values, None where its source states a type.
+    became values, None where its source states a type; `numbered` that the levels were numbers in the source.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Values:
     hint: str = ""
     made: bool = False
     reading: ColumnReading | None = None
+    numbered: bool = False
 
 
 @dataclass(frozen=True)

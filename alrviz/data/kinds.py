@@ -9,6 +9,7 @@
     text                                                                categorical
     whole numbers: all different and named or counting like an id,
         or many and named exactly so (customer id)                      ignore (an id)
+    whole numbers: all different, of as many digits each, six or more   numeric, and asked whether it is an id
     whole numbers: at most four of them, or named code, type ...        categorical (codes)
     numbers                                                             numeric
 
@@ -31,7 +32,8 @@ KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
 MOST_CODES = 4
 MOST_ORDERED = 200  # levels; whoever has more wants numbers, and asking each of them takes time
 ID_NAME = re.compile(
-    r"(^|[\W_])(id|ids|idx|index|uuid|guid|key|nr|no|row|rownum|row_?names?|record|serial)($|[\W_])"
+    r"(^|[\W_])(id|ids|idx|index|uuid|guid|key|nr|no|row|rownum|row_?names?|record|serial|mrn|ssn|isbn|ean|imei|"
+    r"barcode)($|[\W_])"
     r"|^unnamed: 0$|^column 1$"
 )
 DASHES = "-\u2013"  # also the typographic one, between the ends of a range
@@ -40,6 +42,8 @@ NAMES = re.compile(
     r"(^|[\W_])((sur|last|first|full|middle)?[\W_]?name|title|address|street|email|e-mail|phone|url|link|comments?|notes?|"
     r"description|text|remarks?|ticket|iban|name)($|[\W_])|^(nachname|vorname|adresse|strasse|telefon|bemerkung)$"
 )
+IS_ID = "an id?"  # how a reason ends of numbers that may be one, and are used
+ID_DIGITS = 6  # of numbers that are not named like an id
 MOST_LEVELS = 50  # of texts or numbers that may still be kinds of something
 RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
@@ -129,7 +133,15 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> tuple[str, s
         )
     if whole and n_levels <= n_present / 2 and CODE_NAME.search(values.name.lower()):
         return "categorical", "whole numbers named like codes"
+    if whole and n_levels == n_present and n_present > MOST_LEVELS and (digits := _digits(numbers)) >= ID_DIGITS:
+        return "numeric", f"whole numbers, all different, of {digits} digits each: {IS_ID}"
     return "numeric", "whole numbers" if whole else "numbers"
+
+
+def _digits(numbers: np.ndarray) -> int:
+    """How many digits each of some whole numbers has, 0 where they differ in that, or are negative."""
+    low, high = float(numbers.min()), float(numbers.max())
+    return len(str(int(low))) if low > 0 and high < 2**53 and len(str(int(low))) == len(str(int(high))) else 0
 
 
 def _is_key(name: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from alrviz.data.kinds import IS_ID
 from alrviz.data.numbers import listed
 
 
@@ -24,6 +25,7 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
     names, dated = {column.name for column in columns}, [c.name for c in guessed if c.why.startswith("dates;")]
     groups = (
         ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
+        ("of different numbers of as many digits, as ids are", [c.name for c in guessed if c.why.endswith(IS_ID)]),
         ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
         ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
         ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),

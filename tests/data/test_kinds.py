@@ -58,6 +58,13 @@ def guess(values, name="a", **options):
         ([f"n{i % 9}" for i in range(600)], "title", "categorical", "text"),
         ([7 * (i % 80) for i in range(600)], "user_id", "ignore", "an id? named like one, 80 different numbers"),
         ([7 * (i % 8) for i in range(600)], "shop_id", "numeric", "whole numbers"),
+        ([10**7 + 7919 * i for i in range(60)], "mrn", "ignore", "an id? whole numbers, all different, and named like"),
+        (
+            [10**7 + 7919 * (i * 7 % 60) for i in range(60)],
+            "ref",
+            "numeric",
+            "whole numbers, all different, of 8 digits each: an id?",
+        ),
     ],
 )
 def test_guesses_and_their_reasons(values, name, kind, why):

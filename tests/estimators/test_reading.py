@@ -325,6 +325,15 @@ def test_numbers_that_are_numbers_have_no_marks_of_texts(source):
     assert found.unread == {2: ["size=x (not a number)"]}
 
 
+def test_numbers_as_categories_have_no_marks_of_texts():
+    dataset = read_table(EUROPEAN.encode())
+    sizes = pd.DataFrame({"size": pd.Categorical([1.234, 1000.5, None, 7.0])})
+    found = read_again(sizes, dataset.reading)
+    np.testing.assert_array_equal(found.X["size"], [1.234, 1000.5, np.nan, 7])
+    texts = pd.DataFrame({"size": pd.Categorical(["1.234", "1.107,5"])})
+    np.testing.assert_array_equal(read_again(texts, dataset.reading).X["size"], [1234, 1107.5])
+
+
 def test_decimal_objects_have_no_marks_of_texts():
     dataset = read_table(EUROPEAN.encode())
     sizes = [Decimal("1.234"), "1.107,5", Decimal("1000.50")]

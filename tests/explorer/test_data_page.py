@@ -350,6 +350,17 @@ def test_a_number_that_may_be_missing_is_read_so_with_one_press(page):
     assert "Read it as missing" not in buttons(page)
 
 
+def test_what_may_be_an_id_is_told_and_can_be_left_out(page):
+    rows = "".join(f"{10**7 + 7919 * (i * 7 % 60)},{i % 9},{'xy'[i % 2]}\n" for i in range(60))
+    drop(page, f"ref,size,class\n{rows}")
+    assert page.session.dataset.kinds["ref"] == "numeric"
+    assert "of as many digits, as ids are: &#x27;ref&#x27;" in page._notes.object
+    buttons(page)["Ignore it"].clicks += 1
+    settle(page)
+    assert page.session.dataset.kinds["ref"] == "ignore"
+    assert "as ids are" not in page._notes.object
+
+
 def test_a_guessed_class_offers_others(page):
     rows = "".join(f"{i}.5,{'uv'[i % 2]},{'xyz'[i % 3]}\n" for i in range(60))
     drop(page, f"size,plan,region\n{rows}")

@@ -1,6 +1,7 @@
 """Every sentence of the fixed list, each from traces written by hand."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,16 @@ def test_lr_is_faster_and_order_of_racers_does_not_matter():
     assert (told.code, told.winner) == ("faster", "lr")
     assert told.sentence.startswith("lr is 3.1 times faster (iterations). Within 0.1 %")
     assert verdict(lanes[::-1]).sentence == told.sentence
+
+
+@pytest.mark.parametrize(("unit", "least"), [("passes", "1 passes"), ("seconds", "0.001 seconds")])
+def test_a_milestone_met_at_the_start_is_not_a_billion_times_faster(unit, least):
+    first, second = lane("alr", falling(0, 0)), lane("lr", falling(4, 4))
+    frame = first.frame.assign(passes=first.frame["index"])  # that begins at 0
+    told = verdict([replace(first, frame=frame), second], unit=unit)
+    assert (told.code, told.winner) == ("faster", "alr")
+    assert told.factor == (5 if unit == "passes" else 2000)
+    assert f"alr {least}" in told.sentence
 
 
 def test_faster_at_the_first_milestone_only():

@@ -12,9 +12,9 @@
 | "faster" | one racer needs the fewest iterations (the tighter milestone decides) |
 | "crossed" | one leads at the first milestone, another at the second, both by 1.25 or more |
 
-An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes and seconds are compared likewise. A
-racer that never met the milestone counts as "at least" its last iteration. Differences of held-out log loss below two
-paired standard errors are called a tie.
+An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, and seconds from a
+millisecond on: what is below is no racer's merit. A racer that never met the milestone counts as "at least" its last
+iteration. Differences of held-out log loss below two paired standard errors are called a tie.
 
 A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
 """
@@ -27,6 +27,7 @@ from alrviz.studies.race.milestones import UNITS, Lane, Milestones, by_objective
 from alrviz.studies.race.race_summary import APART, NEAR, level_words, near_words, racing_words
 
 NO_DIFFERENCE = APART
+_LEAST = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # what less is not told apart from
 FEW = 2  # racers whose numbers have room in a sentence; those of more are in the table under the picture
 NOTHING_TO_FIT = ("anje", "nb")
 
@@ -161,7 +162,7 @@ class _Ranking:
 def _count(lane: Lane, marks: Milestones, goal: int) -> float:
     met = marks.at(lane.name, goal)
     spent = lane.last_of(UNITS[marks.unit]) if met is None else met
-    return max(spent, 1.0 if marks.unit == "iterations" else 1e-9)
+    return max(spent, _LEAST[marks.unit])
 
 
 def _ranking(lanes: Sequence[Lane], marks: Milestones, goal: int) -> _Ranking:

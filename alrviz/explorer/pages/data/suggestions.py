@@ -8,6 +8,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.data.kinds import IS_ID
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.views.core.style import safe
 
@@ -56,6 +57,9 @@ def suggestions(
             kind = "numeric" if is_number(dataset, column.name) else "categorical"
             text = f"<b>{safe(column.name, 60)}</b> looks like an id and is ignored."
             rows.append(_row(text, "Use it", ask, column.name, kind))
+        elif column.guessed and column.kind == "numeric" and column.why.endswith(IS_ID):
+            text = f"<b>{safe(column.name, 60)}</b> has different numbers of as many digits, as an id has."
+            rows.append(_row(text, "Ignore it", ask, column.name, "ignore"))
     for name in leaks:
         text = f"<b>{safe(name, 60)}</b> alone tells the class almost without error. Is it the class in other words?"
         rows.append(_row(text, "Ignore it", ask, name, "ignore"))
