@@ -19,6 +19,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.shell import shell as shells
 from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.button_list import ButtonList
 from alrviz.explorer.shell.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.shell.notices import problem_html, time_text
 from alrviz.explorer.shell.shell import DRAWN, Shell
@@ -106,15 +107,27 @@ def test_what_is_not_on_the_first_screen_is_built_when_it_is_opened(shell):
 
 
 def test_the_rail_shows_a_group_only_when_it_has_a_page(shell):
-    words = [str(pane.object) for pane in shell.root.sidebar[0] if isinstance(pane, pn.pane.HTML)]
-    assert [word for word in ("See", "Judge", "Understand") if any(word in text for text in words)] == [
-        "See",
-        "Understand",
+    (rail,) = shell.root.sidebar
+    assert [(button["title"], button["label"]) for button in rail.buttons] == [
+        ("See", "First"),
+        ("Understand", "Second"),
     ]
-    labels = [button.label for button in shell.root.sidebar[0] if isinstance(button, pmui.Button)]
-    assert labels == ["First", "Second"]
-    shell.frame._rail_buttons["second"].clicks += 1
+    rail._handle_msg("second")
+    assert (shell.session.page, rail.here) == ("second", "second")
+    rail._handle_msg("nowhere")  # a browser may say anything
     assert shell.session.page == "second"
+
+
+def test_the_frames_buttons_cost_no_react_tree_each(shell):
+    menu, tools = shell.root.header[0].select(ButtonList)
+    assert not list(shell.root.select(lambda part: isinstance(part, pmui.Button | pmui.IconButton)))
+    assert [button["label"] for button in menu.buttons] == ["Pages"]
+    tools._handle_msg("theme")  # the browser's own
+    assert list(shell.frame._help.place) == list(shell.frame._coded.place) == []
+    tools._handle_msg("help")
+    assert [dialog.open for dialog in shell.frame._help.place] == [True]
+    tools._handle_msg("code")
+    assert [dialog.open for dialog in shell.frame._coded.place] == [True]
 
 
 def test_the_page_does_not_follow_panels_busy_flag(shell):
@@ -289,7 +302,7 @@ def test_a_page_that_is_to_be_built_is_said_to_open_before_it_is_built(watched):
     second = shell.pages["second"]
     shell.session.go("second")
     assert (second.calls, shell.pages["first"].calls[-1]) == ([], "hidden")
-    assert "alrviz-here" in shell.frame._rail_buttons["second"].css_classes
+    assert shell.frame._rail.here == "second"
     (seen,) = _front(shell)
     assert "Opening Second" in seen.object
     assert "progressbar" in seen.object

@@ -14,6 +14,7 @@ from panel.util import edit_readonly
 from alrviz import __version__
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.button_list import Button, ButtonList
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
 from alrviz.explorer.shell.lazy_dialog import Later
@@ -41,7 +42,6 @@ class Frame:
     def __init__(self, session: Session, pages: "Mapping[str, Page]", dropped: Callable[[str, bytes], None]):
         self.session, self._dropped, self._pages, self._slug = session, dropped, pages, ""
         self.notice = Notice(session)
-        self._rail_buttons: dict[str, Any] = {}
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
         self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
         self._opening = pn.pane.HTML(
@@ -58,7 +58,12 @@ class Frame:
         self._here = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 12), align="center", css_classes=["alrviz-here-only"]
         )
-        self.root = self._page(self._rail(list(pages.values())))
+        in_groups = [page for group in GROUPS for page in pages.values() if page.group == group]
+        self._rail = ButtonList(
+            [Button(page.slug, page.title, page.icon, page.group) for page in in_groups], session.go, upright=True,
+            sizing_mode="stretch_width",
+        )  # fmt: skip
+        self.root = self._page()
         session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
         self._show_about()
         pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
@@ -77,11 +82,7 @@ class Frame:
         for page in self._area.objects:
             page.visible = page is view
         self._drawer.param.update(open=False, objects=[])
-        for name, button in self._rail_buttons.items():
-            here = name == slug
-            button.param.update(
-                sx=_RAIL_HERE if here else _RAIL_REST, css_classes=["alrviz-rail", "alrviz-here"][: 1 + here]
-            )
+        self._rail.here = slug
         self._slug = slug
         self._show_title()
 
@@ -113,32 +114,33 @@ class Frame:
         else:
             self._drawer.param.update(objects=[content], open=True)
 
-    def _page(self, rail: Any) -> Any:
+    def _page(self) -> Any:
         limit = self.session.registry.limits.bytes
         strip = DropStrip(
             limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center",
             css_classes=["alrviz-strip"],
         )  # fmt: skip
-        menu = _icon_button("menu", "Pages", css_classes=["alrviz-menu"])
-        menu.js_on_click(code="window.alrvizRail()")
-        copy = _icon_button("link", "Copy a link to what you see")
-        copy.js_on_click(code=copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})"))
-        code = _icon_button("qr_code_2", "QR code of the link to what you see")
-        code.on_click(lambda _: self._show_code())
-        contrast = _icon_button("contrast", "Light or dark")
-        contrast.js_on_click(code="window.alrvizToggleTheme()")
-        help_button = _icon_button("help_outline", "Help: keys and words", css_classes=["alrviz-key-help"])
-        help_button.on_click(lambda _: self._help.open())
+        tell = copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})")
+        menu = ButtonList(
+            [Button("menu", "Pages", "menu", code="window.alrvizRail()", mark="alrviz-menu")], align="center"
+        )
+        tools = ButtonList(
+            [
+                Button("copy", "Copy a link to what you see", "link", code=tell),
+                Button("code", "QR code of the link to what you see", "qr_code_2"),
+                Button("theme", "Light or dark", "contrast", code="window.alrvizToggleTheme()"),
+                Button("help", "Help: keys and words", "help_outline", mark="alrviz-key-help"),
+            ],
+            lambda key: self._help.open() if key == "help" else self._show_code(),
+            align="center",
+        )
         header = pn.Row(
             menu,
             self._here,
             self._about,
             pn.HSpacer(),
             strip,
-            copy,
-            code,
-            contrast,
-            help_button,
+            tools,
             sizing_mode="stretch_width",
             margin=0,
             css_classes=["alrviz-header"],
@@ -146,7 +148,7 @@ class Frame:
         page = pmui.Page(
             title="alrviz",
             header=[header],
-            sidebar=[rail],
+            sidebar=[self._rail],
             main=[self._outer, self._drawer, self._help.place, self._coded.place],
             sidebar_variant="permanent",
             sidebar_width=theme.RAIL,
@@ -174,33 +176,6 @@ class Frame:
         base = "" if location is None else location.href.split("?")[0].split("#")[0]
         self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link)
         self._coded.open()
-
-    def _rail(self, every: "list[Page]") -> Any:
-        parts: list[Any] = []
-        for group in GROUPS:
-            pages = [page for page in every if page.group == group]
-            if not pages:
-                continue
-            parts.append(
-                pn.pane.HTML(f"<h2 class='quiet'>{group}</h2>", stylesheets=[theme.PANE_CSS], margin=(18, 0, 4, 18))
-            )
-            parts.extend(self._rail_button(page) for page in pages)
-        return pmui.Column(*parts, sizing_mode="stretch_width", margin=0)
-
-    def _rail_button(self, page: "Page") -> Any:
-        button = pmui.Button(
-            label=page.title,
-            icon=page.icon,
-            icon_size="22px",
-            variant="text",
-            color="default",
-            sizing_mode="stretch_width",
-            margin=(2, 8),
-            sx=_RAIL_REST,
-        )
-        button.on_click(lambda _: self.session.go(page.slug))
-        self._rail_buttons[page.slug] = button
-        return button
 
     def _show_about(self) -> None:
         self._show_title()
@@ -250,30 +225,3 @@ def _dialog(content: Any, title: str, width: str) -> Any:
     dialog = pmui.Dialog(content, close, title=title, close_on_click=True, show_close_button=True, width_option=width)
     close.on_click(lambda _: dialog.param.update(open=False))
     return dialog
-
-
-def _icon_button(icon: str, label: str, **params: Any) -> Any:
-    return pmui.IconButton(
-        label=label, icon=icon, icon_size="24px", description=label, color="default", margin=0, align="center", **params
-    )
-
-
-_TINT = "color-mix(in srgb, var(--mui-palette-primary-main) {}%, transparent)"
-_RAIL_REST = {
-    "justifyContent": "flex-start",
-    "px": "12px",
-    "py": "8px",
-    "color": "text.primary",
-    "fontSize": "1rem",
-    "textAlign": "left",
-    "whiteSpace": "normal",  # a title may need two lines
-    "lineHeight": 1.3,
-    "&:hover": {"backgroundColor": _TINT.format(8), "color": "text.primary"},
-}
-_RAIL_HERE = {
-    **_RAIL_REST,
-    "color": "primary.main",
-    "fontWeight": 700,
-    "backgroundColor": _TINT.format(14),
-    "&:hover": {"backgroundColor": _TINT.format(20), "color": "primary.main"},
-}

@@ -298,7 +298,7 @@ _HEAD_SCRIPT = """
     for (const el of deep(root)) if (el.matches(selector)) return el;
     return null;
   };
-  const menu = () => first(".alrviz-menu").shadowRoot.querySelector("button");
+  const menu = () => first(".alrviz-menu");
   const rail = () => first(".MuiDrawer-paper.sidebar");
   const narrow = window.matchMedia("(max-width: 1199px)");
   window.alrvizRail = (open) => {
@@ -311,8 +311,7 @@ _HEAD_SCRIPT = """
     at.classList.toggle("alrviz-open", open);
     menu().setAttribute("aria-expanded", String(at.classList.contains("alrviz-open")));
     if (!at.classList.contains("alrviz-open")) return;
-    const here = first(".alrviz-here", at) || at;
-    requestAnimationFrame(() => first("button", here.shadowRoot || here)?.focus());
+    requestAnimationFrame(() => (first(".alrviz-here", at) || first("button", at))?.focus());
   };
   window.addEventListener("click", (e) => {
     const at = rail();
@@ -340,21 +339,6 @@ _HEAD_SCRIPT = """
     document.documentElement.dataset.drawn = "";
   };
   drawn();
-  // Of the rail's buttons the one that stands for the page shown says so; React draws them some time after their hosts.
-  const rails = () => {
-    const hosts = Array.from(deep(document)).filter((el) => el.classList.contains("alrviz-rail"));
-    const button = (host) => host.shadowRoot?.querySelector("button");
-    if (!hosts.length || !hosts.every(button)) { setTimeout(rails, 200); return; }
-    const mark = () => {
-      for (const host of hosts)
-        if (host.classList.contains("alrviz-here")) button(host).setAttribute("aria-current", "page");
-        else button(host).removeAttribute("aria-current");
-    };
-    const turned = new MutationObserver(mark);
-    for (const host of hosts) turned.observe(host, { attributeFilter: ["class"] });
-    mark();
-  };
-  rails();
   const find = (root) => {
     for (const el of root.querySelectorAll("*")) {
       if (el.matches('input[type="file"]')) return el;
@@ -367,7 +351,7 @@ _HEAD_SCRIPT = """
   const keyed = (root, cls) => {
     for (const el of root.querySelectorAll("*")) {
       if (el.classList.contains(cls)) {
-        const button = el.shadowRoot && el.shadowRoot.querySelector("button");
+        const button = el.matches("button") ? el : el.shadowRoot && el.shadowRoot.querySelector("button");
         if (button && !button.disabled && button.getClientRects().length) return button;
       }
       const inner = el.shadowRoot && keyed(el.shadowRoot, cls);
