@@ -51,7 +51,8 @@ def test_every_page_fits_its_window(new_explorer: Callable[..., Explorer], size:
 
 
 def test_pictures_grow_with_the_window(explorer: Explorer):
-    highest = "Math.max(...Array.from(probe.all()).filter((e) => e.matches('.bk-Figure')).map((e) => e.clientHeight))"
+    heights = "Array.from(probe.all()).filter((e) => e.matches('.bk-Figure')).map((e) => e.clientHeight)"
+    highest = f"Math.max(0, ...{heights}) || null"  # none while no picture is there
     grown = {}
     for page, (query, says, _) in PAGES.items():
         if page == "history":  # a table
