@@ -29,7 +29,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.studies.race.heldout import heldout_losses
-from alrviz.studies.race.milestones import UNITS, Lane, Milestones, milestones, paired
+from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, milestones, paired
 
 RACERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lr": ("lr", {}),
@@ -98,7 +98,7 @@ def raced(
         for _ in fit.steps():
             pass
         assert fit.outcome is not None
-        lanes.append(Lane(name=racer, label=recipe.label, frame=fit.trace.frame(), n_rows=fit.trace.rows,
+        lanes.append(RacerSummary(name=racer, label=recipe.label, frame=fit.trace.frame(), n_rows=fit.trace.rows,
                           outcome=fit.outcome.code, alpha=alpha))  # fmt: skip
     marks = milestones(lanes)
     title = f"{name or dataset.name} n={order} alpha={alpha:g}, {lanes[0].n_rows:,.0f} rows"
@@ -121,7 +121,7 @@ def _goals(marks: Milestones) -> tuple[str, str]:
     return ("0.01", "0.0001") if marks.to_zero else ("1 %", "0.1 %")
 
 
-def _row(lane: Lane, marks: Milestones) -> Row:
+def _row(lane: RacerSummary, marks: Milestones) -> Row:
     spent = {unit: lane.last_of(column) for unit, column in UNITS.items()}
     row: Row = {"racer": lane.name, "outcome": lane.outcome, "objective": lane.best}
     for goal in (0, 1):

@@ -1,6 +1,6 @@
 """One NLL and gradient at order 2: Covertype at full size, part by part, beside the same gathers alone.
 
-    expand, gather (forward), softmax, scatter, marginalise        = objective.value_grad(w)
+    expand, gather (forward), softmax, scatter, scatter_to_cells        = objective.value_grad(w)
 
 With --data the rows of covtype-sample are repeated to full size, and rows that repeat are NOT merged; numeric columns
 are cut into 20 quantiles, and once more by MDL. Without it the table is made, of Covertype's shape. "Gathers alone" are
@@ -39,7 +39,7 @@ class Measured:
     gather: float
     softmax: float
     scatter: float
-    marginalise: float
+    scatter_to_cells: float
     planning: float
     covering: float
     counting: float
@@ -76,9 +76,9 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
             lambda: objective.value_grad(w),
             lambda: blocks.expand(cells, table, jobs),
             lambda: rows.forward(blocks, table, bias, z),
-            lambda: rows.settle(point.z, None, 0.0, point.z, out),
+            lambda: rows.loss_and_residual(point.z, None, 0.0, point.z, out),
             lambda: rows.scatter(blocks, out, grad),
-            lambda: blocks.marginalise(grad, np.zeros_like(cells), jobs),
+            lambda: blocks.scatter_to_cells(grad, np.zeros_like(cells), jobs),
         ],
         options.repeats,
     )
@@ -88,7 +88,7 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
     processors = (time.process_time() - begin) / options.repeats
     plans = [ready(encoded, options.recipe, options.threads, merge=False) for _ in range(min(3, options.repeats))]
     before = {what: median(getattr(p, what) for p in plans) for what in ("planning", "covering", "counting")}
-    names = ("whole", "expand", "gather", "softmax", "scatter", "marginalise")
+    names = ("whole", "expand", "gather", "softmax", "scatter", "scatter_to_cells")
     taken = {name: part.median for name, part in zip(names, parts, strict=True)}
     return Measured(least=min(parts[0].seconds), processors=processors, objective=point.objective, **taken, **before)
 
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         })  # fmt: skip
         yield found[-1]
     counted = ("rows", "columns", "blocks", "joint", "cells")
-    parts = ("whole", "least", "processors", "expand", "gather", "softmax", "scatter", "marginalise")
+    parts = ("whole", "least", "processors", "expand", "gather", "softmax", "scatter", "scatter_to_cells")
     show(
         ((row["set"], *(f"{row[name]:,}" for name in counted), *(seconds(row[name]) for name in parts),
           f"{row['objective']:.6g}") for row in found),

@@ -21,7 +21,7 @@ FLUSH = 1e-30
 
 
 @kernel
-def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
+def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
     """parts[chunk] = (loss, slope, curvature) of the rows at z + t dz."""
     for start in range(begin, end, CHUNK):
         loss = slope = curvature = 0.0
@@ -39,7 +39,7 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
 
 
 @kernel
-def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
+def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
     """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, NaN, wrong, not led, NaN); the residual if
     `write`, which may be dz itself.
     """
@@ -81,7 +81,7 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
 
 
 @kernel
-def curve(z, dz, y, weights, n_classes, begin, end):
+def hessian_product(z, dz, y, weights, n_classes, begin, end):
     """dz becomes weight times the Hessian of a row's loss times dz: the change of the residuals."""
     for i in range(begin, end):
         own, w = y[i], 2.0 * weights[i]
@@ -96,7 +96,7 @@ def curve(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """out = weight times the diagonal of the matrix that `curve` multiplies by; pads are 0."""
+    """out = weight times the diagonal of the matrix that `hessian_product` multiplies by; pads are 0."""
     for i in range(begin, end):
         own, total = y[i], 0.0
         out[i] = 0.0

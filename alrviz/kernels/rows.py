@@ -3,7 +3,7 @@
     expand:       table[first_b + j, :]  = sum over the block's tuples t of cells[link[j, t], :]
     forward:      z[i, :]                = bias + sum over blocks b of table[first_b + key_b(i), :]
     scatter:      grad[first_b + j, :]   = sum of residual[i, :] over the rows with key_b(i) = j
-    marginalise:  cells[link[j, t], :]  += grad[first_b + j, :]
+    scatter_to_cells:  cells[link[j, t], :]  += grad[first_b + j, :]
 
 Conventions
     keys      (B, N) uint16 or uint32, the joint value of each row in each block;  first (B + 1,) int64, where a block's
@@ -230,7 +230,7 @@ def expand(links, at, first, cells, table, block, begin, end, width):
 
 
 @kernel
-def marginalise(links, at, first, grad, cells, spans, begin, end, width):
+def scatter_to_cells(links, at, first, grad, cells, spans, begin, end, width):
     """Add the blocks' joint values to the cells of tuples; `spans` (U, 3) are a block and a range of its tuples each,
     of which begin..end are taken.
     """

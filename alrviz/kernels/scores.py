@@ -141,7 +141,7 @@ def _sum(values, m):
 
 
 @kernel
-def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
+def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
     """parts[chunk] = (nll, slope, curvature) of the rows at z + t dz."""
     s = np.empty((n_classes, STRIDE))
     d = np.empty((n_classes, STRIDE))
@@ -188,7 +188,7 @@ def _rank(s, m, own, own_class, ahead, level):
 
 
 @kernel
-def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
+def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
     """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, nll, wrong, not led, squares); the
     residual if `write`.
 
@@ -240,7 +240,7 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
 
 
 @kernel
-def curve(z, dz, y, weights, n_classes, begin, end):
+def hessian_product(z, dz, y, weights, n_classes, begin, end):
     """dz becomes weight * p * (dz - sum_k p_k dz_k): the change of the residuals, for Hessian-vector products."""
     s = np.empty((n_classes, STRIDE))
     top, total, mean = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
@@ -263,7 +263,7 @@ def curve(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """out = weight * p * (1 - p), the diagonal of the matrix that `curve` multiplies by; pads are 0."""
+    """out = weight * p * (1 - p), the diagonal of the matrix that `hessian_product` multiplies by; pads are 0."""
     s = np.empty((n_classes, STRIDE))
     top, total = np.empty(CHUNK), np.empty(CHUNK)
     for start in range(begin, end, CHUNK):

@@ -39,7 +39,7 @@ def _shares(scores, p):
 
 
 @kernel
-def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
+def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
     """parts[chunk] = (loss, slope, curvature) of the rows at z + t dz."""
     scores, p = np.empty(n_classes), np.empty(n_classes)
     for start in range(begin, end, CHUNK):
@@ -66,7 +66,7 @@ def trial(z, dz, t, y, weights, n_classes, parts, begin, end):
 
 
 @kernel
-def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
+def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
     """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, nll, wrong, not led, squares); the residual if
     `write`, which may be dz itself.
     """
@@ -103,7 +103,7 @@ def settle(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin
 
 
 @kernel
-def curve(z, dz, y, weights, n_classes, begin, end):
+def hessian_product(z, dz, y, weights, n_classes, begin, end):
     """dz becomes weight times Gauss-Newton's matrix of a row times dz."""
     p = np.empty(n_classes)
     for i in range(begin, end):
@@ -120,7 +120,7 @@ def curve(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """out = weight times the diagonal of the matrix that `curve` multiplies by; pads are 0."""
+    """out = weight times the diagonal of the matrix that `hessian_product` multiplies by; pads are 0."""
     p = np.empty(n_classes)
     for i in range(begin, end):
         _shares(z[i], p)

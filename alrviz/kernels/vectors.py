@@ -66,7 +66,7 @@ def step(w, t, d, moved, begin, end):
 
 
 @kernel
-def lean(gradient, q, w, center, parts, begin, end):
+def add_ridge_gradient(gradient, q, w, center, parts, begin, end):
     """gradient += q (w - center), and parts[chunk] = sum of q (w - center)^2."""
     sums = np.empty(LANES)
     for start in range(begin, end, CHUNK):
@@ -85,7 +85,7 @@ def lean(gradient, q, w, center, parts, begin, end):
 
 
 @kernel
-def bend(q, w, center, d, parts, begin, end):
+def ridge_line_derivatives(q, w, center, d, parts, begin, end):
     """parts[chunk] = sums of q (w - center) d and of q d^2."""
     first, second = np.empty(LANES), np.empty(LANES)
     for start in range(begin, end, CHUNK):

@@ -1,13 +1,13 @@
 """The super-tables of a cover: from cells to joint values before a pass over the rows, and back after it.
 
     blocks.expand(cells, table)           table[j] = sum of the cells of the block's tuples
-    blocks.marginalise(grad, cells)       its transpose
+    blocks.scatter_to_cells(grad, cells)       its transpose
 
 A block may have inner ones (models/plan.py), `below`: their joint values are rows of the cell table, behind the cells.
 Expanding fills them in first, marginalising passes them on last.
 
 Each is cut into parts of like size that write to different places: joint values for `expand`, tuples for
-`marginalise`. The bits are the same for any number of threads.
+`scatter_to_cells`. The bits are the same for any number of threads.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class Blocks:
         share(part, len(parts), n_jobs if len(self.links) > _FEW else 1)
         return table
 
-    def marginalise(self, grad: Floats, cells: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
+    def scatter_to_cells(self, grad: Floats, cells: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Add to `cells` (cells, W) the sums of `grad` (joint values, W)."""
         self._check(cells)
         width = width_of(grad)
@@ -79,11 +79,11 @@ class Blocks:
 
         def part(k: int) -> None:
             stop.check()
-            kernels.marginalise(self.links, self.at, self.first, grad, cells, spans, edges[k], edges[k + 1], width)
+            kernels.scatter_to_cells(self.links, self.at, self.first, grad, cells, spans, edges[k], edges[k + 1], width)
 
         share(part, len(edges) - 1, n_jobs if len(self.links) > _FEW else 1)
         if self.below is not None:
-            self.below.marginalise(cells[self.below.n_cells :], cells[: self.below.n_cells], n_jobs, stop)
+            self.below.scatter_to_cells(cells[self.below.n_cells :], cells[: self.below.n_cells], n_jobs, stop)
         return cells
 
     def _check(self, cells: Floats) -> None:

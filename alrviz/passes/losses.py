@@ -20,21 +20,23 @@ class Loss:
 
     Attributes:
         name: "nll", "mse" or "hinge".
-        trial, settle, curve, diagonal: the kernels.
+        line_eval, loss_and_residual, hessian_product, diagonal: the kernels.
         convex: whether it is convex in the scores.
         has_probabilities: whether scores stand for probabilities.
     """
 
     name: str
-    trial: Callable[..., Any]
-    settle: Callable[..., Any]
-    curve: Callable[..., Any]
+    line_eval: Callable[..., Any]
+    loss_and_residual: Callable[..., Any]
+    hessian_product: Callable[..., Any]
     diagonal: Callable[..., Any]
     convex: bool = True
     has_probabilities: bool = True
 
 
-NLL = Loss("nll", scores.trial, scores.settle, scores.curve, scores.diagonal)
-MSE = Loss("mse", squares.trial, squares.settle, squares.curve, squares.diagonal, convex=False)
-HINGE = Loss("hinge", hinge.trial, hinge.settle, hinge.curve, hinge.diagonal, has_probabilities=False)
+NLL = Loss("nll", scores.line_eval, scores.loss_and_residual, scores.hessian_product, scores.diagonal)
+MSE = Loss("mse", squares.line_eval, squares.loss_and_residual, squares.hessian_product, squares.diagonal, convex=False)
+HINGE = Loss(
+    "hinge", hinge.line_eval, hinge.loss_and_residual, hinge.hessian_product, hinge.diagonal, has_probabilities=False
+)
 LOSSES: Mapping[str, Loss] = {loss.name: loss for loss in (NLL, MSE, HINGE)}

@@ -3,7 +3,7 @@
     rows.forward(blocks, table, bias)      scores (N, W) of the stacked table of joint values
     rows.scatter(blocks, residual, grad)   its transpose
     rows.count(blocks)                     weighted counts (joint values, W), pads 0
-    rows.trial / settle / curve            softmax passes over scores
+    rows.line_eval / loss_and_residual / hessian_product    softmax passes over scores
 
 Every pass runs over parts that take at most about 20 ms each, asks the stop token between them and shares them over
 threads: rows for scores (a row belongs to one part), blocks for gradients and counts (a joint value belongs to one). So
@@ -116,11 +116,11 @@ class Rows:
         self, blocks: Blocks, table: Floats, bias: Floats, z: Floats, t: float, out: Floats | None = None,
         stop: StopToken = NEVER, loss: Loss = NLL,
     ) -> tuple[Floats, Trial]:  # fmt: skip
-        """Return `forward_change` dz and `trial` at z + t dz, made while dz is at hand."""
+        """Return `forward_change` dz and `line_eval` at z + t dz, made while dz is at hand."""
         dz, parts = self.scores() if out is None else out, self._parts(3)
 
         def then(begin: int, end: int) -> None:
-            loss.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
+            loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
         self._forward(blocks, table, bias, 0.0, dz, stop, then)
         return dz, _trial(parts)
@@ -171,17 +171,17 @@ class Rows:
         self._by_blocks(blocks, work, stop)
         return counts
 
-    def trial(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> Trial:
+    def line_eval(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> Trial:
         """Return the loss, its first and second derivative with respect to t at z + t dz."""
         parts = self._parts(3)
 
         def work(begin: int, end: int) -> None:
-            loss.trial(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
+            loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
         self._by_rows(work, stop)
         return _trial(parts)
 
-    def settle(
+    def loss_and_residual(
         self,
         z: Floats,
         dz: Floats | None,
@@ -203,22 +203,24 @@ class Rows:
             out[:] = z
 
         def work(begin: int, end: int) -> None:
-            loss.settle(z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end)
+            loss.loss_and_residual(
+                z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
+            )
 
         self._by_rows(work, stop)
         return Sums(*map(float, parts.sum(axis=0)))
 
-    def curve(self, z: Floats, dz: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
+    def hessian_product(self, z: Floats, dz: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
         """Overwrite `dz` with the change of the residuals it makes at z (Gauss-Newton's of a loss not convex)."""
 
         def work(begin: int, end: int) -> None:
-            loss.curve(z, dz, self.y, self.weights, self.n_classes, begin, end)
+            loss.hessian_product(z, dz, self.y, self.weights, self.n_classes, begin, end)
 
         self._by_rows(work, stop)
         return dz
 
     def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL, room: Floats | None = None) -> Floats:
-        """Return the diagonal (N, W) of the matrix of each row that `curve` multiplies by: weight p (1 - p) for nll.
+        """Return the diagonal (N, W) of each row's matrix in `hessian_product`: weight p (1 - p) for nll.
 
         It is written to `room`, if that is given.
         """

@@ -43,17 +43,17 @@ def step(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> Floats
     return out
 
 
-def lean(gradient: Floats, q: Floats, w: Floats, center: Floats, n_jobs: int = 1) -> float:
+def add_ridge_gradient(gradient: Floats, q: Floats, w: Floats, center: Floats, n_jobs: int = 1) -> float:
     """Add q (w - center) to the gradient, and return the sum of q (w - center)^2."""
     flat = [of.reshape(-1) for of in (gradient, q, w, center)]
-    return _sum(flat[0].size, n_jobs, lambda parts, begin, end: kernels.lean(*flat, parts, begin, end))
+    return _sum(flat[0].size, n_jobs, lambda parts, begin, end: kernels.add_ridge_gradient(*flat, parts, begin, end))
 
 
-def bend(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
+def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
     """Return the sums of q (w - center) d and of q d^2."""
     flat = [of.reshape(-1) for of in (q, w, center, d)]
     parts = np.zeros((-(-flat[0].size // kernels.CHUNK), 2))
-    _share(flat[0].size, n_jobs, lambda begin, end: kernels.bend(*flat, parts, begin, end))
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.ridge_line_derivatives(*flat, parts, begin, end))
     first, second = parts.sum(axis=0)
     return float(first), float(second)
 

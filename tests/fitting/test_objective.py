@@ -120,7 +120,7 @@ def test_the_criterion_of_a_shared_weight_is_its_slope_over_the_norm_of_its_scal
 def test_a_line_knows_value_slope_and_curvature_and_where_it_leads(family, params, guess):
     _, objective, w, d = make(family, params, center="anje")
     point = objective.value_grad(w)
-    line = objective.along(point, d, guess)
+    line = objective.line_along(point, d, guess)
     assert line.slope == pytest.approx(dot(point.gradient, d), rel=1e-14)
     for t in (0.0, 0.4, -1.5):
         value, slope, curvature = line.at(t)

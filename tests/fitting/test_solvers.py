@@ -174,7 +174,7 @@ def test_a_search_that_finds_nothing_is_charged(monkeypatch):
         spent = solver.advance(objective, replace(state, carry=() if isinstance(solver, LBFGS) else None))
         assert spent.stalled
         assert (spent.evaluations, spent.passes) == (8, 1.5)
-    new, falls = state_module.along(objective, state, -state.point.gradient, None)
+    new, falls = state_module.line_search_step(objective, state, -state.point.gradient, None)
     assert not falls
     assert new.point is state.point
 
@@ -192,8 +192,8 @@ def test_a_predicted_step_where_f_is_higher_is_searched_for_again(monkeypatch):
 
     monkeypatch.setattr(state_module, "exact_step", search)
     direction = -state.point.gradient
-    new, falls = state_module.along(objective, state, direction, None)
-    t, trials = exact_step(objective.along(state.point, direction), None)
+    new, falls = state_module.line_search_step(objective, state, direction, None)
+    t, trials = exact_step(objective.line_along(state.point, direction), None)
     assert found == [True, False]
     assert falls
     assert new.step_size == t

@@ -22,16 +22,16 @@ def make(n_rows, n_classes, seed=0, size=1.5):
     return rows, z, dz
 
 
-def settle(rows, z, dz, t, loss):
+def loss_and_residual(rows, z, dz, t, loss):
     out, residual = rows.scores(), rows.scores()
-    return rows.settle(z, dz, t, out, residual, loss=loss), out, residual
+    return rows.loss_and_residual(z, dz, t, out, residual, loss=loss), out, residual
 
 
 @LOSS
 @pytest.mark.parametrize("n_classes", CLASSES)
 def test_value_and_residual_are_those_of_the_definition(loss, n_classes):
     rows, z, dz = make(CHUNK + 3, n_classes)
-    sums, moved, residual = settle(rows, z, dz, 0.4, loss)
+    sums, moved, residual = loss_and_residual(rows, z, dz, 0.4, loss)
     scores = z[:, :n_classes] + 0.4 * dz[:, :n_classes]
     assert np.array_equal(moved[:, :n_classes], scores)
     value = sum(w * naive_loss(loss.name, s, y) for s, y, w in zip(scores, rows.y, rows.weights, strict=True))
@@ -39,7 +39,7 @@ def test_value_and_residual_are_those_of_the_definition(loss, n_classes):
     expected = [w * naive_residual(loss.name, s, y) for s, y, w in zip(scores, rows.y, rows.weights, strict=True)]
     np.testing.assert_allclose(residual[:, :n_classes], expected, rtol=1e-11, atol=1e-13)
     assert (residual[:, n_classes:] == 0).all()
-    again = rows.settle(z, dz, 0.4, rows.scores(), dz, loss=loss)
+    again = rows.loss_and_residual(z, dz, 0.4, rows.scores(), dz, loss=loss)
     np.testing.assert_array_equal(again, sums)  # residuals may take the place of the direction
     assert np.array_equal(dz, residual)
 
@@ -49,12 +49,12 @@ def test_value_and_residual_are_those_of_the_definition(loss, n_classes):
 def test_a_trial_is_value_slope_and_curvature(loss, n_classes):
     rows, z, dz = make(CHUNK + 3, n_classes, seed=1)
     for t in (0.0, 0.7, -2.0):
-        value, slope, curvature = rows.trial(z, dz, t, loss=loss)
-        sums, _, residual = settle(rows, z, dz, t, loss)
+        value, slope, curvature = rows.line_eval(z, dz, t, loss=loss)
+        sums, _, residual = loss_and_residual(rows, z, dz, t, loss)
         assert value == pytest.approx(sums.value, rel=1e-12)
         assert slope == pytest.approx((residual * dz).sum(), rel=1e-10)
         h = 1e-5  # a hinge bends where a score passes 1, so few rows may fall between the two
-        up, down = (rows.trial(z, dz, t + step, loss=loss)[1] for step in (h, -h))
+        up, down = (rows.line_eval(z, dz, t + step, loss=loss)[1] for step in (h, -h))
         assert curvature == pytest.approx((up - down) / (2 * h), rel=1e-3 if loss.name == "hinge" else 1e-7)
 
 
@@ -65,7 +65,7 @@ def test_curve_and_diagonal_are_those_of_the_matrix(loss, n_classes):
     matrices = [
         w * naive_matrix(loss.name, s, y) for s, y, w in zip(z[:, :n_classes], rows.y, rows.weights, strict=True)
     ]
-    curved = rows.curve(z, dz.copy(), loss=loss)
+    curved = rows.hessian_product(z, dz.copy(), loss=loss)
     expected = [matrix @ d for matrix, d in zip(matrices, dz[:, :n_classes], strict=True)]
     np.testing.assert_allclose(curved[:, :n_classes], expected, rtol=1e-6, atol=1e-8)
     assert (curved[:, n_classes:] == 0).all()
@@ -79,7 +79,7 @@ def test_errors_and_ties_are_counted_alike(loss):
     rows, z, _ = make(4, 3)
     rows.weights[:], rows.y[:] = [1, 10, 100, 1000], [0, 1, 2, 1]
     z[:] = [[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 2, 1]]
-    sums = rows.settle(z, None, 0.0, z, None, loss=loss)
+    sums = rows.loss_and_residual(z, None, 0.0, z, None, loss=loss)
     assert (sums.wrong, sums.tied) == (110, 111)
     assert np.isnan(sums.nll) == np.isnan(sums.squares) == (not loss.has_probabilities)
 
@@ -90,7 +90,7 @@ def test_large_scores_give_no_nan(loss):
     rows.y[:], rows.weights[:] = [0, 1, 0], 1.0
     for top in (1e4, 1e100):
         z[:] = [[top, -top], [top, top], [-top, top]]
-        sums, _, residual = settle(rows, z, np.zeros_like(z), 0.0, loss)
+        sums, _, residual = loss_and_residual(rows, z, np.zeros_like(z), 0.0, loss)
         assert np.isfinite(sums.value)
         assert np.isfinite(residual).all()
         assert np.isfinite(rows.diagonal(z, loss=loss)).all()
@@ -104,9 +104,9 @@ def test_scores_beyond_all_numbers_do_not_look_well_fitted(loss, lane, odd):
     rows.y[:], rows.weights[:] = 1, 1.0
     z[7, :3] = odd if np.isinf(odd) else 0.0
     z[7, lane] = odd
-    for value in (rows.trial(z, dz, 0.0, loss=loss)[0], settle(rows, z, dz, 0.0, loss)[0].value):
+    for value in (rows.line_eval(z, dz, 0.0, loss=loss)[0], loss_and_residual(rows, z, dz, 0.0, loss)[0].value):
         assert np.isnan(value)
-    assert np.isnan(settle(rows, z, dz, 0.0, loss)[2][7, :3]).any()
+    assert np.isnan(loss_and_residual(rows, z, dz, 0.0, loss)[2][7, :3]).any()
 
 
 def test_every_loss_has_the_constants_of_scores():

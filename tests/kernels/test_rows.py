@@ -63,7 +63,7 @@ def check_all_passes(rows, blocks, links, rng):
     np.testing.assert_allclose(grad[:, :C], np.concatenate(sums), rtol=1e-12, atol=1e-12)
     assert (grad[:, C:] == 0).all()
     before = padded(rows, rng.normal(size=cells.shape))
-    after = blocks.marginalise(grad, before.copy())
+    after = blocks.scatter_to_cells(grad, before.copy())
     expected = naive_marginalise(links, sums, blocks.n_cells)
     np.testing.assert_allclose(after[:, :C], before[:, :C] + expected, rtol=1e-12, atol=1e-12)
     assert (after[:, C:] == 0).all()
@@ -133,7 +133,7 @@ def test_a_block_without_a_joint_value_is_no_trouble():
     rows = Rows(np.zeros(0, int), np.ones(0), 2, np.zeros((2, 0), np.uint16), 1)
     cells = np.array([[1.0, 2], [3, 4]])
     assert blocks.expand(cells, aligned_buffers.empty(2, 2)).tolist() == [[3, 4], [1, 2]]
-    assert blocks.marginalise(cells, aligned_buffers.zeros(2, 2)).tolist() == [[3, 4], [1, 2]]
+    assert blocks.scatter_to_cells(cells, aligned_buffers.zeros(2, 2)).tolist() == [[3, 4], [1, 2]]
     assert rows.count(blocks).shape == (2, 2)
 
 
@@ -153,10 +153,10 @@ def test_passes_over_a_cover_are_those_over_cells(levels, gaps, order):
     sums = naive_scatter(codes, naive_levels, order, z)
     grad = rows.scatter(blocks, z, aligned_buffers.empty(blocks.n_joint, 3))
     expected = np.concatenate([np.zeros((T, 3)), sums[-T:], sums[index.seen]])
-    found = blocks.marginalise(grad, aligned_buffers.zeros(index.n_rows, 3))
+    found = blocks.scatter_to_cells(grad, aligned_buffers.zeros(index.n_rows, 3))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     counts = naive_count(codes, naive_levels, order, encoded.y, encoded.weights, 3)
-    found = blocks.marginalise(rows.count(blocks), aligned_buffers.zeros(index.n_rows, 3))
+    found = blocks.scatter_to_cells(rows.count(blocks), aligned_buffers.zeros(index.n_rows, 3))
     np.testing.assert_allclose(found[T:], np.concatenate([counts[-T:], counts[index.seen]]), rtol=1e-12)
     assert np.flatnonzero(counts[:-T].sum(axis=1)).tolist() == index.seen.tolist()
 
@@ -178,7 +178,7 @@ def test_any_code_from_the_number_of_levels_on_is_no_level():
         encoded = table(2, (2,), 2, dtype=np.uint16)
         encoded.codes[0], encoded.y[:] = [code, 1], 0
         of = covered(encoded, 1)
-        cells = of.cover.blocks.marginalise(
+        cells = of.cover.blocks.scatter_to_cells(
             of.rows.count(of.cover.blocks), aligned_buffers.zeros(of.cover.index.n_rows, 2)
         )
         assert of.cover.index.seen.tolist() == [1]

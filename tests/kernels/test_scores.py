@@ -27,9 +27,9 @@ def make(n_rows, n_classes, seed=0, size=3.0):
     return rows, z, dz
 
 
-def settle(rows, z, dz=None, t=0.0):
+def loss_and_residual(rows, z, dz=None, t=0.0):
     out, residual = (z if dz is None else rows.scores()), rows.scores()
-    sums = rows.settle(z, dz, t, out, residual)
+    sums = rows.loss_and_residual(z, dz, t, out, residual)
     return sums, out, residual
 
 
@@ -40,23 +40,23 @@ def test_softmax_passes_equal_their_oracles(n_classes, n_rows):
     C, y, w = n_classes, rows.y, rows.weights
     for t in (0.0, 0.7, -2.5):
         expected = naive_trial(z[:, :C], dz[:, :C], t, y, w)
-        np.testing.assert_allclose(rows.trial(z, dz, t), expected, rtol=1e-11, atol=1e-11)
-        sums, moved, residual = settle(rows, z, dz, t)
+        np.testing.assert_allclose(rows.line_eval(z, dz, t), expected, rtol=1e-11, atol=1e-11)
+        sums, moved, residual = loss_and_residual(rows, z, dz, t)
         assert np.array_equal(moved[:, :C], z[:, :C] + t * dz[:, :C])
         assert np.isneginf(moved[:, C:]).all()
         expected_sums, expected_residual = naive_settle(moved[:, :C], y, w)
         np.testing.assert_allclose(sums, (expected_sums[0], *expected_sums), rtol=1e-12)
         np.testing.assert_allclose(residual[:, :C], expected_residual, rtol=1e-12, atol=1e-15)
         assert (residual[:, C:] == 0).all()
-    curved = rows.curve(z, dz.copy())
+    curved = rows.hessian_product(z, dz.copy())
     np.testing.assert_allclose(curved[:, :C], naive_curve(z[:, :C], dz[:, :C], w), rtol=1e-11, atol=1e-14)
 
 
 def test_residuals_may_take_the_place_of_the_direction():
     rows, z, dz = make(1000, 5)
-    sums, moved, residual = settle(rows, z, dz, 0.3)
+    sums, moved, residual = loss_and_residual(rows, z, dz, 0.3)
     out = rows.scores()
-    assert rows.settle(z, dz, 0.3, out, dz) == sums
+    assert rows.loss_and_residual(z, dz, 0.3, out, dz) == sums
     assert np.array_equal(dz, residual)
     assert np.array_equal(out, moved)
 
@@ -64,9 +64,9 @@ def test_residuals_may_take_the_place_of_the_direction():
 def test_sums_alone_write_nothing():
     rows, z, _ = make(700, 4)
     before = z.copy()
-    sums = rows.settle(z, None, 0.0, z, None)
+    sums = rows.loss_and_residual(z, None, 0.0, z, None)
     assert np.array_equal(z, before)
-    assert sums == settle(rows, z)[0]
+    assert sums == loss_and_residual(rows, z)[0]
 
 
 def test_ties_go_to_the_first_class_and_do_not_lead():
@@ -74,7 +74,7 @@ def test_ties_go_to_the_first_class_and_do_not_lead():
     rows.weights[:] = [1, 10, 100, 1000]
     rows.y[:] = [0, 1, 2, 1]
     z[:] = [[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 2, 1]]
-    sums, *_ = settle(rows, z)
+    sums, *_ = loss_and_residual(rows, z)
     assert sums.wrong == 110  # row 0 wins its tie, rows 1 and 2 lose theirs
     assert sums.tied == 111
 
@@ -83,7 +83,7 @@ def test_scores_of_minus_infinity_are_a_probability_of_zero():
     rows, z, _ = make(2, 3)
     rows.y[:], rows.weights[:] = [0, 1], [1, 2]
     z[:] = [[0, -inf, 0], [-1e9, 5, -inf]]
-    sums, _, residual = settle(rows, z)
+    sums, _, residual = loss_and_residual(rows, z)
     assert sums.nll == pytest.approx(np.log(2), rel=1e-15)
     np.testing.assert_allclose(residual, [[-0.5, 0, 0.5], [0, 0, 0]], atol=1e-30)
 
@@ -93,7 +93,7 @@ def test_scores_of_any_size_neither_overflow_nor_lose_the_loss(top):
     rows, z, _ = make(3, 2)
     rows.y[:], rows.weights[:] = [0, 1, 0], 1.0
     z[:] = [[top, top], [top, top], [top, top - abs(top) - 1e5]]
-    sums, _, residual = settle(rows, z)
+    sums, _, residual = loss_and_residual(rows, z)
     assert sums.nll == pytest.approx(2 * np.log(2), rel=1e-15)
     assert np.isfinite(residual).all()
 
@@ -102,7 +102,7 @@ def test_far_behind_rows_keep_their_full_loss_beyond_the_floor():
     rows, z, _ = make(2, 2)
     rows.y[:], rows.weights[:] = [0, 0], 1.0
     z[:] = [[-500.0, 0.0], [-1e7, 0.0]]
-    sums, _, residual = settle(rows, z)
+    sums, _, residual = loss_and_residual(rows, z)
     assert sums.nll == pytest.approx(1e7 + 500, rel=1e-15)
     np.testing.assert_allclose(residual, [[-1, 1], [-1, 1]], rtol=1e-15)
 
@@ -111,7 +111,7 @@ def test_tiny_residuals_are_flushed_to_zero_and_small_ones_are_kept():
     rows, z, _ = make(3, 2)
     rows.y[:], rows.weights[:] = 0, 1.0
     z[:] = [[0, -60], [0, -69.2], [0, -600]]  # exp: 8.8e-27, 8.8e-31, 0
-    _, _, residual = settle(rows, z)
+    _, _, residual = loss_and_residual(rows, z)
     assert residual[0, 1] == pytest.approx(np.exp(-60), rel=1e-13)
     assert (residual[1:] == 0).all()
     written = np.abs(residual[residual != 0])
@@ -133,7 +133,7 @@ def test_nll_of_a_perfect_fit_is_zero_and_never_negative():
     rows, z, _ = make(5, 3)
     rows.y[:] = 1
     z[:] = [[0, 50.0, 0]]
-    sums, *_ = settle(rows, z)
+    sums, *_ = loss_and_residual(rows, z)
     assert 0 <= sums.nll < 1e-18
 
 

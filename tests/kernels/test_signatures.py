@@ -20,10 +20,13 @@ from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
     "widths and keys": [rows.forward, rows.scatter],
-    "widths": [rows.expand, rows.marginalise],
+    "widths": [rows.expand, rows.scatter_to_cells],
     "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.losses, stochastic.visits],
     "once": [
-        *(getattr(of, name) for of in (scores, hinge, squares) for name in ("trial", "settle", "curve", "diagonal")),
+        *(
+            getattr(of, name) for of in (scores, hinge, squares)
+            for name in ("line_eval", "loss_and_residual", "hessian_product", "diagonal")
+        ),
         cells.fill_index, plan.grow, plan.close,
     ],
     "density": [

@@ -111,7 +111,7 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
     residual[:] = 0.0
     residual[:, :C] = rng.normal(size=(len(residual), C))
     grad = of.rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, of.rows.padded))
-    sums = blocks.marginalise(grad, aligned_buffers.zeros(blocks.n_cells, of.rows.padded))[: index.n_rows, :C]
+    sums = blocks.scatter_to_cells(grad, aligned_buffers.zeros(blocks.n_cells, of.rows.padded))[: index.n_rows, :C]
     # rows of no weight have cells that nobody has seen: what they add goes to those
     expected = naive_scatter(encoded.codes, levels, order, residual[:, :C])
     others = np.zeros((T, C))

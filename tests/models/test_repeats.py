@@ -120,7 +120,7 @@ def test_merging_changes_nothing_that_is_summed(recipe, order):
         w = fit.w0 + np.random.default_rng(0).normal(size=fit.w0.shape)
         point = fit.objective.value_grad(w)
         z = fit.objective.scores(w, of.heldout)
-        heldout = of.heldout.settle(z, None, 0.0, z, None)
+        heldout = of.heldout.loss_and_residual(z, None, 0.0, z, None)
         found.append([of.rows.n_rows, of.heldout.n_rows, tables, fit, point, heldout])
     (rows, held_rows, one, fit, point, heldout), (fewer, held_fewer, other, merged_fit, merged_point, merged_held) = (
         found

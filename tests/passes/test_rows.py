@@ -42,15 +42,15 @@ def everything(n_rows, n_classes, n_jobs):
     bias = rng.normal(size=n_classes)
     z = rows.forward(blocks, table, bias)
     dz = rows.forward_change(blocks, table, 2 * bias)
-    trial = rows.trial(z, dz, 0.3)
+    trial = rows.line_eval(z, dz, 0.3)
     both = rows.forward_trial(blocks, table, 2 * bias, z, 0.3)
     out, residual = rows.scores(), rows.scores()
-    sums = rows.settle(z, dz, 0.3, out, residual)
+    sums = rows.loss_and_residual(z, dz, 0.3, out, residual)
     grad = rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, rows.padded))
-    by_cell = blocks.marginalise(grad, aligned_buffers.zeros(CELLS, rows.padded), n_jobs)
+    by_cell = blocks.scatter_to_cells(grad, aligned_buffers.zeros(CELLS, rows.padded), n_jobs)
     return [
         table, z, dz, np.array(trial), both[0], np.array(both[1]), np.array(sums), out, residual, grad, by_cell,
-        rows.count(blocks), rows.curve(z, dz), rows.diagonal(z),
+        rows.count(blocks), rows.hessian_product(z, dz), rows.diagonal(z),
     ]  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_a_trial_on_the_way_is_one_made_after_it():
     z = rows.forward(blocks, table, bias)
     dz, trial = rows.forward_trial(blocks, table, bias, z, 0.3)
     assert np.array_equal(dz, rows.forward_change(blocks, table, bias))
-    assert trial == rows.trial(z, dz, 0.3)
+    assert trial == rows.line_eval(z, dz, 0.3)
 
 
 @pytest.mark.parametrize("call", [1, 40_000, 10**9])
@@ -156,14 +156,14 @@ def test_every_pass_asks_the_stop_token():
     stop.stop()
     for work in (
         lambda: blocks.expand(cells, table, stop=stop),
-        lambda: blocks.marginalise(table, cells, stop=stop),
+        lambda: blocks.scatter_to_cells(table, cells, stop=stop),
         lambda: rows.forward(blocks, table, np.zeros(5), stop=stop),
         lambda: rows.forward_change(blocks, table, np.zeros(5), stop=stop),
         lambda: rows.scatter(blocks, z, table, stop=stop),
         lambda: rows.count(blocks, stop=stop),
-        lambda: rows.trial(z, z, 0.0, stop),
-        lambda: rows.settle(z, None, 0.0, z, None, stop),
-        lambda: rows.curve(z, z, stop),
+        lambda: rows.line_eval(z, z, 0.0, stop),
+        lambda: rows.loss_and_residual(z, None, 0.0, z, None, stop),
+        lambda: rows.hessian_product(z, z, stop),
         lambda: rows.diagonal(z, stop),
     ):
         with pytest.raises(Stopped):
@@ -193,7 +193,7 @@ def test_a_stop_is_heard_between_parts(n_jobs, monkeypatch, forced_threads):
         lambda stop: rows.forward(blocks, table, np.zeros(5), stop=stop),
         lambda stop: rows.scatter(blocks, rows.scores(), table, stop=stop),
         lambda stop: blocks.expand(cells, table, n_jobs, stop),
-        lambda stop: blocks.marginalise(table, cells, n_jobs, stop),
+        lambda stop: blocks.scatter_to_cells(table, cells, n_jobs, stop),
     ):
         stop = Late()
         with pytest.raises(Stopped):

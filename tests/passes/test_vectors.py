@@ -5,7 +5,16 @@ import pytest
 
 from alrviz.kernels.vectors import CHUNK, LANES
 from alrviz.passes import vectors
-from alrviz.passes.vectors import bend, combine, difference, dot, lean, pull, spread, step
+from alrviz.passes.vectors import (
+    add_ridge_gradient,
+    combine,
+    difference,
+    dot,
+    pull,
+    ridge_line_derivatives,
+    spread,
+    step,
+)
 
 SIZES = [0, 1, LANES - 1, LANES + 1, CHUNK, CHUNK + 1, 3 * CHUNK + LANES + 5]
 
@@ -23,11 +32,11 @@ def test_products_and_combinations_are_numpy_s(size):
 def test_the_penalty_s_sums_and_steps_are_numpy_s(size):
     g, q, w, center, d = np.random.default_rng(size).normal(size=(5, size))
     apart = w - center
-    first, second = bend(q, w, center, d)
+    first, second = ridge_line_derivatives(q, w, center, d)
     assert first == pytest.approx(float((q * apart) @ d), rel=1e-11, abs=1e-11)
     assert second == pytest.approx(float((q * d) @ d), rel=1e-11, abs=1e-11)
     expected = g + q * apart
-    assert lean(g, q, w, center) == pytest.approx(float((q * apart) @ apart), rel=1e-11, abs=1e-11)
+    assert add_ridge_gradient(g, q, w, center) == pytest.approx(float((q * apart) @ apart), rel=1e-11, abs=1e-11)
     np.testing.assert_allclose(g, expected, rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(step(w, 0.3, d, np.empty(size)), w + 0.3 * d, rtol=1e-14, atol=1e-14)
     short = difference(w, d, np.empty(size, np.float32))
@@ -76,7 +85,7 @@ def test_any_number_of_threads_gives_the_same_bits(size, monkeypatch):
 
 def _others(a, b, n_jobs):
     gradient, size = a.copy(), len(a)
-    sums = (lean(gradient, a, b, a, n_jobs), *bend(a, b, a, b, n_jobs))
+    sums = (add_ridge_gradient(gradient, a, b, a, n_jobs), *ridge_line_derivatives(a, b, a, b, n_jobs))
     rows, out = np.zeros((size, 2)), np.empty((size, 1))
     spread(a[:, None], b[:, None], rows, n_jobs)
     pull(b[:, None], rows, out, n_jobs)

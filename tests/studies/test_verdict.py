@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.race.milestones import Lane, milestones, paired
+from alrviz.studies.race.milestones import RacerSummary, milestones, paired
 from alrviz.studies.race.verdict import objective_key, verdict
 
 ROWS = 100.0
@@ -23,7 +23,7 @@ def lane(name, values, outcome="converged", *, label=None, lead=0.5, heldout_los
     )
     if heldout_loss is not None:
         frame["heldout_log_loss"] = heldout_loss
-    return Lane(name=name, label=label or name, frame=frame, n_rows=ROWS, outcome=outcome, **more)
+    return RacerSummary(name=name, label=label or name, frame=frame, n_rows=ROWS, outcome=outcome, **more)
 
 
 def falling(near, nearest, floor=0.4, length=None):
@@ -341,7 +341,7 @@ def test_who_leads_is_told_along_the_axis_that_is_shown():
     """In iterations alr won, in seconds lr: the sentence spoke of iterations under a picture of seconds."""
     lr, alr = lane("lr", falling(40, 100)), lane("alr", falling(10, 25))
     slow = alr.frame.assign(seconds=lambda frame: 10 * frame["seconds"])
-    lanes = [lr, Lane(name="alr", label="alr", frame=slow, n_rows=ROWS, outcome="converged")]
+    lanes = [lr, RacerSummary(name="alr", label="alr", frame=slow, n_rows=ROWS, outcome="converged")]
     assert verdict(lanes).winner == "alr"
     told = verdict(lanes, unit="seconds")
     assert (told.winner, told.factor) == ("lr", 2.5)

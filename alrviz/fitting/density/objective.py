@@ -183,7 +183,7 @@ class DensityObjective:
             return inner.objective, None, None
         z = FeatureRows(self.validation, beside.phi).scores(inner.w, self.stop)
         residual = self.validation.scores()
-        sums = self.validation.settle(z, None, 0.0, z, residual, self.stop)
+        sums = self.validation.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         return sums.nll, sums, residual
 
     def point(self, of: WeightsObjective, inner: Point, features: Features, beside: Features | None) -> DensityPoint:
@@ -210,13 +210,13 @@ class DensityObjective:
         if self.mode == "paper":
             return partial
         v, _ = solve(of, inner, rows.sums(beside.phi, residual, stop=self.stop))
-        bent = self.rows.curve(inner.z, of.change(v), self.stop)
+        bent = self.rows.hessian_product(inner.z, of.change(v), self.stop)
         followed = self._sum(of.of, inner.w, features, bent) + self._sum(of.of, v, features, self._residual(inner))
         return partial - followed
 
     def _residual(self, inner: Point) -> Floats:
         residual = self.rows.scores()
-        self.rows.settle(inner.z, None, 0.0, inner.z, residual, self.stop)
+        self.rows.loss_and_residual(inner.z, None, 0.0, inner.z, residual, self.stop)
         return residual
 
     def _sum(self, rows: FeatureRows, w: Floats, features: Features, residual: Floats) -> Floats:

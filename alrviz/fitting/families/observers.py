@@ -54,7 +54,7 @@ def heldout(objective: Minimised, rows: Any) -> Observer:
         nonlocal spent
         start = time.perf_counter()
         z = objective.scores(state.point.w, rows)
-        scores = per_row(rows.settle(z, None, 0.0, z, None, loss=objective.loss), total, objective.n_classes)
+        scores = per_row(rows.loss_and_residual(z, None, 0.0, z, None, loss=objective.loss), total, objective.n_classes)
         spent += time.perf_counter() - start
         return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
 
@@ -104,5 +104,5 @@ def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER
     if tables.smoothing > 0:
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
-        found["anje"] = rows.settle(z, None, 0.0, z, None, stop).nll / total
+        found["anje"] = rows.loss_and_residual(z, None, 0.0, z, None, stop).nll / total
     return found

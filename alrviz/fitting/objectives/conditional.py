@@ -80,17 +80,17 @@ class ConditionalObjective:
     def judge(self, w: Floats, rows: ConditionalRows) -> tuple[float, float]:
         """Return the log loss of `rows`, and the weight of those that are classified wrongly."""
         z = self.scores(w, rows)
-        sums = rows.settle(z, None, 0.0, z, None, self.stop)
+        sums = rows.loss_and_residual(z, None, 0.0, z, None, self.stop)
         return sums.nll, sums.wrong
 
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`: one forward and one scatter pass."""
         phi = self.tables.phi(w[:-1])
         z, residual = self._forward(phi, w[-1], self.rows), self.rows.scores()
-        sums = self.rows.settle(z, None, 0.0, z, residual, self.stop)
+        sums = self.rows.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         cells, table = self._room()
         self.rows.scatter(self._blocks, residual, table, self.stop)
-        self._blocks.marginalise(table, cells, self.rows.n_jobs, self.stop)
+        self._blocks.scatter_to_cells(table, cells, self.rows.n_jobs, self.stop)
         slopes = self.tables.pull(cells[self._outside :, : self.n_classes], phi)
         last = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
         gradient = np.concatenate([slopes, last[None, :]])

@@ -83,10 +83,10 @@ class LinearObjective(Objective):
         table, bias = self._expanded(direction, self.rows, change=True)
         return self.rows.forward_change(self._cover.blocks, table, bias, self._lend(self.rows), self.stop)
 
-    def along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
         """Return the line through `point` along `direction`: one forward pass, which looks at `guess` as it goes."""
         if guess is None:
-            return super().along(point, direction)
+            return super().line_along(point, direction)
         table, bias = self._expanded(direction, self.rows, change=True)
         of = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
         dz, looked = self.rows.forward_trial(*of)
@@ -191,5 +191,5 @@ class LinearObjective(Objective):
         blocks = self._cover.blocks
         self.rows.scatter(blocks, residual, self._table, self.stop)
         self._cells[:] = 0.0
-        blocks.marginalise(self._table, self._cells, self.rows.n_jobs, self.stop)
+        blocks.scatter_to_cells(self._table, self._cells, self.rows.n_jobs, self.stop)
         return self._seen_cells, self._table[: blocks.first[1], : self.n_classes].sum(axis=0)

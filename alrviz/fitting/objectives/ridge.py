@@ -18,7 +18,7 @@ import numpy as np
 from alrviz.passes.aligned_buffers import Pool
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Floats, Rows, Sums, Trial
-from alrviz.passes.vectors import bend, dot, lean, step
+from alrviz.passes.vectors import add_ridge_gradient, dot, ridge_line_derivatives, step
 from alrviz.stop import NEVER, StopToken
 
 _NOWHERE: Mapping[float, Trial] = MappingProxyType({})
@@ -124,24 +124,28 @@ class Objective(ABC):
         Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
         """
         dz = self.change(direction)
-        product = self.slopes(self.rows.curve(point.z, dz, self.stop, self.loss))
+        product = self.slopes(self.rows.hessian_product(point.z, dz, self.stop, self.loss))
         if self._q is not None:
             product += self._q * direction
         return product
 
-    def along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
         """Return the line through `point` along `direction`: one forward pass. At `guess` it may be looked at on the
         way.
         """
         return Line(self, point, direction, self.change(direction))
 
-    def trial(self, z: Floats, dz: Floats, t: float) -> Trial:
+    def line_eval(self, z: Floats, dz: Floats, t: float) -> Trial:
         """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
-        return self.rows.trial(z, dz, t, self.stop, self.loss)
+        return self.rows.line_eval(z, dz, t, self.stop, self.loss)
 
     def leaning(self, w: Floats, direction: Floats) -> tuple[float, float]:
         """Return first and second derivative of the penalty along `direction`."""
-        return (0.0, 0.0) if self._q is None else bend(self._q, w, self.center, direction, self.rows.n_jobs)
+        return (
+            (0.0, 0.0)
+            if self._q is None
+            else ridge_line_derivatives(self._q, w, self.center, direction, self.rows.n_jobs)
+        )
 
     @property
     def pull(self) -> Floats:
@@ -155,10 +159,10 @@ class Objective(ABC):
         return self._settle(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
 
     def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
-        sums = self.rows.settle(z, dz, t, out, residual, self.stop, self.loss)
+        sums = self.rows.loss_and_residual(z, dz, t, out, residual, self.stop, self.loss)
         gradient, penalty = self.slopes(residual), 0.0
         if self._q is not None:
-            penalty = 0.5 * lean(gradient, self._q, w, self.center, self.rows.n_jobs)
+            penalty = 0.5 * add_ridge_gradient(gradient, self._q, w, self.center, self.rows.n_jobs)
         return Point(w, out, sums, penalty, sums.value + penalty, gradient)
 
     def _lend(self, rows: Rows) -> Floats:
@@ -192,7 +196,7 @@ class Line:
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""
-        loss, slope, curvature = self._looked.get(t) or self.objective.trial(self.start.z, self.dz, t)
+        loss, slope, curvature = self._looked.get(t) or self.objective.line_eval(self.start.z, self.dz, t)
         first, second = self._bend
         value = loss + self.start.penalty + t * (first + 0.5 * t * second)
         return value, slope + first + t * second, curvature + second

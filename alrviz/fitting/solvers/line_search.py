@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.objectives.ridge import Objective
-from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
+from alrviz.fitting.solvers.state import Solver, State, line_search_step, stalled, start
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import Short, combine, difference, dot
 
@@ -40,7 +40,7 @@ class GradientDescent(Solver):
     def advance(self, objective: Objective, state: State) -> State:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
-        new, falls = along(objective, state, -_times(metric, state.point.gradient), None, RELAXED)
+        new, falls = line_search_step(objective, state, -_times(metric, state.point.gradient), None, RELAXED)
         return new if falls else stalled(new)
 
 
@@ -62,10 +62,10 @@ class ConjugateGradients(Solver):
             beta = (dot(gradient, gradient) - dot(gradient, gradient_before)) / dot(gradient_before, gradient_before)
             if beta > 0.0:
                 direction = beta * before - gradient
-                new, falls = along(objective, state, direction, None)
+                new, falls = line_search_step(objective, state, direction, None)
                 direction = direction if falls else -gradient
         if not falls:
-            new, falls = along(objective, new, direction, None)
+            new, falls = line_search_step(objective, new, direction, None)
         return replace(new, carry=(direction, gradient)) if falls else stalled(new)
 
 
@@ -101,10 +101,10 @@ def quasi_newton(
     new, falls = state, False
     if pairs:
         downhill = np.negative(gradient, out=objective.room.empty(*gradient.shape))
-        new, falls = along(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
+        new, falls = line_search_step(objective, state, two_loop(downhill, pairs, metric, jobs), 1.0)
     if not falls:
         pairs = ()
-        new, falls = along(objective, new, -_times(metric, gradient), None)
+        new, falls = line_search_step(objective, new, -_times(metric, gradient), None)
     if not falls:
         return new, None
     ways = ((new.point.w, state.point.w), (new.point.gradient, gradient))

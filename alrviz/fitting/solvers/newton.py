@@ -7,7 +7,7 @@ fall, so that the last steps are quadratic. No radius is kept (cf. tron.py): the
 from dataclasses import replace
 
 from alrviz.fitting.objectives.ridge import Objective, Point
-from alrviz.fitting.solvers.state import State, along, stalled
+from alrviz.fitting.solvers.state import State, line_search_step, stalled
 from alrviz.fitting.solvers.tron import inverted, newton_step
 from alrviz.passes.aligned_buffers import Floats
 
@@ -24,7 +24,7 @@ def newton(objective: Objective, state: State) -> State:
     inverse = inverted(objective.hessian_diagonal(state.point))
     eta = min(LOOSE, objective.criterion(state.point) ** 0.5)
     step, products = newton_step(objective, state.point, inverse, _ANYWHERE, eta)
-    new, falls = along(objective, replace(state, passes=state.passes + 0.5 + products), step, 1.0)
+    new, falls = line_search_step(objective, replace(state, passes=state.passes + 0.5 + products), step, 1.0)
     return new if falls else stalled(new)
 
 

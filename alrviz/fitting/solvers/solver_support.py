@@ -1,7 +1,7 @@
 """Which solver fits which objective: what the one needs and the other offers.
 
     value_grad        F and its gradient at any weights
-    along             F along a line, for a pass over scores a trial
+    line_along        F along a line, for a pass over scores a trial
     hvp               Hessian-vector products (Gauss-Newton's where F is not convex)
     hessian_diagonal  the diagonal of the same matrix
     rows              single rows, and the RMSE by which a step length is chosen for them
@@ -18,7 +18,7 @@ from alrviz.errors import RecipeError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-_LINE = frozenset({"value_grad", "along", "free"})
+_LINE = frozenset({"value_grad", "line_along", "free"})
 _NEWTON = _LINE | {"hvp", "hessian_diagonal"}
 NEEDS: Mapping[str, frozenset[str]] = {
     "lbfgs": _LINE,

@@ -74,7 +74,7 @@ def start(objective: Objective, w0: Floats) -> State:
     return State(0, objective.value_grad(w0), 1, 1.0)
 
 
-def along(
+def line_search_step(
     objective: Objective, state: State, direction: Floats, guess: float | None, share: float = 1.0, untried: bool = True
 ) -> tuple[State, bool]:
     """Return the state after the search along `direction`, carrying nothing, and whether F falls.
@@ -83,7 +83,7 @@ def along(
     `share` of the step that is found is gone; all of it where F is not convex and may be higher on the way.
     `untried`: the step may be a predicted one. Where F proves higher there all is done again with trials.
     """
-    line, convex = objective.along(state.point, direction, guess), objective.loss.convex
+    line, convex = objective.line_along(state.point, direction, guess), objective.loss.convex
     t, trials = exact_step(line, guess, convex, untried=untried) if line.slope < 0.0 else (0.0, 0)
     if t == 0.0:
         return replace(state, evaluations=state.evaluations + trials, passes=state.passes + 0.5), False
@@ -93,7 +93,9 @@ def along(
     del line  # scores as many as the rows: what follows takes its room, and that of a point that is given up
     if untried and high:
         del point
-        return along(objective, replace(state, evaluations=evaluations, passes=passes), direction, guess, share, False)
+        return line_search_step(
+            objective, replace(state, evaluations=evaluations, passes=passes), direction, guess, share, False
+        )
     index = state.index + 1
     if index % REFRESH == 0:
         w = point.w

@@ -32,9 +32,9 @@ import numpy as np
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
-from alrviz.fitting.solvers.state import Solver, State, along, stalled, start
+from alrviz.fitting.solvers.state import Solver, State, line_search_step, stalled, start
 from alrviz.passes.aligned_buffers import Floats, Pool
-from alrviz.passes.vectors import Short, bend, dot
+from alrviz.passes.vectors import Short, dot, ridge_line_derivatives
 from alrviz.passes.vectors import step as add
 
 # When the start ends. Passes until F is 1e-3 a row above its minimum, n = 2, with 1e-2 and with 1e-3: adult at alpha 1
@@ -117,7 +117,7 @@ def _newton(objective: LinearObjective, state: State, kept: int) -> State:
     seen = Seen(kept, objective.room)
     step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, seen)
     spent = replace(state, passes=state.passes + 0.5 + products)
-    new, falls = along(objective, spent, step, 1.0)
+    new, falls = line_search_step(objective, spent, step, 1.0)
     if not falls:
         return stalled(new)
     length, t = math.sqrt(dot(step, step / inverse)), new.step_size
@@ -199,7 +199,7 @@ def newton_step(
         products += 1
         curvature = dot(direction, bent, jobs)
         length = size / curvature if curvature > 0.0 else math.inf
-        across, square = bend(metric, step, origin, direction, jobs)
+        across, square = ridge_line_derivatives(metric, step, origin, direction, jobs)
         to_edge = _to_edge(within, across, square)
         if length >= to_edge:
             add(step, to_edge, direction, step, jobs)

@@ -27,7 +27,7 @@ UNITS = {"iterations": "index", "passes": "passes", "seconds": "seconds"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class RacerSummary:
     """What a verdict needs to know of one racer; nothing in it is computed by fitting.
 
     name: how sentences call the racer. label: its family's label. frame: one row a step, or its columns by name.
@@ -110,7 +110,7 @@ class Milestones:
         return pd.DataFrame(rows, columns=["racer", "milestone", *UNITS])
 
 
-def falls_to_zero(lanes: Iterable[Lane]) -> bool:
+def falls_to_zero(lanes: Iterable[RacerSummary]) -> bool:
     """Whether the training rows can be fitted perfectly: then scaling the weights up sends the loss to 0.
 
     One model that ranks the own class of every row strictly first proves it, for every racer of the same objective;
@@ -124,19 +124,19 @@ def falls_to_zero(lanes: Iterable[Lane]) -> bool:
     )
 
 
-def objective_noun(lanes: Iterable[Lane]) -> str:
+def objective_noun(lanes: Iterable[RacerSummary]) -> str:
     """What the objective of these racers is called: NLL where it is nothing else."""
     return "NLL" if all(lane.alpha == 0 and lane.loss == "nll" for lane in lanes) else "F"
 
 
-def _first(lane: Lane, goal: float) -> dict[str, float] | None:
+def _first(lane: RacerSummary, goal: float) -> dict[str, float] | None:
     below = np.flatnonzero(lane.of("objective") <= goal)
     if not len(below):
         return None
     return {unit: float(lane.of(column)[below[0]]) for unit, column in UNITS.items()}
 
 
-def milestones(lanes: Sequence[Lane], unit: str = "iterations") -> Milestones:
+def milestones(lanes: Sequence[RacerSummary], unit: str = "iterations") -> Milestones:
     """When each racer of one objective first came near the best known value of it."""
     best = min((lane.best for lane in lanes), default=float("inf"))
     to_zero = falls_to_zero(lanes)
@@ -152,9 +152,9 @@ def milestones(lanes: Sequence[Lane], unit: str = "iterations") -> Milestones:
     return Milestones(to_zero=to_zero, best=best, goals=goals, words=words, met=met, unit=unit)
 
 
-def by_objective(lanes: Sequence[Lane]) -> dict[Hashable, list[Lane]]:
+def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSummary]]:
     """The lanes grouped by what they minimise, in the order in which they came."""
-    groups: dict[Hashable, list[Lane]] = {}
+    groups: dict[Hashable, list[RacerSummary]] = {}
     for lane in lanes:
         groups.setdefault(lane.objective, []).append(lane)
     return groups

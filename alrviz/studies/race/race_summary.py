@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from alrviz.studies.race.milestones import RELATIVE, Lane, by_objective, milestones, objective_noun
+from alrviz.studies.race.milestones import RELATIVE, RacerSummary, by_objective, milestones, objective_noun
 
 UNDECIDED = "Nothing is decided yet."
 NEAR = RELATIVE[-1]  # leaders whose objectives are closer, relative to the second's, are told apart by when they came
@@ -11,7 +11,7 @@ APART = 1.25  # counts of iterations that differ less are no difference
 LEVEL = 1e-9  # and these are level: a picture of the gap shows the same of both, whatever its decades
 
 
-def racing_words(lanes: Sequence[Lane]) -> str:
+def racing_words(lanes: Sequence[RacerSummary]) -> str:
     """Who leads at the last iteration of a race that goes on, and by how much.
 
     >>> racing_words([])
@@ -33,7 +33,7 @@ def racing_words(lanes: Sequence[Lane]) -> str:
     return f"{at} {first.name} leads, {level_words(lanes, first)}, {gap}."
 
 
-def near_words(lanes: Sequence[Lane], first: Lane, second: Lane) -> str:
+def near_words(lanes: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:
     """Of two leaders within 0.1 % of each other: who is lower, and who came near the best so far after how many steps.
 
     Where they go on to differ by decades of the gap, that is what a reader sees, and not that they are level.
@@ -48,12 +48,12 @@ def near_words(lanes: Sequence[Lane], first: Lane, second: Lane) -> str:
     return f"{lower} (since iteration {met[1]:.0f}; {first.name} since {met[0]:.0f})"
 
 
-def level_words(lanes: Sequence[Lane], lane: Lane) -> str:
+def level_words(lanes: Sequence[RacerSummary], lane: RacerSummary) -> str:
     """The last objective of a lane with its name and unit; it is NLL where no lane has a penalty."""
     return f"{objective_noun(lanes)} {lane.last:.4f} nats per row"
 
 
-def _heldout(lanes: Sequence[Lane]) -> str:
+def _heldout(lanes: Sequence[RacerSummary]) -> str:
     hinged = any(lane.loss == "hinge" for lane in lanes)
     what, unit = ("0-1 loss", "") if hinged else ("log loss", " nats per row")
     losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane.name) for lane in lanes]

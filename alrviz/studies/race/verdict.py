@@ -23,7 +23,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.race.milestones import UNITS, Lane, Milestones, by_objective, falls_to_zero, milestones, paired
+from alrviz.studies.race.milestones import (
+    UNITS,
+    Milestones,
+    RacerSummary,
+    by_objective,
+    falls_to_zero,
+    milestones,
+    paired,
+)
 from alrviz.studies.race.race_summary import APART, NEAR, level_words, near_words, racing_words
 
 NO_DIFFERENCE = APART
@@ -51,7 +59,7 @@ def objective_key(recipe: Recipe) -> Hashable:
     return recipe.definition.objective_key(recipe)
 
 
-def verdict(lanes: Sequence[Lane], *, by: str = "you", unit: str = "iterations") -> Verdict:
+def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> Verdict:
     """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it.
 
     `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
@@ -81,14 +89,14 @@ def verdict(lanes: Sequence[Lane], *, by: str = "you", unit: str = "iterations")
     return _raced(lanes, milestones(lanes, unit))
 
 
-def _ended_early(lanes: Sequence[Lane], by: str) -> Verdict:
+def _ended_early(lanes: Sequence[RacerSummary], by: str) -> Verdict:
     lane = lanes[0]
     if lane.outcome == "stopped":
         return Verdict("stopped", f"Stopped by {by} before the first step.")
     return Verdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
 
 
-def _broken(lanes: Sequence[Lane]) -> Verdict:
+def _broken(lanes: Sequence[RacerSummary]) -> Verdict:
     parts = []
     for lane in lanes:
         if lane.outcome == "diverged":
@@ -101,7 +109,7 @@ def _broken(lanes: Sequence[Lane]) -> Verdict:
     return Verdict("diverged", " ".join(parts))
 
 
-def _so_far(lanes: Sequence[Lane]) -> str:
+def _so_far(lanes: Sequence[RacerSummary]) -> str:
     """Who is lower so far, as the end of a sentence; empty where it cannot be said."""
     if len(lanes) < 2:
         return f"; {level_words(lanes, lanes[0])} so far"
@@ -115,7 +123,7 @@ def _so_far(lanes: Sequence[Lane]) -> str:
     return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 
 
-def _perfect(lanes: Sequence[Lane]) -> Verdict:
+def _perfect(lanes: Sequence[RacerSummary]) -> Verdict:
     many = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
     who = f"{lanes[0].name} {many}" if len(lanes) == 1 else many
     if lanes[0].loss == "hinge":  # 0 as soon as every row's own class leads by 1: the weights need not grow for ever
@@ -129,7 +137,7 @@ def _perfect(lanes: Sequence[Lane]) -> Verdict:
     )
 
 
-def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
+def _raced(lanes: Sequence[RacerSummary], marks: Milestones) -> Verdict:
     near = [lane for lane in lanes if lane.best <= marks.goals[-1]]
     if all(lane.outcome == "step limit" for lane in near):
         return Verdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
@@ -153,20 +161,20 @@ def _raced(lanes: Sequence[Lane], marks: Milestones) -> Verdict:
 @dataclass(frozen=True, slots=True)
 class _Ranking:
     goal: int
-    first: Lane
-    last: Lane
+    first: RacerSummary
+    last: RacerSummary
     factor: float
     at_least: bool
 
 
-def _count(lane: Lane, marks: Milestones, goal: int) -> float:
+def _count(lane: RacerSummary, marks: Milestones, goal: int) -> float:
     met = marks.at(lane.name, goal)
     spent = lane.last_of(UNITS[marks.unit]) if met is None else met
     return max(spent, _LEAST[marks.unit])
 
 
-def _ranking(lanes: Sequence[Lane], marks: Milestones, goal: int) -> _Ranking:
-    def key(lane: Lane) -> tuple[bool, float, str]:
+def _ranking(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> _Ranking:
+    def key(lane: RacerSummary) -> tuple[bool, float, str]:
         return marks.at(lane.name, goal) is None, _count(lane, marks, goal), lane.name
 
     order = sorted(lanes, key=key)
@@ -183,7 +191,7 @@ def _opposed(tight: _Ranking, loose: _Ranking, marks: Milestones) -> bool:
     return all(_count(b, marks, goal) >= NO_DIFFERENCE * _count(a, marks, goal) for a, b, goal in pairs)
 
 
-def _counts(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+def _counts(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Who met a milestone when: "alr 20 iterations, lr 52, gd not after 100"."""
     met = [lane for lane in lanes if marks.at(lane.name, goal) is not None]
     missed = [lane for lane in lanes if marks.at(lane.name, goal) is None]
@@ -197,7 +205,7 @@ def _amount(count: float, unit: str) -> str:
     return f"{count:.0f}" if unit == "iterations" else f"{count:.3g}"
 
 
-def _both(lanes: Sequence[Lane], marks: Milestones, goal: int) -> str:
+def _both(lanes: Sequence[RacerSummary], marks: Milestones, goal: int) -> str:
     """Both milestones as a sentence, beginning with number `goal`."""
     first, second = marks.words[goal], _short(marks, 1 - goal)
     first = first[:1].upper() + first[1:]
@@ -214,7 +222,7 @@ def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
     return ", ".join([f"{first} {unit}", *others])
 
 
-def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict:
+def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> Verdict:
     bound = "at least " if rank.at_least else ""
     rivals = "" if len(lanes) <= FEW else f" than {rank.last.name}, the slowest"
     equals = [
@@ -235,7 +243,7 @@ def _faster(lanes: Sequence[Lane], marks: Milestones, rank: _Ranking) -> Verdict
     )
 
 
-def _iterations(lane: Lane) -> str:
+def _iterations(lane: RacerSummary) -> str:
     return "1 iteration" if lane.iterations == 1 else f"{lane.iterations} iterations"
 
 
@@ -248,7 +256,7 @@ def _list(words: Iterable[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def heldout_words(lanes: Sequence[Lane]) -> str:
+def heldout_words(lanes: Sequence[RacerSummary]) -> str:
     """Held-out log loss of every racer at its last step (of many the lowest and the highest), and whether the best and
     the worst are a tie.
 
@@ -267,7 +275,7 @@ def heldout_words(lanes: Sequence[Lane]) -> str:
     return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
 
 
-def _tie(best: Lane, worst: Lane) -> str:
+def _tie(best: RacerSummary, worst: RacerSummary) -> str:
     if best is worst or best.heldout is None or worst.heldout is None or len(best.heldout) != len(worst.heldout):
         return ""
     gap = paired(worst.heldout, best.heldout)

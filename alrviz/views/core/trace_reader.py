@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
 from alrviz.pictures.convergence import Curve
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, Lane, falls_to_zero
+from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
 from alrviz.studies.race.verdict import objective_key
 
 # Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
@@ -112,11 +112,11 @@ class Racer:
         """Whether its trace has steps that were not read yet."""
         return len(self.run.trace) > self._read
 
-    def lane(self, *, upto: int | None = None, ended: bool = True) -> Lane:
+    def lane(self, *, upto: int | None = None, ended: bool = True) -> RacerSummary:
         """What a verdict needs to know, up to an iteration; `ended` False hides an outcome not shown yet."""
         outcome = self.outcome if ended else None
         cut = None if upto is None else upto + 1
-        return Lane(
+        return RacerSummary(
             name=self.name,
             label=self.label,
             frame={name: self.columns[name][:cut] for name in _JUDGED if name in self.columns},
@@ -283,11 +283,11 @@ class Watched:
         return found
 
 
-def _lead_only(racer: Racer) -> Lane:
+def _lead_only(racer: Racer) -> RacerSummary:
     """The part of a lane that says whether NLL falls to 0, cheap enough for every tick."""
     outcome = racer.outcome
     code = None if outcome is None else outcome.code
-    return Lane(
+    return RacerSummary(
         name=racer.name,
         label=racer.label,
         frame={"lead": (racer.best_lead,)},
