@@ -20,18 +20,20 @@ from .errors import (
     UnseenLevelWarning as UnseenLevelWarning,
 )
 from .estimators import (
-    ALRClassifier as ALRClassifier,
     AnDEClassifier as AnDEClassifier,
-    AnJEClassifier as AnJEClassifier,
     DLRClassifier as DLRClassifier,
     ELRClassifier as ELRClassifier,
     KDBClassifier as KDBClassifier,
-    LRClassifier as LRClassifier,
     MDLDiscretizer as MDLDiscretizer,
     NaiveBayesClassifier as NaiveBayesClassifier,
     TANClassifier as TANClassifier,
     WANBIACClassifier as WANBIACClassifier,
     make_estimator as make_estimator,
+)
+from .estimators.cells import (
+    ALRClassifier as ALRClassifier,
+    AnJEClassifier as AnJEClassifier,
+    LRClassifier as LRClassifier,
 )
 from .estimators.model_file import (
     load_model as load_model,

@@ -1,4 +1,4 @@
-"""LR^n, ALR^n and WANBIA-C: one objective, different units for its weights."""
+"""What classifiers have whose weights are fitted; and two of order 1 that have names of their own."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -60,63 +60,6 @@ class LinearClassifier(CellClassifier):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LRClassifier(LinearClassifier):
-    """LR^n, logistic regression over all cells of n columns.
-
-        log p(k|x) = b_k + sum over tuples t of  w[x_t, k]  - log of the sum over classes         [ALR] (18)
-
-    A tuple is a set of n columns, x_t the cell (a level of each) that the row lies in. n = 1 is logistic regression on
-    the one-hot table; there are no terms of lower order. `scale="diagonal"` measures the weights in units of the
-    Hessian's diagonal, phi = w s: the same models, another path to the best one.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import LRClassifier
-    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]  # exclusive or
-    >>> LRClassifier(order=1, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
-    array([0.5, 0.5, 0.5, 0.5])
-    >>> LRClassifier(order=2, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
-    array([0.16, 0.84, 0.84, 0.16])
-    """
-
-    scale: str = "none"
-
-    _family: ClassVar[str] = "lr"
-
-
-@documented
-@dataclass(kw_only=True, eq=False, repr=False)
-class ALRClassifier(LinearClassifier):
-    """ALR^n, LR^n whose weights multiply what counting knows already.
-
-        log p(k|x) = w_k log pi_k + sum over tuples t of  w[x_t, k] log theta(x_t | k)
-                     - log of the sum over classes                                               [ALR] (14)
-
-    The models are those of LR^n; in these units the optimum is often reached in fewer steps. w = gamma is AnJE, the
-    generative model: `start="anje"` begins there, `center="anje"` shrinks toward it.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import ALRClassifier, load_demo
-    >>> data = load_demo("led")
-    >>> model = ALRClassifier(order=2, alpha=1, penalty="w", center=0).fit(data.X, data.y)
-    >>> model.cells_.n_parameters(10), round(model.score(data.X, data.y), 2)
-    (850, 0.75)
-    """
-
-    scale: str = "theta"
-    alpha: float | str = 1.0
-    penalty: str = "w"
-
-    _family: ClassVar[str] = "alr"
-
-
-@documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class WANBIACClassifier(LinearClassifier):
     """WANBIA-C, naive Bayes with a weight for every level and class: ALR^n at n = 1.
 
@@ -139,3 +82,26 @@ class WANBIACClassifier(LinearClassifier):
     penalty: str = "w"
 
     _family: ClassVar[str] = "alr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class NaiveBayesClassifier(CellClassifier):
+    """Naive Bayes on levels, numeric columns cut by MDL: AnJE at n = 1.
+
+        log p(k|x) = log pi_k + sum over columns i of  log theta(x_i | k)  - log of the sum over classes
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import NaiveBayesClassifier
+    >>> model = NaiveBayesClassifier().fit([["sun"], ["sun"], ["rain"]], ["out", "out", "in"])
+    >>> model.predict_proba([["sun"]]).round(4)  # in 1.5/4 * 0.5/2, out 2.5/4 * 2.5/3, divided by their sum
+    array([[0.1525, 0.8475]])
+    """
+
+    order: int = field(default=1, init=False)
+
+    _family: ClassVar[str] = "anje"
+    _has_weights: ClassVar[bool] = False

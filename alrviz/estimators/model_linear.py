@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators import generative, linear
+from alrviz.estimators import cells, linear
 from alrviz.estimators.model_form import Form, Saved, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.models.index import Unseen
@@ -97,11 +97,8 @@ def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Float
 
 LINEAR: Form = Form(
     name="linear",
-    classes=(
-        linear.LRClassifier, linear.ALRClassifier, linear.WANBIACClassifier, generative.AnJEClassifier,
-        generative.NaiveBayesClassifier,
-    ),
+    classes=(*cells.CLASSIFIERS, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
     files=("tuples.parquet", "cells.parquet"),
     save=_saved,
     restore=_restore,
-)  # fmt: skip
+)

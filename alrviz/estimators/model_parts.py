@@ -54,8 +54,8 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> Saved:
         raise ModelFileError("a run is no model; expected run.estimator(), the fitted classifier of its latest step")
     if cls is not type(model):
         raise ModelFileError(
-            f"{type(model).__name__} has no form in a model file, which holds this package's own families (lr, alr, "
-            "wanbia-c, anje, naive Bayes, tan, kdb, elr, ande and dlr); joblib.dump(model, path) keeps it as it is"
+            f"{type(model).__name__} has no form in a model file, which holds this package's own classifiers "
+            f"({', '.join(_FORM_OF)}); joblib.dump(model, path) keeps it as it is"
         )
     check_is_fitted(model)
     saved = form.save(model)

@@ -6,11 +6,13 @@ own signature, with their defaults), "Attributes" and "References" (those that t
 
 from dataclasses import fields
 from inspect import cleandoc
+from math import inf
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
 from alrviz.estimators.param_docs import ATTRIBUTES, OWN, PARAMETERS, REFERENCES
-from alrviz.fitting.families import choices
+from alrviz.fitting.families import choices, family_of
+from alrviz.fitting.families.param import Param
 
 _MODELS = {
     0: "gives every class the same score",
@@ -39,7 +41,9 @@ def documented(cls: Class) -> Class:
     family: str = cls._family  # type: ignore[attr-defined]
     doc = cleandoc(cls.__doc__ or "")  # Python 3.13 has taken the indentation away, those before it have not
     own = {field.name: field.default for field in fields(cls) if field.init}
-    parameters = [_parameter(family, name, own[name]) for name in PARAMETERS if name in own]
+    alone = [name for name, param in family_of(family).params.items() if param.about and name in own]
+    ordered = [*alone, *(name for name in PARAMETERS if name in own and name not in alone)]
+    parameters = [_parameter(family, name, own[name]) for name in ordered]
     described = OWN.get(family, ({}, ATTRIBUTES))[1]
     attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in described.items()]
     cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in REFERENCES.items() if tag in doc]
@@ -50,7 +54,11 @@ def documented(cls: Class) -> Class:
 
 
 def _parameter(family: str, name: str, default: Any) -> str:
-    kind, text = OWN.get(family, ({}, {}))[0].get(name) or PARAMETERS[name]
+    param = family_of(family).params.get(name)
+    if param is not None and param.about:
+        kind, text = _kind(param), param.about
+    else:
+        kind, text = OWN.get(family, ({}, {}))[0].get(name) or PARAMETERS[name]
     if name in ("center", "start"):  # what they may be differs between families
         models = choices(family, name)
         kind = " or ".join(map(_literal, models))
@@ -60,6 +68,13 @@ def _parameter(family: str, name: str, default: Any) -> str:
         kind = " or ".join(map(_literal, units))
         text = text.format(units="; ".join(f"{_literal(unit)} {_UNITS[unit]}" for unit in units))
     return _entry(f"{name} : {kind}, default {_literal(default)}", text)
+
+
+def _kind(param: Param) -> str:
+    if param.choices:
+        return " or ".join(map(_literal, param.choices))
+    low = "" if param.low == -inf else f" {'above' if param.open_low else 'from'} {param.low:g}"
+    return ("int" if param.integer else "float") + low + ("" if param.word is None else f", or {_literal(param.word)}")
 
 
 def _literal(value: Any) -> str:

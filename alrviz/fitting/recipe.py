@@ -76,7 +76,7 @@ class Recipe:
     @property
     def definition(self) -> Family:
         """The family as an object: its words, prices and fits."""
-        return FAMILIES[self.family]
+        return family_of(self.family)
 
     @property
     def label(self) -> str:

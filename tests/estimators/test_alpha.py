@@ -7,9 +7,9 @@ from sklearn.base import clone
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.estimators import ALRClassifier, LRClassifier
 from alrviz.estimators import alpha as alpha_module
 from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
-from alrviz.estimators.linear import ALRClassifier, LRClassifier
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared

@@ -80,6 +80,10 @@ class Cells(Family):
     has_steps = True
     paper = _PAPER
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there of what the family says
+
     def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
         """The order, where there are so many columns: the fit itself says that there are not."""
         order = params["order"]
@@ -195,7 +199,25 @@ class LR(Fitted):
     name = words = "lr"
     learns_rows = "ones"
     rival = "alr"
-    estimator = "alrviz.estimators.linear.LRClassifier"
+    about = """LR^n, logistic regression over all cells of n columns.
+
+        log p(k|x) = b_k + sum over tuples t of  w[x_t, k]  - log of the sum over classes         [ALR] (18)
+
+    A tuple is a set of n columns, x_t the cell (a level of each) that the row lies in. n = 1 is logistic regression on
+    the one-hot table; there are no terms of lower order. `scale="diagonal"` measures the weights in units of the
+    Hessian's diagonal, phi = w s: the same models, another path to the best one.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import LRClassifier
+    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]  # exclusive or
+    >>> LRClassifier(order=1, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
+    array([0.5, 0.5, 0.5, 0.5])
+    >>> LRClassifier(order=2, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
+    array([0.16, 0.84, 0.84, 0.16])
+    """
     params: ClassVar[Mapping[str, Param]] = {
         **TABLES,
         **FIT,
@@ -232,7 +254,24 @@ class ALR(Fitted):
 
     name = words = "alr"
     learns_rows = "log theta"
-    estimator = "alrviz.estimators.linear.ALRClassifier"
+    about = """ALR^n, LR^n whose weights multiply what counting knows already.
+
+        log p(k|x) = w_k log pi_k + sum over tuples t of  w[x_t, k] log theta(x_t | k)
+                     - log of the sum over classes                                               [ALR] (14)
+
+    The models are those of LR^n; in these units the optimum is often reached in fewer steps. w = gamma is AnJE, the
+    generative model: `start="anje"` begins there, `center="anje"` shrinks toward it.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import ALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = ALRClassifier(order=2, alpha=1, penalty="w", center=0).fit(data.X, data.y)
+    >>> model.cells_.n_parameters(10), round(model.score(data.X, data.y), 2)
+    (850, 0.75)
+    """
     params: ClassVar[Mapping[str, Param]] = {
         **TABLES,
         **FIT,
@@ -255,7 +294,23 @@ class AnJE(Cells):
     name = "anje"
     learns_rows = "counts"
     words = "AnJE"
-    estimator = "alrviz.estimators.generative.AnJEClassifier"
+    about = """AnJE, averaged n-join estimators: the generative model of order n.
+
+        log p(k|x) = log pi_k + gamma * sum over tuples t of  log theta(x_t | k)
+                     - log of the sum over classes,          gamma = 1 / C(a - 1, n - 1)          [ALR] (12)
+
+    With gamma every one of the a columns is counted once in all. n = 1 is naive Bayes. Nothing is fitted: `n_iter_` is
+    0, and `trace_` has one step, which tells the log loss.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import AnJEClassifier, load_demo
+    >>> data = load_demo("tic-tac-toe")
+    >>> [round(AnJEClassifier(order=n).fit(data.X, data.y).score(data.X, data.y), 3) for n in (1, 2, 3)]
+    [0.698, 0.723, 0.895]
+    """
     params = TABLES
     paper: ClassVar[Mapping[str, Any]] = {"unseen": "m-estimate"}
     colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}

@@ -56,6 +56,8 @@ class Family:
         words: what a menu calls it.
         params: its parameters by name.
         estimator: the dotted name of its classifier.
+        about: the text of its classifier, where that is made of the family: a formula, an example, and a line
+            `{parameters}`.
         colours: its colour (#rrggbb) on pictures, for each label that it gives out.
         aliases: other names of it, in small letters alone, and the recipe that each one means.
         has_steps: whether its fit is a run, a stream of steps; else it is fitted at one go, by its classifier.
@@ -73,6 +75,7 @@ class Family:
     words: ClassVar[str]
     params: ClassVar[Mapping[str, Param]]
     estimator: ClassVar[str]
+    about: ClassVar[str] = ""
     colours: ClassVar[Mapping[str, str]]
     aliases: ClassVar[Mapping[str, str]] = {}
     has_steps: ClassVar[bool] = False

@@ -10,7 +10,10 @@ from alrviz.errors import RecipeError, nearest
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or `word`."""
+    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or `word`.
+
+    about: what it does, for docstrings; of those that several families have, estimators/param_docs.py says it.
+    """
 
     default: Any
     choices: tuple[Any, ...] = ()
@@ -19,6 +22,7 @@ class Param:
     integer: bool = False
     open_low: bool = False
     word: str | None = None
+    about: str = ""
 
     def check(self, name: str, value: Any) -> Any:
         """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
