@@ -6,12 +6,10 @@ from functools import partial
 
 import pytest
 
-from alrviz.explorer.pages.bias import curve_settings, settings
-from alrviz.explorer.pages.bias.page import BiasPage
-from alrviz.explorer.pages.bias.settings import pulled
-from alrviz.explorer.pages.bias.words import ABOUT_CURVE, ABOUT_GRID
+from alrviz.explorer.pages.bias import curve as bias_curve
+from alrviz.explorer.pages.bias.page import GRIDS, BiasPage, GridSpec, with_alpha
 from alrviz.explorer.recipes.questions import OWN
-from alrviz.explorer.session.state import read_link
+from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
@@ -49,7 +47,7 @@ def opened():
 
     yield make
     for page in pages:
-        for tab in page._tabs.values():
+        for tab in page._built.values():
             if tab.study_view.study is not None:
                 tab.study_view.study.stop()
         page.close()
@@ -81,7 +79,7 @@ def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monke
     alone = opened("?page=bias&data=monks-1&of=lr_o5")
     assert alone.tab.known.study is None
     assert alone.tab.study_view.bar.run.disabled
-    assert "No recipe can be run here" in alone.tab.study_view.sentence.object
+    assert "Nothing to run" in alone.tab.study_view.sentence.object
 
 
 def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch):
@@ -91,11 +89,11 @@ def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch)
     view = page.tab.study_view
     view.press_run()
     until(page, lambda: " of 20 fits" in view._grid.object and "Lowest error" in view.sentence.object)
-    page.tab.controls.folds.value = "5x2"
+    page.tab.menus["folds"].value = "5x2"
     assert view.outdated
     until(page, lambda: page.tab.known is not None)
     assert view.outdated, "what runs stays until Run"
-    page.tab.controls.folds.value = "10x2"
+    page.tab.menus["folds"].value = "10x2"
     until(page, lambda: page.tab.known is not None)
     assert not view.outdated
     until(page, lambda: view.study.phase == "done" and "Lowest error" in view.sentence.object)
@@ -107,7 +105,7 @@ def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(op
     run(page)
     computed, original = [], workers.compute
     monkeypatch.setattr(workers, "compute", lambda *args: (computed.append(args), original(*args))[1])
-    page.tab.controls.folds.value = "5x2"
+    page.tab.menus["folds"].value = "5x2"
     until(page, lambda: page.tab.known is not None)
     run(page)
     assert len(computed) == 8, "of 20 cells 12 were kept"
@@ -121,15 +119,15 @@ def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(op
 def test_what_is_set_is_in_the_link_and_comes_from_it(opened):
     page = opened("?page=bias&data=monks-1")
     assert page.session.link == "?page=bias&data=monks-1", "the first settings are the shortest link"
-    page.tab.controls.grid.value = "generative"
-    page.tab.controls.sizes.value = "50-100"
-    page.tab.controls.alpha.value = 10.0
+    page.tab.menus["grid"].value = "generative"
+    page.tab.menus["sizes"].value = "50-100"
+    page.tab.menus["alpha"].value = 10.0
     assert "of=anje_o1~anje~anje_o3~lr_o1_a10~lr_a10~lr_o3_a10" in page.session.link
     assert "sizes=50-100" in page.session.link
     again = opened(page.session.link)
-    assert again.tab.asked == page.tab.asked
-    assert again.tab.controls.grid.value == "generative"
-    assert again.tab.asked.shares == (0.5, 1.0)
+    assert again.tab.spec == page.tab.spec
+    assert again.tab.menus["grid"].value == "generative"
+    assert again.tab.spec.shares == (0.5, 1.0)
     page.choice.value = "learning-curve"
     assert "tab=learning-curve" in page.session.link
     assert "of=" not in page.session.link
@@ -139,25 +137,25 @@ def test_what_is_set_is_in_the_link_and_comes_from_it(opened):
 
 @pytest.mark.parametrize("sizes", ["0-100", "100-100", "200", "x", "1" * 400, "5-10-20-30-40-50-60-70-100"])
 def test_training_sizes_of_a_link_are_shares(sizes):
-    shares = settings.checked((), "5x2", sizes).shares
+    shares = GridSpec.read(State(sizes=sizes), "").shares
     assert all(0 < share <= 1 for share in shares)
     assert 1 <= len(shares) <= 6
     assert len(set(shares)) == len(shares)
 
 
 def test_equal_recipes_are_one():
-    asked = settings.checked((Recipe("lr"), Recipe("lr"), Recipe("tan")), "", "")
+    asked = GridSpec.read(State(judged=(Recipe("lr"), Recipe("lr"), Recipe("tan"))), "")
     assert asked.recipes == (Recipe("lr"), Recipe("tan"))
     assert asked.grid == OWN
 
 
-@pytest.mark.parametrize("slug", settings.GRIDS)
+@pytest.mark.parametrize("slug", GRIDS)
 def test_a_grid_is_known_again_under_one_alpha_for_all(slug):
-    grid = settings.GRIDS[slug].recipes
-    assert settings.Asked(grid).grid == slug
+    grid = GRIDS[slug].recipes
+    assert GridSpec(grid).grid == slug
     assert len(set(grid)) <= 6
     if slug != "alphas":
-        asked = settings.Asked(pulled(grid, "cv"))
+        asked = GridSpec(with_alpha(grid, "cv"))
         assert (asked.grid, asked.shares_alpha) == (slug, True)
 
 
@@ -165,19 +163,19 @@ def test_recipes_are_chosen_by_chips_of_any_family(opened):
     page = opened()
     chooser = page.tab.chooser
     chooser.add()
-    assert page.tab.asked.recipes[2] == Recipe("anje", order=3)
+    assert page.tab.spec.recipes[2] == Recipe("anje", order=3)
     chooser.settings._fields["family"].value = "rf"
-    assert page.tab.asked.recipes[2] == Recipe("rf")
+    assert page.tab.spec.recipes[2] == Recipe("rf")
     assert "of=anje_o1~anje~rf" in page.session.link
     assert list(page.drawer().objects) == [chooser.settings.panel]
-    assert page.tab.controls.grid.value == OWN
+    assert page.tab.menus["grid"].value == OWN
 
 
 def test_the_script_prints_the_screens_numbers(opened):
     page = opened(SMALL + "&sizes=50-100&seed=3")
     run(page)
     out = io.StringIO()
-    text = page.tab.script(page.tab.known)
+    text = page.tab.script()
     with contextlib.redirect_stdout(out):
         exec(compile(text.replace("seed=3,\n)", "seed=3, n_jobs=1,\n)"), "script", "exec"), {})
     assert page.tab.study_view.study.summary().to_string() in out.getvalue()
@@ -188,12 +186,12 @@ def test_the_script_prints_the_screens_numbers(opened):
 
 def test_the_curve_runs_from_its_link_and_its_script_says_the_same(opened):
     page = opened(CURVE)
-    assert (page.tab.asked.repeats, page.tab.asked.window) == (3, 100)
-    assert not page.tab.controls.theta.visible, "no learner has theta"
+    assert (page.tab.spec.repeats, page.tab.spec.window) == (3, 100)
+    assert not page.tab.menus["theta"].visible, "no learner has theta"
     run(page)
     assert "mean over the last 100 rows" in page.tab.study_view.told.object
     out = io.StringIO()
-    text = page.tab.script(page.tab.known)
+    text = page.tab.script()
     with contextlib.redirect_stdout(out):
         exec(compile(text.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), "script", "exec"), {})
     assert page.tab.study_view.study.summary().to_string() in out.getvalue()
@@ -201,19 +199,17 @@ def test_the_curve_runs_from_its_link_and_its_script_says_the_same(opened):
 
 def test_settings_of_the_curve_are_in_the_link(opened):
     page = opened("?page=bias&data=monks-1&tab=learning-curve")
-    page.tab.controls.theta.value = "single-pass"
-    page.tab.controls.window.value = 300
+    page.tab.menus["theta"].value = "single-pass"
+    page.tab.menus["window"].value = 300
     link = page.session.link
     assert "theta=single-pass" in link
     assert "folds=5-300" in link
-    assert opened(link).tab.asked == page.tab.asked
+    assert opened(link).tab.spec == page.tab.spec
 
 
 def test_whatever_a_link_asks_for_is_made_a_learner():
-    asked = curve_settings.checked(
-        (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd")),
-        "999999999-0", "x",
-    )  # fmt: skip
+    given = (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd"))
+    asked = bias_curve.CurveSpec.read(State(judged=given, folds="999999999-0", theta="x"), "")
     assert (asked.repeats, asked.window, asked.theta) == (100, 1, "two-pass")
     assert [recipe.family for recipe in asked.recipes] == ["lr", "alr"]
     assert asked.recipes[1].solver == "sgd"
@@ -222,10 +218,10 @@ def test_whatever_a_link_asks_for_is_made_a_learner():
     learning_curve(alrviz.load_demo("monks-1"), asked.recipes)  # raises where one cannot learn row by row
 
 
-@pytest.mark.parametrize("slug", curve_settings.GRIDS)
+@pytest.mark.parametrize("slug", bias_curve.GRIDS)
 def test_the_grids_of_learners_can_learn_row_by_row(slug):
-    recipes = curve_settings.GRIDS[slug].recipes
-    assert tuple(map(curve_settings.learner, recipes)) == recipes
+    recipes = bias_curve.GRIDS[slug].recipes
+    assert tuple(map(bias_curve.learner, recipes)) == recipes
     assert len(recipes) <= 6
 
 
@@ -233,7 +229,7 @@ def test_a_tab_that_is_not_seen_is_not_priced(opened):
     page = opened()
     page.choice.value = "learning-curve"
     until(page, lambda: page.tab.known is not None)
-    grid, curve = page._tabs["grid"], page.tab
+    grid, curve = page._built["grid"], page.tab
     page.session.load_demo("xor", rows=200)
     until(page, lambda: page.session.dataset.name == "xor" and curve.known is not None)
     assert curve.known.study.dataset.name == "xor"
@@ -243,9 +239,9 @@ def test_a_tab_that_is_not_seen_is_not_priced(opened):
 
 
 def test_the_cards_explain_themselves():
-    for text in (ABOUT_GRID, ABOUT_CURVE):
-        assert "<abbr" in rich(text)
-    assert "<math" in rich(ABOUT_GRID)
+    for of in BiasPage.tabs.values():
+        assert "<abbr" in rich(of.about)
+    assert "<math" in rich(BiasPage.tabs["Grid"].about)
 
 
 def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from alrviz.explorer.pages.compare import page as compare_page
-from alrviz.explorer.pages.compare.page import ComparePage
-from alrviz.explorer.pages.compare.settings import FIRST, FIRST_SETS
-from alrviz.explorer.pages.compare.words import ABOUT, script
-from alrviz.explorer.pages.order.settings import FIRST as ORDER_FIRST
+from alrviz.explorer.pages.compare.page import ABOUT, FIRST_SETS, ComparePage, CompareSpec
+from alrviz.explorer.pages.order.page import OrderSpec
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
 from alrviz.explorer.server.tables import FileLink
@@ -40,8 +38,8 @@ def open_page(link=SMALL, registry=None):
 
 
 def known(page):
-    until(page, lambda: page.session.loading is None and page.known is not None)
-    return page.known
+    until(page, lambda: page.session.loading is None and page.tab.known is not None)
+    return page.tab.known
 
 
 @pytest.fixture
@@ -49,34 +47,34 @@ def page():
     made = open_page()
     known(made)
     yield made
-    if made.study_view.study is not None:
-        made.study_view.study.stop()
+    if made.tab.study_view.study is not None:
+        made.tab.study_view.study.stop()
     made.close()
 
 
 def run(page):
-    page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
+    page.tab.study_view.press_run()
+    until(page, lambda: page.tab.study_view.study.phase == "done")
     page.pump()
 
 
 def test_everything_is_priced_before_anything_runs(page):
-    assert [one.dataset.name for one in page.known.tables] == ["monks-1", "xor"]
-    assert [[one.name for one in line] for line in page.known.priced] == [["nb", "tan"]] * 2
-    assert "<td>monks-1" not in page.prices.object
-    assert "432 rows, 6 columns, 2 classes" in page.prices.object
-    assert "about" in page.time.object
-    assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.study_view.sentence.object
+    assert [one.dataset.name for one in page.tab.known.tables] == ["monks-1", "xor"]
+    assert [[one.name for one in line] for line in page.tab.known.lines] == [["nb", "tan"]] * 2
+    assert "<td>monks-1" not in page.tab.prices.object
+    assert "432 rows, 6 columns, 2 classes" in page.tab.prices.object
+    assert "about" in page.tab.time.object
+    assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
     assert page.session.registry.entries(OWNER) == []
 
 
 def test_the_script_has_the_screens_numbers(page):
     run(page)
-    code = script(page.known, page.session.seed, "0")
+    code = page.tab.script()
     space: dict = {}
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        exec(code.replace(f"seed={page.session.seed})\n#", f"seed={page.session.seed}, n_jobs=1)\n#"), space)
-    mine, theirs = (table(study, "log_loss") for study in (page.study_view.study, space["study"]))
+        exec(code.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), space)
+    mine, theirs = (table(study, "log_loss") for study in (page.tab.study_view.study, space["study"]))
     np.testing.assert_array_equal(mine, theirs)
     assert "win_draw_loss" in said.getvalue()
 
@@ -87,64 +85,64 @@ def test_a_link_holds_sets_recipes_and_folds_and_finds_what_is_kept(page):
     assert "sets=monks-1_xor" in link
     again = open_page(link)
     known(again)
-    assert again.study_view.study.phase == "done"
-    assert again.asked == page.asked
+    assert again.tab.study_view.study.phase == "done"
+    assert again.tab.spec == page.tab.spec
     again.close()
 
 
 def test_the_measure_is_in_the_link(page):
-    page.study_view.measure = "brier"
+    page.tab.study_view.measure = "brier"
     assert "measure=brier" in page.session.link
     again = open_page(page.session.link)
-    assert again.study_view.measure == "brier"
+    assert again.tab.study_view.measure == "brier"
     again.close()
-    page.study_view.measure = "log_loss"
+    page.tab.study_view.measure = "log_loss"
     assert "measure" not in page.session.link
 
 
 def test_the_first_settings_are_the_shortest_link():
     page = open_page("?page=compare")
-    assert (page.asked.sets.demos, page.asked.recipes) == (FIRST_SETS, FIRST)
+    assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.first)
     assert page.session.link == "?page=compare"
-    page.controls.sets.value = ["iris"]
+    page.tab.menus["sets"].value = ["iris"]
     assert "sets=iris" in page.session.link
-    page.controls.sets.value = list(FIRST_SETS)
+    page.tab.menus["sets"].value = list(FIRST_SETS.demos)
     assert page.session.link == "?page=compare"
     page.close()
 
 
 def test_equal_recipes_are_one():
     page = open_page("?page=compare&sets=xor&of=tan~tan~anje_o1")
-    assert page.asked.recipes == (Recipe("tan"), Recipe("anje", order=1))
-    page.chooser.change(1, Recipe("tan"))
-    assert page.asked.recipes == (Recipe("tan"),)
+    assert page.tab.spec.recipes == (Recipe("tan"), Recipe("anje", order=1))
+    page.tab.chooser.change(1, Recipe("tan"))
+    assert page.tab.spec.recipes == (Recipe("tan"),)
     page.close()
 
 
 def test_a_change_marks_the_picture_outdated_until_run(page):
     run(page)
-    page.controls.folds.value = "2x5"
-    assert page.study_view.outdated
+    page.tab.menus["folds"].value = "2x5"
+    assert page.tab.study_view.outdated
     known(page)
-    assert "10 fits each" in page.study_view.sentence.object
-    assert not page.study_view.outdated, "nothing runs: the study that is set is shown, empty"
+    assert "10 fits each" in page.tab.study_view.sentence.object
+    assert not page.tab.study_view.outdated, "nothing runs: the study that is set is shown, empty"
 
 
 def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked():
     clock = Clock()
     page = open_page("?page=compare&sets=tic-tac-toe&of=rf&folds=10x10", Registry(ServerLimits(), clock, timer=False))
     known(page)
-    page.keep.value = True
-    page.study_view.press_run()
-    registry, study = page.session.registry, page.study_view.study
+    page.tab.keep.value = True
+    page.tab.study_view.press_run()
+    registry, study = page.session.registry, page.tab.study_view.study
     page.close()
     clock.now += 3600
     registry.sweep()
     assert study.phase == "running"
     again = open_page(page.session.link, registry)
     known(again)
-    assert again.keep.value, "who comes back sees that it was ticked"
-    again.keep.value = False
+    assert again.tab.keep.value, "who comes back sees that it was ticked"
+    again.tab.keep.value = False
     clock.now += 3600
     registry.sweep()
     assert study.phase == "stopped"
@@ -156,28 +154,28 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked():
 def test_a_link_is_not_trusted():
     many = "_".join([f"no{k}" for k in range(99)])
     page = open_page(f"?page=compare&sets=monks-1_{many}_../etc_xor&files=../../x~1~2~zz/y~1~2~{'a' * 16}&folds=9x9")
-    assert page.asked.sets.demos == ("monks-1",), "only the first 64 words are read"
-    assert [link.name for link, _ in page.asked.sets.own] == ["y"]
-    assert page.asked.folds == "5x2"
-    every = read_link("?sets=" + "_".join(FIRST_SETS * 9)).sets
-    assert every == FIRST_SETS
+    assert page.tab.spec.sets.demos == ("monks-1",), "only the first 64 words are read"
+    assert [link.name for link, _ in page.tab.spec.sets.own] == ["y"]
+    assert page.tab.spec.folds == "5x2"
+    every = read_link("?sets=" + "_".join(FIRST_SETS.demos * 9)).sets
+    assert every == FIRST_SETS.demos
     assert len(every) <= MOST_SETS
     page.close()
 
 
 def test_a_dropped_table_joins_and_is_found_by_its_link(page):
     page.session.load_bytes("=mine<b>.csv", CSV)
-    until(page, lambda: page.session.loading is None and len(page.asked.sets) == 3)
+    until(page, lambda: page.session.loading is None and len(page.tab.spec.sets) == 3)
     known(page)
-    assert [one.dataset.n_rows for one in page.known.tables] == [432, 1000, 60]
+    assert [one.dataset.n_rows for one in page.tab.known.tables] == [432, 1000, 60]
     link = page.session.link
     assert "files=" in link
     again = open_page(link, page.session.registry)
     known(again)
-    assert [one.dataset.hash for one in again.known.tables] == [one.dataset.hash for one in page.known.tables]
-    code = script(page.known, 0, "0")
+    assert [one.dataset.hash for one in again.tab.known.tables] == [one.dataset.hash for one in page.tab.known.tables]
+    code = page.tab.script()
     assert "alrviz.read_table(" in code
-    assert "<b>" not in again.prices.object
+    assert "<b>" not in again.tab.prices.object
     again.close()
 
 
@@ -190,8 +188,8 @@ def test_what_a_thread_is_at_is_said_with_names_escaped(page, monkeypatch):
         return (), ()
 
     monkeypatch.setattr(compare_page, "open_all", opened)
-    page.controls.folds.value = "2x5"
-    until(page, lambda: "opening &lt;b&gt;mine" in page.time.object)
+    page.tab.menus["folds"].value = "2x5"
+    until(page, lambda: "opening &lt;b&gt;mine" in page.tab.time.object)
     go.set()
     known(page)
 
@@ -205,7 +203,7 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
     assert (session.judged, session.folds, session.sets) == ((other,), "10", ())
     session.go("compare")
     page.on_shown()
-    assert [link.name for link, _ in page.asked.sets.own] == ["mine.csv"], "the table joins when the page is seen"
+    assert [link.name for link, _ in page.tab.spec.sets.own] == ["mine.csv"], "the table joins when the page is seen"
     known(page)
 
 
@@ -213,9 +211,9 @@ def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     file = FileLink("gone.csv", 60, 3, "0" * 16)
     page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")
     assert "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again" in dict(known(page).absent)["gone.csv"]
-    assert "1 left out" in page.time.object
-    assert str(file) in unquote(page.prices.object)
-    assert page.known.study is not None, "the others are compared all the same"
+    assert "1 left out" in page.tab.time.object
+    assert str(file) in unquote(page.tab.prices.object)
+    assert page.tab.known.study is not None, "the others are compared all the same"
     page.close()
 
 
@@ -224,24 +222,24 @@ def test_it_goes_without_the_sessions_table():
     assert page.session.dataset is None, "the link is about a file that is not held"
     known(page)
     run(page)
-    assert page.study_view.study.progress.done == 5
+    assert page.tab.study_view.study.progress.done == 5
     page.close()
 
 
 def test_what_no_table_can_take_is_left_out_and_told():
     page = open_page("?page=compare&sets=four-gaussians&of=anje_o1~ande_n2")
     assert known(page).recipes == (Recipe("anje", order=1),)
-    assert "1 left out" in page.time.object
-    assert "refused" in page.prices.object
-    assert "1 recipe on 1 data set" in page.study_view.sentence.object
+    assert "1 left out" in page.tab.time.object
+    assert "refused" in page.tab.prices.object
+    assert "1 recipe on 1 data set" in page.tab.study_view.sentence.object
     page.close()
 
 
 def test_without_data_sets_it_says_what_to_do(page):
-    page.controls.sets.value = []
+    page.tab.menus["sets"].value = []
     known(page)
-    assert "Choose at least one data set" in page.prices.object
-    page.study_view.press_run()
+    assert "Choose at least one data set" in page.tab.prices.object
+    page.tab.study_view.press_run()
     assert page.session.registry.entries(OWNER) == []
 
 
@@ -259,17 +257,17 @@ def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen
     page.session.load_bytes("mine.csv", CSV)
     until(page, lambda: page.session.loading is None and page.session.file is not None)
     page.on_shown()
-    assert (page.asked.sets.demos, [link.name for link, _ in page.asked.sets.own]) == ((), ["mine.csv"])
+    assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own]) == ((), ["mine.csv"])
     chosen = open_page("?page=compare&sets=iris")
     chosen.session.load_bytes("mine.csv", CSV)
     until(chosen, lambda: chosen.session.loading is None and chosen.session.file is not None)
     chosen.on_shown()
-    assert chosen.asked.sets.demos == ("iris",)
+    assert chosen.tab.spec.sets.demos == ("iris",)
     for one in (page, chosen):
         one.close()
 
 
 def test_it_opens_with_the_models_that_which_order_judges_and_boosting():
-    alphas = {recipe.params["alpha"] for recipe in FIRST if recipe.family == "lr"}
-    assert alphas == {ORDER_FIRST.params["alpha"]}
-    assert "hgb" in {recipe.family for recipe in FIRST}
+    alphas = {recipe.params["alpha"] for recipe in CompareSpec.first if recipe.family == "lr"}
+    assert alphas == {OrderSpec.first[0].params["alpha"]}
+    assert "hgb" in {recipe.family for recipe in CompareSpec.first}

@@ -10,7 +10,7 @@ import pytest
 
 from alrviz.explorer.pages.compare import history_tab
 from alrviz.explorer.pages.compare.history_tab import MOST, SURE
-from alrviz.explorer.pages.compare.page import HISTORY, ComparePage
+from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.session import loading
 from alrviz.explorer.session.managed_studies import kept_where
@@ -44,10 +44,10 @@ def raced(link=RACE):
 def compared():
     page = ComparePage(session_of(STUDY))
     page.view()
-    until(page, lambda: page.known is not None)
-    page.study_view.press_run()
-    until(page, lambda: page.study_view.study.phase == "done")
-    page.study_view.study.join(30)
+    until(page, lambda: page.tab.known is not None)
+    page.tab.study_view.press_run()
+    until(page, lambda: page.tab.study_view.study.phase == "done")
+    page.tab.study_view.study.join(30)
     return page
 
 
@@ -55,7 +55,7 @@ def listed(owner=OWNER):
     """The page with its history listed."""
     page = ComparePage(session_of("?page=compare&tab=history", owner))
     page.view()
-    until(page, lambda: not page.history.pump())
+    until(page, lambda: not page.tab.pump())
     return page
 
 
@@ -63,15 +63,15 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     raced().close()
     compared().close()
     page = listed()
-    assert [item["label"] for item in page.history.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
-    assert page.history.list.items[1]["secondary"].startswith("lr, alr · done · just now · ")
-    assert page.history.list.items[1]["secondary"].endswith(" · numbers cut by MDL")
-    assert "nb" in page.history.told.object
-    assert "10 of 10 fits" not in page.history.told.object
-    assert "20 of 20 fits" in page.history.told.object
+    assert [item["label"] for item in page.tab.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
+    assert page.tab.list.items[1]["secondary"].startswith("lr, alr · done · just now · ")
+    assert page.tab.list.items[1]["secondary"].endswith(" · numbers cut by MDL")
+    assert "nb" in page.tab.told.object
+    assert "10 of 10 fits" not in page.tab.told.object
+    assert "20 of 20 fits" in page.tab.told.object
     stranger = listed(STRANGER)
-    assert not stranger.history.buttons.visible
-    assert "Nothing is kept yet" in stranger.history.told.object
+    assert not stranger.tab.buttons.visible
+    assert "Nothing is kept yet" in stranger.tab.told.object
 
 
 def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
@@ -138,7 +138,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     back = read_link(item.link)
     assert (back.page, back.data, back.rows, back.kept) == ("boundaries", "four-gaussians", 200, "")
     assert read_link(item.compare).judged == item.recipes
-    assert listed().history.open.visible
+    assert listed().tab.open.visible
 
 
 def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
@@ -147,9 +147,9 @@ def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
-    assert "Reading what is kept" in page.history.told.object
+    assert "Reading what is kept" in page.tab.told.object
     free.set()
-    until(page, lambda: "Nothing is kept yet" in page.history.told.object)
+    until(page, lambda: "Nothing is kept yet" in page.tab.told.object)
 
 
 def test_links_lead_back_and_to_a_comparison():
@@ -179,7 +179,7 @@ def test_numbers_are_saved():
 def test_a_run_is_deleted_at_the_second_press():
     raced().close()
     page = listed()
-    part = page.history
+    part = page.tab
     part._delete()
     assert part.delete.label == SURE
     assert len(run_history.items(OWNER)) == 1
@@ -199,8 +199,8 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
     page = listed()
     with loading.PAGES, loading.PAGES:  # no thread begins before both are asked for
         for _ in range(4):
-            page.history._delete()
-    until(page, lambda: not page.history.pump())
+            page.tab._delete()
+    until(page, lambda: not page.tab.pump())
     assert run_history.items(OWNER) == []
 
 
@@ -211,14 +211,14 @@ def test_hostile_names_and_many_runs_are_listed():
         run = store.begin(OWNER, "path", spec, f"{k}", name="n", data_name="<script>alert(1)</script>")
         store.end(run, "done", "<b>all</b>")
     page = listed()
-    assert len(page.history.list.items) == MOST
-    assert page.history.more.visible
-    page.history._show_more()
-    assert len(page.history.list.items) == MOST + 3
-    assert "<script>" not in page.history.told.object
-    assert "<b>all" not in page.history.told.object
-    assert not page.history.open.visible, "it has no link: it was not begun in the explorer"
-    assert "can be saved as CSV" in page.history.told.object
+    assert len(page.tab.list.items) == MOST
+    assert page.tab.more.visible
+    page.tab._show_more()
+    assert len(page.tab.list.items) == MOST + 3
+    assert "<script>" not in page.tab.told.object
+    assert "<b>all" not in page.tab.told.object
+    assert not page.tab.open.visible, "it has no link: it was not begun in the explorer"
+    assert "can be saved as CSV" in page.tab.told.object
 
 
 def test_a_recipe_that_this_version_does_not_read_hides_no_run():
@@ -227,20 +227,27 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     run = store.begin(OWNER, "path", spec, "0", name="n", data_name="led", link="?page=path&data=led")
     store.end(run, "done", "")
     page = listed()
-    assert page.history.list.items[0]["secondary"].startswith("lr · done")
-    assert "<li>lr " in page.history.told.object
+    assert page.tab.list.items[0]["secondary"].startswith("lr · done")
+    assert "<li>lr " in page.tab.told.object
     (item,) = run_history.items(OWNER)
     assert read_link(item.compare).judged == (Recipe("lr"),)
 
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
     page = listed()
-    assert page._tab == HISTORY
-    assert [part.visible for part in page._compared] == [False, False]
-    assert page.known is None, "nothing is priced behind the history"
-    page.tabs.value = ""
-    assert [part.visible for part in page._compared] == [True, True]
+    assert (page.front, list(page._built)) == ("history", ["history"]), "nothing is priced behind the history"
+    page.choice.value = "comparison"
+    shown = {slug: [tab.first.visible, tab.below.visible] for slug, tab in page._built.items()}
+    assert shown == {"history": [False, False], "comparison": [True, True]}
     assert "tab=" not in page.session.link
+    page.tab.menus["folds"].value = "5"
+    page.choice.value = "history"
+    assert "tab=history" in page.session.link
+    again = ComparePage(session_of(page.session.link))
+    again.view()
+    again.choice.value = "comparison"
+    assert again.tab.spec.folds == "5", "the link holds the comparison's settings meanwhile"
+    again.close()
     page.close()
 
 

@@ -8,16 +8,14 @@ import pandas as pd
 import pytest
 
 from alrviz.explorer.pages.convergence.page import ConvergencePage
-from alrviz.explorer.pages.order.page import OrderPage
-from alrviz.explorer.pages.order.settings import FIRST, Asked, Known, racers_of
-from alrviz.explorer.pages.order.words import ABOUT, price_html, script
+from alrviz.explorer.pages.order.page import ABOUT, OrderPage, OrderSpec, racers_of
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
 from alrviz.explorer.session.managed_studies import GovernedStudy, Underway
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.widgets.order_prices import Offer
+from alrviz.explorer.widgets.study_costs import Costs, Priced, costs_html
 from alrviz.studies.core import workers
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
@@ -63,8 +61,8 @@ def run(page):
 
 
 def test_every_order_is_priced_before_anything_runs(page):
-    assert [offer.order for offer in page.known.offers] == [1, 2, 3]
-    assert "<td>3</td>" in page.prices.object
+    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
+    assert "<td>n = 3</td>" in page.prices.object
     assert "about" in page.time.object
     assert "Press Run: 4 orders" in page.study_view.sentence.object
     assert not page.study_view.bar.run.disabled
@@ -75,11 +73,11 @@ def test_every_order_is_priced_before_anything_runs(page):
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.known is not None)
-    shown = [offer for offer in narrow.known.offers if offer.refused]
+    shown = [one for one in narrow.known.priced if one.refused]
     assert shown, "an order above the number of columns"
     assert "left out" in narrow.prices.object
     assert "column" in narrow.prices.object
-    refused = {offer.order for offer in shown}
+    refused = {int(one.name[-1]) for one in shown}
     assert {narrow.known.study.about(cell.racer)["order"] for cell in narrow.known.study.cells} == {
         0,
         1,
@@ -118,7 +116,7 @@ def test_the_class_shares_are_not_used():
 
 def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
     class Chosen:
-        recipe = staticmethod(lambda: FIRST.replace(order=2))
+        recipe = staticmethod(lambda: OrderSpec.first[0].replace(order=2))
         frame = staticmethod(
             lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": [0.1, 0.3, 1.0, 9.0]})
         )
@@ -129,7 +127,7 @@ def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
 
 def test_the_script_prints_the_screens_numbers(page):
     run(page)
-    text = script(page.session, page.known, "0")
+    text = page.script()
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(text.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), "script", "exec"), {})
@@ -144,19 +142,19 @@ def test_the_script_prints_the_screens_numbers(page):
 
 
 def test_settings_are_in_the_link_and_come_from_it(page):
-    page.controls.folds.value = "10"
-    page.controls.family.value = "alr"
+    page.menus["folds"].value = "10"
+    page.menus["family"].value = "alr"
     link = page.session.link
     assert "folds=10" in link
     assert "of=alr_a0.1" in link
     again = open_page(link)
-    assert again.asked == page.asked
-    assert again.controls.center.options == {"nothing (0)": 0, "ones (1)": 1, "AnJE": "anje"}
+    assert again.spec == page.spec
+    assert again.menus["center"].options == {"nothing (0)": 0, "ones (1)": 1, "AnJE": "anje"}
     again.close()
-    page.controls.alpha.value = "cv"
+    page.menus["alpha"].value = "cv"
     assert read_link(page.session.link).judged[0].params["alpha"] == "cv"
-    page.controls.family.value = "lr"
-    page.controls.folds.value = "2x5"
+    page.menus["family"].value = "lr"
+    page.menus["folds"].value = "2x5"
     assert "of=" not in page.session.link, "the first settings are the shortest link"
 
 
@@ -164,47 +162,47 @@ def test_a_link_may_not_give_words_to_races():
     state = read_link("?racers=lr_acv&model=lr_acv&of=lr_acv")
     assert [r.params["alpha"] for r in state.recipes + state.model] == [0.3, 0.3]
     assert state.judged[0].params["alpha"] == "cv"
-    assert open_page("?page=order&of=dlr&folds=77").asked == Asked(FIRST, "2x5")
-    assert open_page("?page=order&of=tan~alr_a1~lr").asked.recipe.family == "alr", "the first that has orders"
-    assert open_page("?page=boundaries&of=alr&folds=5").asked == Asked(FIRST, "2x5"), "of another page"
+    assert open_page("?page=order&of=dlr&folds=77").spec == OrderSpec()
+    assert open_page("?page=order&of=tan~alr_a1~lr").spec.recipe.family == "alr", "the first that has orders"
+    assert open_page("?page=boundaries&of=alr&folds=5").spec == OrderSpec(), "of another page"
 
 
 def test_what_has_no_effect_is_hidden(page):
-    controls = page.controls
-    page.controls.alpha.value = 0.0
-    assert not controls.center.visible
-    controls.family.value = "anje"
-    assert (controls.alpha.visible, controls.center.visible) == (False, False)
-    controls.family.value = "lr"
-    assert controls.alpha.visible
-    shown = [menu for menu in controls.parts if menu.visible]
+    menus = page.menus
+    page.menus["alpha"].value = 0.0
+    assert not menus["center"].visible
+    menus["family"].value = "anje"
+    assert (menus["alpha"].visible, menus["center"].visible) == (False, False)
+    menus["family"].value = "lr"
+    assert menus["alpha"].visible
+    shown = [menu for menu in menus.parts if menu.visible]
     assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 9
 
 
 def test_other_settings_mark_a_running_study_and_show_a_finished_one_again(page, slow):
     run(page)
     done = page.study_view.study
-    page.controls.folds.value = "10"
+    page.menus["folds"].value = "10"
     until(page, lambda: page.known is not None)
     assert page.study_view.study.phase == "waiting", "the study that is set, not the one before"
     page.study_view.press_run()
     until(page, lambda: page.study_view.study.progress.done > 1)
     running = page.study_view.study
-    page.controls.folds.value = "2x5"
+    page.menus["folds"].value = "2x5"
     until(page, lambda: page.known is not None)
     assert page.study_view.study is running
     assert page.study_view.outdated
     assert not page.use.visible
-    page.controls.folds.value = "5"
+    page.menus["folds"].value = "5"
     until(page, lambda: page.known is not None)
     assert page.study_view.study is running, "what runs is exchanged by Run alone"
     assert page.study_view.outdated
     assert page.session.studies["choose_order"] is running.entry, "and looked at until then"
-    page.controls.folds.value = "10"
+    page.menus["folds"].value = "10"
     until(page, lambda: page.known is not None)
     assert not page.study_view.outdated, "back at its own settings"
     assert page.study_view.study.phase == "running"
-    page.controls.folds.value = "5"
+    page.menus["folds"].value = "5"
     until(page, lambda: page.known is not None)
     page.study_view.press_run()
     assert (page.study_view.study.spec, page.study_view.study.phase) == (done.spec, "done")
@@ -389,7 +387,7 @@ def test_a_finished_study_computes_again_what_failed():
 
 
 def test_price_of_what_is_refused_is_escaped():
-    text = price_html(Known(Asked(FIRST, "5"), (Offer(1, 1, None, "<b>too large</b>"),), None, 0.0, 1))
+    text = costs_html(Costs((Priced("n = 1", OrderSpec.first[0], None, "<b>too large</b>"),), (), 0.0))
     assert "&lt;b&gt;too large" in text
 
 

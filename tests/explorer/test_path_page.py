@@ -5,9 +5,7 @@ import io
 
 import pytest
 
-from alrviz.explorer.pages.path.page import PathPage
-from alrviz.explorer.pages.path.settings import FIRST, Grid, given_paths, grid_of, racers_of
-from alrviz.explorer.pages.path.words import ABOUT
+from alrviz.explorer.pages.path.page import ABOUT, Grid, PathPage, PathSpec, grid_of, racers_of
 from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import live_alpha_path
@@ -48,7 +46,7 @@ def test_it_is_priced_before_it_runs_and_a_fit_follows_at_once(page):
     assert "parameters" in page.prices.object
     assert "Press Run: one path" in page.study_view.sentence.object
     assert page.session.registry.entries(OWNER) == []
-    menus = [menu for menu in page.controls.parts if menu.visible]
+    menus = [menu for menu in page.menus.parts if menu.visible]
     assert len([*menus, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 8
     until(page, lambda: not page.study_view.follower.busy)
     assert page.study_view.row() is not None
@@ -80,7 +78,7 @@ def test_of_several_paths_each_brings_its_best_and_of_ones_there_is_no_lr():
 def test_the_script_prints_the_screens_numbers(page):
     run(page)
     out = io.StringIO()
-    text = page.script(page.known).replace("seed=0\n)", "seed=0, n_jobs=1\n)")
+    text = page.script().replace("seed=0,\n)", "seed=0, n_jobs=1,\n)")
     with contextlib.redirect_stdout(out):
         exec(compile(text, "script", "exec"), {})
     shown = page.study_view.study.frame()
@@ -94,9 +92,9 @@ def test_the_script_prints_the_screens_numbers(page):
 
 
 def test_all_that_is_set_and_looked_at_is_in_the_link(page):
-    page.controls.family.value = "both"
-    page.controls.order.value = 2
-    page.controls.center.value = "all"
+    page.menus["family"].value = "both"
+    page.menus["order"].value = 2
+    page.menus["center"].value = "all"
     page.study_view.param.update(measure="rmse", alpha=31.6)
     assert "alpha" not in page.session.link, "while the hand moves: each link is one of the browser's history"
     until(page, lambda: page.known is not None)
@@ -104,8 +102,8 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
     until(page, lambda: "alpha=31.6" in page.session.link)
     link = page.session.link
     again = open_page(link)
-    assert again.recipes == page.recipes
-    assert [r.params["center"] for r in again.recipes] == [0, "anje", 0, 1, "anje"]
+    assert again.spec.recipes == page.spec.recipes
+    assert [r.params["center"] for r in again.spec.recipes] == [0, "anje", 0, 1, "anje"]
     until(again, lambda: again.known is not None)
     assert (again.study_view.measure, again.study_view.alpha, again.study_view.path) == ("rmse", 31.6, 1)
     assert again.session.link == link
@@ -113,33 +111,33 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
     odd = open_page("?page=path&data=monks-1&alpha=-3&measure=brier&path=99")
     until(odd, lambda: odd.known is not None)
     assert (odd.study_view.measure, odd.study_view.alpha, odd.study_view.path) == ("log_loss", None, 0)
-    assert odd.recipes == FIRST
+    assert odd.spec == PathSpec()
     odd.close()
 
 
 def test_menus_say_what_they_can_and_links_bring_the_rest():
-    assert grid_of(FIRST) == Grid("alr", "anje", 2)
-    assert grid_of(Grid("both", "all", 3).recipes(FIRST[0])) == Grid("both", "all", 3)
-    own = given_paths([Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")])
+    assert grid_of(PathSpec.first) == Grid("alr", "anje", 2)
+    assert grid_of(Grid("both", "all", 3).recipes(PathSpec.first[0])) == Grid("both", "all", 3)
+    own = PathSpec.usable((Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")))
     assert [(r.family, r.params["alpha"], r.params["objective"]) for r in own] == [("lr", 1, "nll"), ("alr", 1, "nll")]
     assert grid_of(own) is None
-    assert given_paths([Recipe("tan")]) == FIRST
+    assert PathSpec(PathSpec.usable((Recipe("tan"),))).recipes == PathSpec.first
     page = open_page("?page=path&data=monks-1&of=lr_o1~alr_o1_c1")
-    assert (page.controls.family.value, page.controls.center.value) == ("", "")
-    page.controls.family.value = "lr"
-    assert [(r.family, r.params["center"]) for r in page.recipes] == [("lr", "anje")]
-    assert "ones (1)" not in page.controls.center.options
+    assert (page.menus["family"].value, page.menus["center"].value) == ("", "")
+    page.menus["family"].value = "lr"
+    assert [(r.family, r.params["center"]) for r in page.spec.recipes] == [("lr", "anje")]
+    assert "ones (1)" not in page.menus["center"].options
     page.close()
 
 
 def test_other_settings_mark_what_is_shown_and_kept_cells_come_back(page):
     run(page)
-    page.controls.order.value = 2
+    page.menus["order"].value = 2
     assert page.study_view.outdated
     assert not page.use.visible
     until(page, lambda: page.known is not None)
     assert page.study_view.study.progress.done == 0
-    page.controls.order.value = 1
+    page.menus["order"].value = 1
     until(page, lambda: page.known is not None)
     assert page.study_view.study.phase == "done"
     again = open_page()  # another process, as far as the registry knows
@@ -154,7 +152,7 @@ def test_what_cannot_be_run_is_said_in_its_place():
     until(page, lambda: page.known is not None)
     assert "Nothing to run:" in page.study_view.sentence.object
     assert page.study_view.bar.run.disabled
-    page.controls.order.value = 1
+    page.menus["order"].value = 1
     until(page, lambda: page.known is not None)
     assert "Press Run" in page.study_view.sentence.object
     page.close()

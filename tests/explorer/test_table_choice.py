@@ -58,7 +58,7 @@ def page_on(csv, page_class, link):
 
 
 def part_of(page):
-    return page.tab if isinstance(page, BiasPage) else page
+    return getattr(page, "tab", page)
 
 
 def settled(page):
@@ -68,8 +68,7 @@ def settled(page):
 
 
 def recipes_of(page):
-    part = part_of(page)
-    return (part.asked.recipe,) if isinstance(page, OrderPage) else getattr(part, "recipes", None) or part.asked.recipes
+    return part_of(page).spec.recipes
 
 
 def test_slugs_of_cuts_say_what_recipes_say():
@@ -89,14 +88,14 @@ def test_columns_that_cuts_lose_are_said_and_quantiles_see_them(csv, page_class)
     assert "MDL" in part.note.object
     assert "finds no cut in 2 of 2 numeric columns: &#x27;a&#x27;, &#x27;b&#x27;" in part.note.object
     assert part.note.visible
-    part.controls.cuts.value = "quantile-10"
+    part.menus["cuts"].value = "quantile-10"
     assert {recipe.discretize for recipe in recipes_of(page) if recipe.cuts != "keep"} == {"quantile"}
     part = settled(page)
     assert "no cut" not in part.note.object
     assert "cuts=quantile-10" in page.session.link
     assert "of=" not in page.session.link, "the page's own recipes, cut so"
-    assert "discretize='quantile'" in part.script(part.known)
-    assert part.controls.cuts.value == "quantile-10"
+    assert "discretize='quantile'" in part.script()
+    assert part.menus["cuts"].value == "quantile-10"
     page.close()
 
 
@@ -107,11 +106,11 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     others = [page_class(session) for page_class in (ConvergencePage, DataPage, PathPage)]
     for page in others:
         page.view()
-    order.controls.cuts.value = "quantile-20"
+    order.menus["cuts"].value = "quantile-20"
     race, data, path = others
     session.page = "path"
     path.on_shown()
-    assert {(r.discretize, r.n_bins) for r in path.recipes} == {("quantile", 20)}
+    assert {(r.discretize, r.n_bins) for r in path.spec.recipes} == {("quantile", 20)}
     session.page = "convergence"
     race.on_shown()
     assert {(r.discretize, r.n_bins) for r in race.recipes} == {("quantile", 20)}
@@ -125,7 +124,7 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     assert data._offers[0].price.parameters == 2 * (1 + 1 + 1 + 40)
     session.page = "order"
     order.on_shown()
-    assert order.asked.recipe.discretize == "mdl"
+    assert order.spec.recipe.discretize == "mdl"
     for page in (order, *others):
         page.close()
 
@@ -134,12 +133,12 @@ def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5&cuts=quantile-5")
     part = settled(page)
     assert "200 of 600 rows repeat an earlier one" in part.note.object
-    page.controls.split.value = "once"
+    page.menus["split"].value = "once"
     until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 400)
     part = settled(page)
     assert "repeat" not in part.note.object
     assert "split=once" in page.session.link
-    assert "dataset = dataset.split_by(repeats='once')" in part.script(part.known)
+    assert "dataset = dataset.split_by(repeats='once')" in part.script()
     page.study_view.press_run()
     until(page, lambda: page.study_view.study.phase == "done" and page.study_view.drawn[0][0] == "done")
     assert "Rows that repeat are counted once" in page.study_view.sentence.object
@@ -147,7 +146,7 @@ def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     again.session.load_bytes("signs.csv", csv)
     until(again, lambda: again.session.loading is None and again.session.dataset is not None)
     assert again.session.dataset.hash == page.session.dataset.hash
-    page.controls.split.value = ""
+    page.menus["split"].value = ""
     until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 600)
     assert "split" not in page.session.link
     for one in (page, again):
@@ -161,7 +160,7 @@ def test_groups_and_times_are_offered_and_the_script_gives_the_same_rows(csv, tm
     assert options["together by person"] == "g2"
     assert {"in time by a", "in time by b"} < set(options)
     assert not any("class" in words for words in options)
-    page.controls.split.value = "g2"
+    page.menus["split"].value = "g2"
     until(page, lambda: page.session.loading is None and page.session.dataset.splitting.units is not None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "signs.csv").write_bytes(csv)
@@ -182,7 +181,7 @@ def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entr
     frame["class"] = np.where(frame["v0"] > 4, "a", "b")
     page = page_on(frame.to_csv(index=False).encode(), OrderPage, "?page=order&of=lr_a1")
     settled(page)
-    menu, dataset = page.controls.split, page.session.dataset
+    menu, dataset = page.menus["split"], page.session.dataset
     whole = split_options(dataset)
     assert len(whole) > 20
     assert len(menu.options) <= 8
@@ -202,13 +201,13 @@ def test_a_menu_of_cuts_never_shows_another_choice_than_the_one_made(csv, page_c
     """What is set back and forth while a press is handled stays as it was in the browser."""
     page = page_on(csv, page_class, "?page=" + page_class.slug)
     part = settled(page)
-    menu, shown = part.controls.cuts, []
+    menu, shown = part.menus["cuts"], []
     menu.param.watch(lambda event: shown.append(event.new), "value")
     for slug in ("quantile-5", "quantile-10", ""):
         menu.value = slug
         settled(page)
     assert shown == ["quantile-5", "quantile-10", ""]
     assert page.session.cuts == ""
-    part.controls.cuts.value = "uniform-10"
+    part.menus["cuts"].value = "uniform-10"
     assert page.session.cuts == "uniform-10"
     page.close()

@@ -10,9 +10,12 @@ from typing import Any
 import param
 
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State
 
 
-def link_view(session: Session, page: str, view: Any, names: Sequence[str]) -> Callable[[], None]:
+def link_view(
+    session: Session, page: str, view: Any, names: Sequence[str], keys: Sequence[str] = (), own: State | None = None
+) -> Callable[[], None]:
     """Set parameters of a view to what the page's link says, and write its changes into the link from now on.
 
     Args:
@@ -20,23 +23,30 @@ def link_view(session: Session, page: str, view: Any, names: Sequence[str]) -> C
         page: slug of the page the view is on; while another is shown nothing is written.
         view: a parameterized object; its parameters' defaults are left out of the link.
         names: of the parameters: selectors and whole numbers.
+        keys: of parameters that are properties of a link by the same names, and that the view was made with.
+        own: what the link says; None: what the session's says of the page.
 
     Returns:
         What writes them at once: to be called when the view comes to the front of others on its page.
     """
-    given = dict(session.own(page).view)
+    own = session.own(page) if own is None else own
+    given = dict(own.view)
     for name in names:
         if name in given:
             with suppress(ValueError):  # of the parameter itself: out of its range, none of its choices
                 setattr(view, name, _read(view.param[name], given[name]))
-    first = {name: view.param[name].default for name in names}
+    first = {name: view.param[name].default for name in (*names, *keys)}
 
     def write(*_: Any) -> None:
         if session.page == page:
-            shown = ((name, getattr(view, name)) for name in names)
-            session.view = tuple((name, str(value)) for name, value in shown if value != first[name])
+            shown = {name: getattr(view, name) for name in first}
+            changed = {name: value for name, value in shown.items() if value != first[name]}
+            session.param.update(
+                {key: changed.get(key, getattr(State(), key)) for key in keys},
+                view=tuple((name, str(value)) for name, value in changed.items() if name in names),
+            )
 
-    view.param.watch(write, list(names))
+    view.param.watch(write, [*names, *keys])
     return write
 
 

@@ -10,6 +10,7 @@ from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.explorer.session.managed_studies import kept_where
 from alrviz.explorer.session.state import MOST_SETS, State, first_demo, read_link, write_link
+from alrviz.explorer.widgets.study_spec import SPECS
 from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
@@ -21,10 +22,7 @@ from alrviz.studies.race.race_store import FIT, kept_race
 from alrviz.studies.race.race_store import KIND as RACE
 from alrviz.studies.race.recorded import RecordedRace
 
-KINDS = {
-    RACE: "race", FIT: "fit", "choose_order": "which order", "bias_variance": "bias and variance",
-    "compare": "comparison", "learning_curve": "learning curve", "path": "path",
-}  # fmt: skip
+KINDS = {RACE: ("race", "show_chart"), FIT: ("fit", "scatter_plot")}  # besides studies
 STATES = {
     "interrupted": "interrupted: the process that ran it ended",
     "failed": "ended by an error",
@@ -49,7 +47,7 @@ class Item:
     @property
     def title(self) -> str:
         """What it is about: "race on led"."""
-        return f"{KINDS.get(self.kept.kind, self.kept.kind)} on {self.kept.data_name}"
+        return f"{look_of(self.kept.kind)[0]} on {self.kept.data_name}"
 
     @property
     def rows_words(self) -> str:
@@ -85,6 +83,12 @@ class Item:
         # A study has splits and a seed of its own: what a recipe says of them has no effect there.
         recipes = tuple(recipe.replace(holdout=_HOLDOUT, seed=0) for recipe in self.recipes)
         return write_link(State(page="compare", sets=sets[:MOST_SETS], files=files, judged=recipes, seed=state.seed))
+
+
+def look_of(kind: str) -> tuple[str, str]:
+    """Return what a kind of run is called, and its icon."""
+    spec = SPECS.get(kind)
+    return KINDS.get(kind, (kind.replace("_", " "), "science")) if spec is None else (spec.noun, spec.icon)
 
 
 def _readable(texts: Iterable[str]) -> dict[str, Recipe]:

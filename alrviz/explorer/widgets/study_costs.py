@@ -50,28 +50,30 @@ class Costs:
     """What is known of a study before it runs.
 
     Attributes:
-        priced: each recipe that was asked for.
-        study: that of those that are not refused, with the cells that are kept; None where none is left.
-        seconds: about how long all its fits take one after the other.
-        n_jobs: processes; 1 is this one.
+        priced: what was asked for, each with its price.
+        recipes: of the study; none where nothing can be run.
+        seconds: about how long all fits take one after the other.
         remarks: what a reader should know of the table first.
+        study: waiting, with the cells that are kept; None where nothing can be run.
+        n_jobs: processes; 1 is this one.
     """
 
     priced: tuple[Priced, ...]
-    study: Any
+    recipes: tuple[Recipe, ...]
     seconds: float
-    n_jobs: int
     remarks: tuple[str, ...] = ()
-
-    @property
-    def runnable(self) -> list[Recipe]:
-        """The recipes that are not refused."""
-        return [one.recipe for one in self.priced if not one.refused]
+    study: Any = None
+    n_jobs: int = 1
 
     @property
     def bytes(self) -> int:
         """What all workers take together."""
         return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What cannot be run, each with the reason."""
+        return [f"{one.name}: {one.refused}" for one in self.priced if one.refused]
 
 
 def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuples: int) -> float:
@@ -176,9 +178,9 @@ def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken) ->
     return price, lost_here(prepared)
 
 
-def costs_html(costs: Costs) -> str:
-    """What each recipe costs, and which are left out and why."""
-    head = "<tr><th>recipe</th><th>parameters</th><th>memory</th><th>one fit</th></tr>"
+def costs_html(costs: Costs, what: str = "recipe") -> str:
+    """What each recipe, or whatever `what` says, costs, and which are left out and why."""
+    head = f"<tr><th>{what}</th><th>parameters</th><th>memory</th><th>one fit</th></tr>"
     body = ""
     for one in costs.priced:
         if one.refused or one.price is None:
@@ -191,18 +193,21 @@ def costs_html(costs: Costs) -> str:
     return f"<div class='scroll'><table>{head}{body}</table></div>"
 
 
+def time_line(costs: Costs) -> str:
+    """About how long all of it takes, and where: for a row that is full."""
+    if costs.study is None:
+        return ""
+    where = f" in {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
+    return f"<span class='quiet'>about {left_text(costs.seconds / costs.n_jobs)}{where}</span>"
+
+
 def costs_line(costs: Costs) -> str:
-    """About how long all of it takes, in how much memory and where; how many recipes are left out."""
-    return line_html(costs, [f"{one.name}: {one.refused}" for one in costs.priced if one.refused])
-
-
-def line_html(known: Any, left_out: Sequence[str]) -> str:
-    """What `costs_line` says of what is known (study, seconds, bytes, n_jobs); left_out: each with its reason."""
+    """About how long all of it takes, in how much memory and where; how much is left out."""
     line = ""
-    if known.study is not None:
-        several = f", {known.n_jobs} processes" if known.n_jobs > 1 else ""
-        about = left_text(known.seconds / known.n_jobs)
-        line = f"<span class='quiet'>about {about}, {bytes_text(known.bytes)}{several}</span>"
-    if left_out:
-        line += f" <abbr class='bad' title='{safe('; '.join(left_out), 900)}'>{len(left_out)} left out</abbr>"
+    if costs.study is not None:
+        several = f", {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
+        about = left_text(costs.seconds / costs.n_jobs)
+        line = f"<span class='quiet'>about {about}, {bytes_text(costs.bytes)}{several}</span>"
+    if out := costs.left_out:
+        line += f" <abbr class='bad' title='{safe('; '.join(out), 900)}'>{len(out)} left out</abbr>"
     return line

@@ -1,131 +1,207 @@
 """The page "Bias and variance": a tab for the grid of recipes and training sizes, and one for the learning curve."""
 
-from functools import cached_property
-from typing import Any
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import panel as pn
-import panel_material_ui as pmui
+from alrviz.explorer.pages.bias.curve import HIGH, CurveTab
+from alrviz.explorer.recipes.questions import ALPHAS, OWN
+from alrviz.explorer.recipes.recipe_fields import JUDGED
+from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.study_costs import Priced
+from alrviz.explorer.widgets.study_page import StudyPage, TabbedPage
+from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.protocols.bias_variance import bias_variance
+from alrviz.views.studies.bias_variance import BiasVarianceView
 
-from alrviz.explorer.pages.bias.curve_settings import THETAS
-from alrviz.explorer.pages.bias.tabs import FIRST, CurveTab, GridTab, Tab
-from alrviz.explorer.pages.bias.words import ABOUT_CURVE, ABOUT_GRID
-from alrviz.explorer.session.link_errors import Choices
-from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.state import State
-from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import CARD, PANE_CSS
-from alrviz.views.core.collapsible import Folded
-from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
 
-TABS = {"Grid": GridTab, "Learning curve": CurveTab}
-_HIGH = "440px"
-_ABOUT = {GridTab.slug: ABOUT_GRID, CurveTab.slug: ABOUT_CURVE}
+ORDERS = (1, 2, 3)
+FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
+FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
+SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
+_MOST_SIZES = 6
+_OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
+_ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv"}
+_ROUNDS = "Shuffles of the rows, and into how many folds each is cut; every fold is judged by a fit on the others"
+
+ABOUT = r"""
+A model errs because it cannot say what is true ([[bias]]), and because other training rows would have made another
+model of it ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every row is
+[[held-out|held out]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$ predictions, and
+their scatter is variance.
+
+*Kohavi and Wolpert*: $p_k$ is the share of a row's predictions that say class $k$. Then
+$\text{bias}^2 = \frac{1}{2} \sum_k (1[k = y] - p_k)^2$ and $\text{variance} = \frac{1}{2} (1 - \sum_k p_k^2)$, averaged
+over rows. [[plug-in|Plug-in]] takes the shares as they are, as if $R$ predictions were all there could be; the
+*unbiased* form moves $\text{variance} / (R - 1)$ from bias to variance. *Domingos*: a row's main prediction is the one
+that most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to the error,
+less what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of the grid.
+
+Error bars are one standard error by the jackknife over rounds; they shrink as rounds are added, and there are none
+before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger penalty
+([[alpha]]) does the opposite, and more training rows take variance away."""
 
 
-class BiasPage:
+def _orders(*families: str) -> tuple[Recipe, ...]:
+    return tuple(Recipe(family, order=order) for family in families for order in ORDERS)
+
+
+GRIDS: Mapping[str, RecipeGrid] = {
+    "orders": RecipeGrid(
+        "lr and alr, n = 1, 2, 3",
+        "The higher the order, the lower the bias and the higher the variance: which of them wins on this table?",
+        _orders("lr", "alr"),
+    ),
+    "generative": RecipeGrid(
+        "AnJE and lr, n = 1, 2, 3",
+        "A generative model and its discriminative counterpart: the same cells, counted or fitted.",
+        _orders("anje", "lr"),
+    ),
+    "alphas": RecipeGrid(
+        "lr, n = 2, by alpha",
+        "A stronger penalty takes variance away and adds bias.",
+        tuple(Recipe("lr", order=2, alpha=alpha) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)),
+    ),
+    "families": RecipeGrid(
+        "naive Bayes to forest",
+        "Networks relax what naive Bayes assumes; lr n = 2 and a random forest assume less still.",
+        (
+            Recipe("anje", order=1), Recipe("tan"), Recipe("kdb", k=2), Recipe("ande"), Recipe("lr", order=2),
+            Recipe("rf"),
+        ),
+    ),
+}  # fmt: skip
+
+
+def _has_alpha(recipe: Recipe) -> bool:
+    """Whether a recipe has an alpha that a fold may choose."""
+    param = recipe.definition.params.get("alpha")
+    return param is not None and param.word is not None
+
+
+def with_alpha(recipes: tuple[Recipe, ...], alpha: float | str | None) -> tuple[Recipe, ...]:
+    """Return the recipes with this alpha where they have one; None: each family's own."""
+    found = []
+    for recipe in recipes:
+        if _has_alpha(recipe):
+            own = recipe.definition.params["alpha"].default
+            recipe = recipe.replace(alpha=own if alpha is None else alpha)
+        found.append(recipe)
+    return tuple(found)
+
+
+def _read_sizes(text: str) -> str:
+    given = text if re.fullmatch(r"[1-9]\d?(-[1-9]\d?)*(-100)?|100", text, re.ASCII) else SIZES[0]
+    return "-".join(map(str, sorted({int(size) for size in given.split("-")})[:_MOST_SIZES]))
+
+
+def _sizes_text(slug: str) -> str:
+    sizes = slug.split("-")
+    few = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
+    return "all" if slug == "100" else f"{few} %"
+
+
+def _alphas(spec: "GridSpec") -> dict[str, Any]:
+    numbers = sorted({*ALPHAS, *([spec.alpha] if isinstance(spec.alpha, float) else [])})
+    return _ALPHAS | {f"{number:g}": number for number in numbers}
+
+
+@dataclass(frozen=True)
+class GridSpec(StudySpec):
+    """A grid of recipes and training sizes; folds and sizes are slugs, as a link has them."""
+
+    noun, icon, make = "bias and variance", "balance", staticmethod(bias_variance)
+    first = GRIDS["orders"].recipes
+    menus: ClassVar[Mapping[str, Menu]] = {
+        "grid": grids_menu(GRIDS),
+        "alpha": Menu(
+            "alpha", 148, _alphas, lambda spec: _OWN_ALPHA if spec.alpha is None else spec.alpha,
+            lambda spec, alpha: replace(
+                spec, recipes=with_alpha(spec.recipes, None if alpha == _OWN_ALPHA else alpha)
+            ),
+            lambda spec: spec.shares_alpha, explain("alpha"),
+        ),
+        "folds": Menu("Rounds x folds", 124, FOLD_NAMES, why=_ROUNDS),
+        "sizes": Menu(
+            "Training rows", 156,
+            lambda spec: {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, spec.sizes))},
+            why="Shares of the training rows that are learned from",
+        ),
+    }  # fmt: skip
+    prints = """study.run()
+print(study.summary().to_string())
+"""
+
+    folds: str = choice("5x2", FOLDS)  # as [WANBIA-C] has it
+    sizes: str = setting(SIZES[0], _read_sizes)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Shares of the training rows."""
+        return tuple(int(size) / 100 for size in self.sizes.split("-"))
+
+    @property
+    def grid(self) -> str:
+        """Slug of the grid of these recipes, whatever their cuts are, and their alpha where it is one for all."""
+        for slug, grid in GRIDS.items():
+            if self.plain in (grid.recipes, with_alpha(grid.recipes, self.alpha)):
+                return slug
+        return OWN
+
+    @property
+    def alpha(self) -> float | str | None:
+        """The alpha that all recipes have that can; None where it is each family's own, or several."""
+        given = {recipe.params["alpha"] for recipe in self.recipes if _has_alpha(recipe)}
+        return given.pop() if len(given) == 1 else None
+
+    @property
+    def shares_alpha(self) -> bool:
+        """Whether there is an alpha to be set for all: it is one for all, or each family's own."""
+        with_own = self.recipes == with_alpha(self.recipes, None)
+        return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or with_own)
+
+    @property
+    def holdout(self) -> float:
+        """A fold."""
+        return 1 / FOLDS[self.folds][1]
+
+    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+        """Return rounds, folds and sizes."""
+        rounds, folds = FOLDS[self.folds]
+        return {"rounds": rounds, "folds": folds, "train_shares": self.shares}
+
+    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+        """Return about how long it takes: half of what a fit takes does not shrink with its rows."""
+        rounds, folds = FOLDS[self.folds]
+        return sum(one.seconds for one in there) * rounds * folds * sum((1 + share) / 2 for share in self.shares)
+
+    def fresh(self, columns: int) -> Recipe:
+        """Return the last recipe's next order, else a family that is not there yet."""
+        last = self.recipes[-1]
+        if "order" in last.params and last.params["order"] < min(ORDERS[-1], columns):
+            higher = last.replace(order=last.params["order"] + 1)
+            if higher not in self.recipes:
+                return higher
+        there = {recipe.family for recipe in self.recipes}
+        return Recipe(next(family for family in FAMILIES if family not in there))
+
+
+class GridTab(StudyPage):
+    """The grid."""
+
+    slug, spec_of, view_of, about, choosable, high = "grid", GridSpec, BiasVarianceView, ABOUT, JUDGED, HIGH
+    looks: ClassVar[Mapping[str, Any]] = {"height": room(286, 424)}
+    viewed = ("definition", "axis")
+
+
+class BiasPage(TabbedPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Bias and variance", "balance", "Judge", "bias"
-
-    @staticmethod
-    def choices() -> Choices:
-        """Return what a link may hold of this page's own."""
-        return {"tab": [of.slug for of in TABS.values()], "theta": THETAS}
-
-    def __init__(self, session: Session):
-        self.session = session
-        self._own = {self._slug(): session.own(self.slug)}  # what the link says, of the tab it is about
-        self._tabs: dict[str, Tab] = {}
-        self._parts: dict[str, tuple[Any, ...]] = {}
-
-    def view(self) -> Any:
-        """Build the page; a tab is built when it is first shown."""
-        session = self.session
-        self.choice = pmui.RadioButtonGroup(
-            options={words: of.slug for words, of in TABS.items()}, value=self._slug(), size="small", label="Tab",
-            stylesheets=[HEARD], sx=WORDS_IN_ONE_LINE, margin=(0, 8, 0, 0),
-        )  # fmt: skip
-        self.choice.param.watch(
-            lambda event: session.param.update(tab="" if event.new == FIRST else event.new), "value"
-        )
-        self._first = pn.FlexBox(
-            self.choice, align_items="center", gap="4px 0", margin=(0, 0, 8, 0), sizing_mode="stretch_width"
-        )
-        self._area = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._show_tab()
-        session.param.watch(lambda _: self._show_tab() if session.page == self.slug else None, "tab")
-        return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
-
-    def _slug(self) -> str:
-        """The tab that the session means; the first for what is none."""
-        asked = self.session.tab
-        return asked if asked in {of.slug for of in TABS.values()} else FIRST
-
-    @property
-    def tab(self) -> Tab:
-        """The tab that is shown."""
-        return self._tabs[self.choice.value]
-
-    def _show_tab(self) -> None:
-        slug = self._slug()
-        with pn.io.hold():
-            self.choice.value = slug
-            if slug not in self._tabs:
-                self._build(slug)
-            # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
-            for name, parts in self._parts.items():
-                for part in parts:
-                    part.visible = name == slug
-            self.session.open_drawer(False)
-            self.tab.write()
-            self.tab.ask()
-            self.session.wake()  # what came while it was not seen
-
-    def _build(self, slug: str) -> None:
-        of = next(of for of in TABS.values() if of.slug == slug)
-        self._tabs[slug] = tab = of(self.session, self.slug, self._own.get(slug, State()), self._place)
-        first = pn.FlexBox(
-            *tab.controls.parts, align_items="center", gap="4px 0", margin=0, styles={"flex": "1 1 0"},
-            css_classes=["alrviz-line"],
-        )  # fmt: skip
-        # As high as it will be: what stands below must not jump when the price is known.
-        card = pn.Column(tab.study_view, styles=CARD | {"min-height": _HIGH}, sizing_mode="stretch_width", margin=0)
-        text = pn.pane.HTML(rich(_ABOUT[slug]), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        below = pn.Column(
-            tab.second, tab.note, card, Folded("What am I looking at?", text), tab.dialog.place,
-            sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
-        self._parts[slug] = (first, below)
-        self._first.append(first)
-        self._area.append(below)
-        tab.follow()
-
-    @cached_property
-    def _drawer(self) -> Any:
-        return pn.Column(sizing_mode="stretch_width", margin=0)
-
-    def drawer(self) -> Any:
-        """Return the settings of the recipe chosen."""
-        return self._drawer
-
-    def _place(self, panel: Any) -> None:
-        if list(self._drawer.objects) != [panel]:
-            self._drawer[:] = [panel]
-
-    # ---- the shell's calls -------------------------------------------------------------------------------------
-
-    def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
-        return self.tab.pump()
-
-    def on_shown(self) -> None:
-        """Turn to what came meanwhile."""
-        self._show_tab()
-
-    def on_hidden(self) -> None:
-        """A study goes on while its page is behind another."""
-
-    def close(self) -> None:
-        """End the threads' work; studies are the registry's."""
-        for tab in self._tabs.values():
-            tab.close()
+    tabs: ClassVar[Mapping[str, Any]] = {"Grid": GridTab, "Learning curve": CurveTab}

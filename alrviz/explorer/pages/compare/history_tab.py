@@ -12,7 +12,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.session.jobs import Jobs
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, PANE_CSS
-from alrviz.explorer.widgets.run_history import FIT, KINDS, RACE, Item, csv_of, delete, items, line_of
+from alrviz.explorer.widgets.run_history import Item, csv_of, delete, items, line_of, look_of
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.panes import say
@@ -20,10 +20,6 @@ from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
 MOST = 40  # runs listed before "More" is pressed
-_ICONS = {
-    RACE: "show_chart", FIT: "scatter_plot", "choose_order": "stairs", "bias_variance": "balance",
-    "compare": "compare_arrows", "learning_curve": "trending_up", "path": "timeline",
-}  # fmt: skip
 EMPTY = (
     "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
     "also when the server ends. Run one on any page.</p>"
@@ -37,9 +33,12 @@ class HistoryPart:
 
     Args:
         session: the visitor's.
+        page: the page that it is a tab of.
     """
 
-    def __init__(self, session: Session):
+    slug = "history"
+
+    def __init__(self, session: Session, page: Any = None):
         self.session = session
         self.jobs = Jobs(session)
         self.items: list[Item] = []
@@ -47,9 +46,10 @@ class HistoryPart:
         self._sure = ""  # the run whose deletion was asked for once
         self._listing = False
         self._read = False  # whether what is kept has been read once
-        self._build()
 
-    def _build(self) -> None:
+    def build(self) -> None:
+        """Make what is shown."""
+        self.first = pn.Row(margin=0)  # it has no menus
         self.list = pmui.MenuList(items=[], dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
         self.more = pmui.Button(label="More", variant="text", size="small", visible=False, margin=(4, 0))
@@ -68,7 +68,7 @@ class HistoryPart:
         self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
         left = pn.Column(self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
         right = pn.Column(self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD)
-        self.panel = pn.Row(left, right, sizing_mode="stretch_width", margin=0)
+        self.below = pn.Row(left, right, sizing_mode="stretch_width", margin=0)
         self._tell()
 
     # ---- what there is ---------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class HistoryPart:
             self.list.items = [
                 {
                     "label": item.title, "secondary": f"{', '.join(short_names(item.recipes))} · {line_of(item)}",
-                    "icon": _ICONS.get(item.kept.kind, "science"),
+                    "icon": look_of(item.kept.kind)[1],
                 }
                 for item in shown
             ]  # fmt: skip
@@ -156,6 +156,12 @@ class HistoryPart:
 
     # ---- the page's calls ------------------------------------------------------------------------------------------
 
+    def follow(self) -> None:
+        """There is nothing to follow: it is read anew whenever it is shown."""
+
+    def write(self) -> None:
+        """Leave in the link what the other tab has there."""
+
     def pump(self) -> bool:
         """Take over what threads have finished."""
         return self.jobs.poll()
@@ -180,7 +186,7 @@ def item_html(item: Item, size: int, count: int) -> str:
     )
     lost = "" if kept.link else "<p class='quiet'>It was not begun here: its numbers can be saved as CSV.</p>"
     return (
-        f"<h2>{safe(KINDS.get(kept.kind, kept.kind).capitalize())} on {safe(kept.data_name, 120)}</h2>"
+        f"<h2>{safe(look_of(kept.kind)[0].capitalize())} on {safe(kept.data_name, 120)}</h2>"
         f"<p>{safe(line_of(item))}<br><span class='quiet'>{safe(kept.sentence, 300)}</span></p><ul>{recipes}</ul>"
         f"<p class='quiet'>table {safe(kept.data_hash[:16])} · alrviz {safe(kept.version, 40)}</p>{lost}"
         f"<p class='quiet'>{count:,} run{'' if count == 1 else 's'} kept, {bytes_text(size)} in all.</p>"

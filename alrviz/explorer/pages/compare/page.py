@@ -3,235 +3,328 @@
 Its tab "history" lists all that the visitor ran, on whatever page.
 """
 
-from collections.abc import Callable, Hashable
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz import __version__
-from alrviz.explorer.pages.compare.controls import CompareControls
 from alrviz.explorer.pages.compare.history_tab import HistoryPart
-from alrviz.explorer.pages.compare.settings import FIRST, FIRST_FOLDS, FIRST_SETS, Asked, Known, learn
-from alrviz.explorer.pages.compare.words import ABOUT, prices_html, script, told_html
-from alrviz.explorer.pages.order.settings import FOLDS
 from alrviz.explorer.recipes.recipe_fields import JUDGED
-from alrviz.explorer.session.link_errors import Choices
+from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.view_settings import link_view
-from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
-from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
-from alrviz.explorer.widgets.study_part import StudyPart
-from alrviz.explorer.widgets.table_sets import OwnTables, Sets, open_all, opener
+from alrviz.explorer.session.state import MOST_SETS, State
+from alrviz.explorer.shell.glossary import term_html
+from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.scripts import dataset_code
+from alrviz.explorer.widgets.study_costs import Costs, Priced, price_recipes, remarks_of
+from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, TabbedPage
+from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
+from alrviz.explorer.widgets.table_sets import OwnTables, Sets, Table, open_all, opener
 from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
-from alrviz.studies.protocols.compare import COMPARED
-from alrviz.views.core.collapsible import Folded
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
+from alrviz.studies.core.names import short_names
+from alrviz.studies.protocols.compare import COMPARED, compare
+from alrviz.views.core.style import safe
 from alrviz.views.studies.compare import CompareView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.server.tables import Upload
 
-HISTORY = "history"
-TABS = {"Comparison": "", "History": HISTORY}
+FIRST_SETS = Sets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
+
+ABOUT = r"""
+Which recipe is better, and is it so on more than one table? Every recipe is fitted on the same training parts of every
+data set and judged on the rows left out (*cross-validation*, repeated with other shuffles). Numeric columns are cut,
+and [[alpha]] is chosen where it says so, inside the training rows of each part. The table shows the mean of a measure
+over the fits with its standard deviation; the lowest mean of a line is bold.
+
+*Win / draw / loss* counts the data sets on which one recipe is lower than another. The [[sign test]] asks how likely so
+uneven a count is if neither were better: with $W$ wins and $L$ losses $p = \min(1, 2 P(B \le \min(W, L)))$, $B$
+binomial with $W + L$ trials of probability $1/2$. A few data sets cannot say much: 5 wins of 5 have $p = .06$. The
+[[mean rank]] gives every data set one vote; the [[geometric mean]] of ratios says how much lower a recipe is.
+
+In the picture every data set is a point: its mean for one recipe on x, for the other on y, both log axes.
+On the dashed diagonal they are equal; bars are one standard deviation, grey dots single folds. Bias and variance are
+those of Kohavi and Wolpert, [[plug-in]]."""
+
+NOTHING = "<span class='quiet'>Choose at least one data set.</span>"
 
 
-def _distinct(recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-    """Each once: two that are the same would only draw with each other."""
-    return tuple(dict.fromkeys(recipes))
+@dataclass(frozen=True)
+class TableCosts(Costs):
+    """What is known of a comparison before it runs; `priced` is of all tables.
 
+    Attributes:
+        names: of the recipes that were asked for.
+        tables: those that are there.
+        absent: name of each that is not, and why.
+    """
 
-class ComparePage(StudyPart):
-    """See the module's text; the shell describes what a page is."""
-
-    title, icon, group, slug = "Compare", "compare_arrows", "Judge", "compare"
-
-    @staticmethod
-    def choices() -> Choices:
-        """Return what a link may hold of this page's own."""
-        return {"tab": TABS.values(), "folds": FOLDS, "measure": COMPARED}
-
-    def __init__(self, session: Session):
-        super().__init__(session, self.slug)
-        own = session.own(self.slug)
-        self.own = OwnTables(session, own.files)
-        sets = Sets(own.sets, self.own.of(own.files)) if own.sets or own.files else Sets(FIRST_SETS)
-        self._measure = own.measure if own.measure in COMPARED else COMPARED[0]
-        self.asked = Asked(sets, _distinct(own.judged) or self._first, own.folds if own.folds in FOLDS else FIRST_FOLDS)
-
-    # ---- building ----------------------------------------------------------------------------------------------
-
-    def view(self) -> Any:
-        """Build the page."""
-        session = self.session
-        self.study_view = CompareView(
-            measure=self._measure,
-            again=self.begin,
-            wake=session.wake,
-            dark=session.dark,
-            ready=False,
-            height=f"min(560px, {room(372, 372)})",
-        )
-        self.study_view.param.watch(self._measured, "measure")
-        link_view(session, self.slug, self.study_view, ("across", "up"))
-        self.study_view.bar.panel.append(self.keep)
-        self.controls = CompareControls(
-            self.own, lambda sets, folds: self._set(sets=sets, folds=folds), session, self.choose_cuts
-        )
-        self.chooser = RecipeChooser(
-            session, lambda: self.asked.recipes, lambda recipes: self._set(recipes=_distinct(recipes)), self._fresh,
-            JUDGED,
-        )  # fmt: skip
-        self.history = HistoryPart(session)
-        self.tabs = pmui.RadioButtonGroup(
-            options=TABS, value=self._tab, size="small", label="Tab", stylesheets=[HEARD], margin=(0, 12, 0, 0),
-            align="center", sx=WORDS_ON_BUTTONS,
-        )  # fmt: skip
-        self.tabs.param.watch(lambda event: session.param.update(tab=event.new), "value")
-        first = pn.Row(
-            self.controls.sets, self.controls.folds, self.controls.cuts, sizing_mode="stretch_width", margin=0
-        )
-        told = pn.Row(self.time, self.python, margin=0, styles={"margin-left": "auto"})
-        second = pn.FlexBox(
-            self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
-            sizing_mode="stretch_width",
-        )  # fmt: skip
-        card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0)
-        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        parts = [second, self.note, card, Folded("What it costs", self.prices), Folded("What am I looking at?", text)]
-        top = pn.Row(self.tabs, first, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        self._compared = [first, pn.Column(*parts, self.dialog.place, sizing_mode="stretch_width", margin=0)]
-        session.param.watch(lambda _: self._turn(), "tab")
-        self.follow()
-        self._turn()
-        return pn.Column(top, self._compared[1], self.history.panel, sizing_mode="stretch_width", margin=0)
+    names: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    absent: tuple[tuple[str, str], ...] = ()
 
     @property
-    def _tab(self) -> str:
-        tab: str = self.session.tab
-        return tab if tab in TABS.values() else ""
+    def lines(self) -> list[tuple[Priced, ...]]:
+        """The prices of each table."""
+        return lines_of(self.priced, len(self.names))
 
-    def _turn(self) -> None:
-        """Show the tab that is set; the other is hidden, not taken out."""
-        if self.session.page != self.slug:
-            return
-        history = self._tab == HISTORY
-        self.tabs.value = self._tab
-        for part in self._compared:
-            part.visible = not history
-        self.history.panel.visible = history
-        if history:
-            self.history.ask()
+    @property
+    def left_out(self) -> list[str]:
+        """Tables that are not there, and of each recipe that no table takes the first reason."""
+        lost = [f"{name}: {why}" for name, why in self.absent]
+        columns = [column for column in zip(*self.lines, strict=True) if all(one.refused for one in column)]
+        return [*lost, *(f"{column[0].name}: {column[0].refused}" for column in columns)]
+
+
+def lines_of(priced: tuple[Priced, ...], recipes: int) -> list[tuple[Priced, ...]]:
+    """Return the prices of each table, of so many recipes each."""
+    return [priced[start : start + recipes] for start in range(0, len(priced), recipes)]
+
+
+@dataclass(frozen=True)
+class CompareSpec(StudySpec):
+    """Recipes on data sets. A recipe that no table takes is left out; where some refuse it, its fits there fail."""
+
+    noun, icon, make = "comparison", "compare_arrows", staticmethod(compare)
+    # alpha by nested CV, as the page "Which order?" has it: the two pages must not contradict each other.
+    first = (
+        Recipe("anje", order=1), Recipe("lr", order=1, alpha="cv"), Recipe("lr", order=2, alpha="cv"), Recipe("tan"),
+        Recipe("hgb"),
+    )  # fmt: skip
+    menus: ClassVar[Mapping[str, Menu]] = {"folds": Menu("Cross-validation", 144, FOLD_NAMES)}
+    imports = "from alrviz.studies.protocols.compare import pairs, ranks, table\n"
+    prints = """for row in study.rows():
+    if row["outcome"] == "failed":
+        print(row["data"], row["name"], row["repeat"], row["fold"], row["sentence"])
+print(table(study, "log_loss"))
+print(pairs(study, "log_loss"))
+print(ranks(study, "log_loss"))
+"""
+
+    folds: str = choice("5x2", FOLDS)
+    sets: Sets = FIRST_SETS
+
+    def written(self) -> dict[str, Any]:
+        """Return what is set as the state of a link has it; the page's own sets are left out."""
+        if self.sets == FIRST_SETS:
+            return super().written()
+        return super().written() | {"sets": self.sets.demos, "files": tuple(link for link, _ in self.sets.own)}
+
+    @property
+    def holdout(self) -> float:
+        """A fold."""
+        return 1 / FOLDS[self.folds][1]
+
+    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+        """Return the folds."""
+        repeats, folds = FOLDS[self.folds]
+        return {"repeats": repeats, "folds": folds}
+
+    def runnable(self, priced: tuple[Priced, ...]) -> tuple[Recipe, ...]:
+        """Return the recipes that some table can take."""
+        lines = lines_of(priced, len(self.recipes))
+        return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not line[k].refused for line in lines))
+
+    def fresh(self, columns: int) -> Recipe:
+        """Return the next order of alr, where it is not there yet."""
+        tried = with_cuts([Recipe("alr", order=order, alpha="cv") for order in (2, 1, 3)], self.cuts)
+        return next((recipe for recipe in tried if recipe not in self.recipes), Recipe("ande"))
+
+    def learn(self, dataset: Any, session: Session) -> Callable[[StopToken, Callable[[str], None]], TableCosts]:
+        """Return what opens the tables on a thread, prices every recipe on each, and looks for what is kept."""
+        seed, own, finish = session.seed, opener(session), self.finish(session)
+
+        def work(stop: StopToken, tell: Callable[[str], None]) -> TableCosts:
+            tables, absent = open_all(self.sets, seed, own, stop, tell)
+            priced: list[Priced] = []
+            remarks: list[str] = []
+            for table in tables:
+                tell(f"pricing {table.dataset.name}")
+                line = price_recipes(table.dataset, self.recipes, self.holdout, stop)
+                priced += line
+                found = () if table.demo else remarks_of(table.dataset, [one.lost for one in line])
+                remarks += [f"{table.dataset.name}: {words}" for words in found]
+            repeats, folds = FOLDS[self.folds]
+            seconds = sum(one.seconds for one in priced if not one.refused) * repeats * folds
+            costs = TableCosts(
+                tuple(priced), self.runnable(tuple(priced)), seconds, tuple(remarks),
+                names=tuple(short_names(self.recipes)), tables=tables, absent=absent,
+            )  # fmt: skip
+            made: TableCosts = finish(costs, [table.dataset for table in tables], stop, tell)
+            return made
+
+        return work
+
+    def table_code(self, session: Session, costs: TableCosts) -> tuple[str, str]:
+        """Return Python that makes the tables, and what it calls them."""
+        return tables_code(costs.tables, session.seed), "tables"
+
+
+class CompareMenus(StudyMenus):
+    """The menus: data sets, several at once, in place of the session's table.
+
+    Args:
+        own: the visitor's tables.
+        session, chosen, cut: as for `StudyMenus`.
+    """
+
+    def __init__(
+        self, own: OwnTables, session: Session, chosen: Callable[[str, Any], None], cut: Callable[[str], None]
+    ):
+        super().__init__(session, CompareSpec, chosen, cut)
+        self._own = own
+        self._menus["sets"] = pmui.MultiChoice(
+            label="Data sets", options={}, max_items=MOST_SETS, margin=(0, 8, 0, 0),
+            sizing_mode="stretch_width", solid=False,
+            description="Data sets: demo sets, and tables that you have dropped",
+        )  # fmt: skip
+        self["sets"].param.watch(lambda event: self.tell("sets", event.new), "value")
+
+    @property
+    def parts(self) -> list[Any]:
+        """The menus in their order."""
+        return [self["sets"], self["folds"], self["cuts"]]
+
+    def show(self, spec: Any) -> None:
+        """Show what is set."""
+        from alrviz.data.demos import demo_names
+
+        super().show(spec)
+        self["cuts"].visible = True  # whatever the session's own table is
+        options: dict[str, Any] = {**self._own.options(), **{name: name for name in demo_names()}}
+        self._setting = True
+        try:
+            sets = spec.sets
+            self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
+        finally:
+            self._setting = False
+
+
+class CompareTab(StudyPage):
+    """The comparison."""
+
+    slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
+    looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(372, 372)})"}
+    keys, viewed = ("measure",), ("across", "up")
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
+
+    def read(self, own: State) -> StudySpec:
+        """Return what a link asks for."""
+        self.own = OwnTables(self.session, own.files)
+        spec = CompareSpec.read(own, self.session.cuts)
+        return replace(spec, sets=Sets(own.sets, self.own.of(own.files))) if own.sets or own.files else spec
+
+    def make_menus(self) -> StudyMenus:
+        """Return the menus."""
+        return CompareMenus(self.own, self.session, self.choose, self.choose_cuts)
+
+    def make_first(self, parts: list[Any]) -> Any:
+        """Return the row of menus."""
+        return pn.Row(*parts, margin=0)
+
+    def choose(self, name: str, value: Any) -> None:
+        """Take what was chosen from a menu."""
+        if name == "sets":
+            demos = tuple(one for one in value if isinstance(one, str))
+            value = Sets(demos, self.own.of([one for one in value if isinstance(one, FileLink)]))
+            self.change(replace(self.spec, sets=value))
         else:
-            self.ask()
-
-    def drawer(self) -> Any:
-        """Return the settings of the recipe chosen."""
-        return self.chooser.settings.panel
-
-    @property
-    def front(self) -> bool:
-        """Whether the comparison is what the visitor sees."""
-        return super().front and self._tab != HISTORY
-
-    def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.history.pump()
-        return super().pump() or waiting
-
-    def on_shown(self) -> None:
-        """Turn to what came meanwhile."""
-        self._turn()
-
-    def close(self) -> None:
-        """End the threads' work; studies are the registry's."""
-        if "history" in vars(self):  # it is built on the first visit
-            self.history.close()
-        super().close()
-
-    # ---- what is asked -----------------------------------------------------------------------------------------
-
-    def _fresh(self) -> Recipe:
-        """A recipe that is not there yet: the next order of alr, where it can be."""
-        tried = (with_cuts([Recipe("alr", order=order, alpha="cv")], self.session.cuts)[0] for order in (2, 1, 3))
-        return next((recipe for recipe in tried if recipe not in self.asked.recipes), Recipe("ande"))
-
-    @property
-    def _first(self) -> tuple[Recipe, ...]:
-        return with_cuts(FIRST, self.session.cuts)
-
-    def recut(self, slug: str) -> None:
-        """Cut numbers so in every recipe."""
-        self._set(recipes=_distinct(with_cuts(self.asked.recipes, slug)))
-
-    def _measured(self, event: Any) -> None:
-        self.session.measure = "" if event.new == COMPARED[0] else event.new
-
-    def _set(self, **changes: Any) -> None:
-        """Take new settings, also into the link: the page's own are the shortest."""
-        self.asked = asked = replace(self.asked, **changes)
-        first = asked.sets == Sets(FIRST_SETS)
-        self.session.param.update(
-            judged=() if asked.recipes == self._first else asked.recipes,
-            folds="" if asked.folds == FIRST_FOLDS else asked.folds,
-            sets=() if first else asked.sets.demos,
-            files=() if first else tuple(link for link, _ in asked.sets.own),
-        )
-        self.ask()
+            super().choose(name, value)
 
     def ask(self) -> None:
         """Take notice of a table that was dropped: it joins the data sets; then learn what is set."""
-        if self.session.page != self.slug:
+        if self.session.page != self._page:
             return  # the link holds what another page has for itself
         new = self.own.look()
-        sets = self.asked.sets
+        sets = self.spec.sets
         links = [link for link, _ in sets.own]
         if new is not None or self.own.of(links) != sets.own:
             # The page's own sets make room: nobody chose them.
-            demos = () if new is not None and sets == Sets(FIRST_SETS) else sets.demos
-            self._set(sets=Sets(demos, self.own.of(links if new is None else [*links, new])))
+            demos = () if new is not None and sets == FIRST_SETS else sets.demos
+            own = self.own.of(links if new is None else [*links, new])
+            self.change(replace(self.spec, sets=Sets(demos, own)))
         else:
             super().ask()
 
-    def without_table(self) -> None:
-        """Compare all the same: demo sets need no table of the session's."""
-        self.seek(self.sought(None), self.work(None))
+    def seek_on(self, dataset: "Dataset | None") -> None:
+        """Learn what is known of the data sets: not of the session's table, unless it is among those chosen."""
+        session = self.session
+        chosen = dataset is not None and any(session.file == link for link, _ in self.spec.sets.own)
+        about = dataset.hash if chosen and dataset is not None else ""
+        self.seek((self.spec, session.seed, about), self.spec.learn(None, session))
 
-    def sought(self, dataset: "Dataset | None") -> Hashable:
-        """Return what a study here is about: not the session's table, unless it is among those chosen."""
-        chosen = any(self.session.file == link for link, _ in self.asked.sets.own)
-        return self.asked, self.session.seed, dataset.hash if chosen and dataset is not None else ""
+    def prices_html(self, known: TableCosts) -> str:
+        """Return the table of prices."""
+        return prices_html(known)
 
-    def settings(self) -> Hashable:
-        """Return what is set."""
-        return self.asked
 
-    def work(self, dataset: "Dataset | None") -> Callable[[StopToken], Known]:
-        """Return what opens and prices the tables, to be called on a thread."""
-        session, asked = self.session, self.asked
-        seed, owner, most = session.seed, session.owner, session.registry.limits.threads or 10**6
-        tables = partial(open_all, asked.sets, seed, opener(session), tell=self.tell)
-        return lambda stop: learn(asked, seed, owner, most, tables, stop, self.tell)
+class ComparePage(TabbedPage):
+    """See the module's text; the shell describes what a page is."""
 
-    def ground_changed(self) -> None:
-        """Show it on another ground."""
-        super().ground_changed()
-        self.chooser.show()
+    title, icon, group, slug = "Compare", "compare_arrows", "Judge", "compare"
+    tabs: ClassVar[Mapping[str, Any]] = {"Comparison": CompareTab, "History": HistoryPart}
 
-    def show_settings(self) -> None:
-        """Let the controls show what is set."""
-        self.controls.show(self.asked.sets, self.asked.folds, self.asked.recipes)
-        self.chooser.show()
 
-    def told(self, known: Known) -> tuple[str, str]:
-        """Return the line of what it takes, and the table of prices, as HTML."""
-        return told_html(known), prices_html(known)
+def prices_html(known: TableCosts) -> str:
+    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
+    if not known.tables:
+        return NOTHING
+    head = "".join(f"<th>{safe(name, 40)}</th>" for name in known.names)
+    body = ""
+    for table, line in zip(known.tables, known.lines, strict=True):
+        data = table.dataset
+        shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
+        cells = "".join(f"<td>{_price(one)}</td>" for one in line)
+        body += f"<tr><td><abbr title='{shape}'>{safe(data.name, 60)}</abbr></td>{cells}</tr>"
+    absent = "".join(
+        f"<tr><td>{safe(name, 60)}</td><td colspan='{len(known.names)}' style='white-space:normal'>"
+        f"<span class='bad'>left out</span>: {safe(why, 400)}</td></tr>"
+        for name, why in known.absent
+    )
+    title = f"<tr><th>parameters · memory · one fit, about {term_html('pass', 'passes')} included</th>{head}</tr>"
+    return f"<div class='scroll'><table>{title}{body}{absent}</table></div>"
 
-    def script(self, known: Known) -> str:
-        """Return the script of "copy as Python"."""
-        return script(known, self.session.seed, __version__)
+
+def _price(one: Any) -> str:
+    if one.refused or one.price is None:
+        return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
+    count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
+    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What `dataset_code` asks of a session, of one table."""
+
+    upload: "Upload | None"
+    demo: tuple[str, None] | None
+    dataset: "Dataset"
+    seed: int
+    kinds: tuple[tuple[int, str], ...]
+
+    @property
+    def state(self) -> "_Source":
+        """Where the kinds are."""
+        return self
+
+
+def tables_code(tables: tuple[Table, ...], seed: int) -> str:
+    """Python that makes a list of the tables."""
+    code = "tables = []\n"
+    for table in tables:
+        source: Any = _Source(
+            table.upload, (table.demo, None) if table.demo else None, table.dataset, seed, table.kinds
+        )
+        lines = dataset_code(source)
+        own = table.dataset.table.name if not table.demo else table.demo
+        if table.dataset.name != own:  # two of one name: one was given another
+            lines += f"\ndataset = dataclasses.replace(dataset, name={table.dataset.name!r})"
+            code = code if code.startswith("import") else f"import dataclasses\n\n{code}"
+        code += f"{lines}\ntables.append(dataset)\n"
+    return code

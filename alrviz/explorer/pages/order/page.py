@@ -1,137 +1,191 @@
 """The page "Which order?": the same cross-validation for orders 0 to 3, one sentence, and a way to use the answer."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import panel as pn
-import panel_material_ui as pmui
-
-from alrviz import __version__
-from alrviz.explorer.pages.order.controls import OrderControls
-from alrviz.explorer.pages.order.settings import FAMILIES, FIRST, FIRST_FOLDS, FOLDS, Asked, Known, learn, racers_of
-from alrviz.explorer.pages.order.words import ABOUT, price_html, script, time_html
-from alrviz.explorer.session.link_errors import Choices
-from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
-from alrviz.explorer.widgets.study_part import StudyPart
-from alrviz.explorer.widgets.table_settings import with_cuts
+from alrviz.explorer.recipes.questions import ALPHAS
+from alrviz.explorer.shell.glossary import explain, term_html
+from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.study_costs import Priced, by_cv, costs_html, price_recipes, time_line, whole_seconds
+from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
+from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.views.core.collapsible import Folded
+from alrviz.studies.protocols.choose_order import BOOSTING, choose_order
 from alrviz.views.studies.order import OrderStudyView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
+FAMILIES = {"lr": "lr", "alr": "alr", "AnJE": "anje"}
+CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE"}
+
 _ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
 _BELOW = 152  # px of the table of prices under the reliability curve
-HEIGHTS = (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")
-USE = "race this order on the page Convergence"
+
+ABOUT = r"""
+Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
+*class prior* is the model that looks at no column. Each order is fitted on the same training parts of the table and
+judged on the rows left out, again and again: *cross-validation*. Numeric columns are cut, and [[alpha]] is chosen where
+it says so, inside the training rows of each part, so that [[held-out]] rows stay unseen.
+
+The large picture shows the [[log loss]] of held-out rows, in [[nats]]: a thin grey line for each part, and over them
+the mean with one standard error. Parts share training rows, which makes their spread too small to be true; the error is
+Nadeau's and Bengio's, which allows for that: its square is $s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$
+parts. The ring marks the verdict: the *smallest* order whose mean is within one such error of the lowest, the error
+being that of the difference to the lowest, part by part (the one-standard-error rule). A gain below two of its errors,
+or below a hundredth of the loss for many times the parameters, is said to be *hardly* one. The dashed line is
+scikit-learn's gradient boosting on the same parts, which cuts numbers as it needs: where it is ahead, cells of cut
+columns are not the best model of this table. Below, on log scales, what an order costs: the parameters of a
+fit (its training rows hold fewer cells than the whole table, which the price beside the picture counts), and its
+seconds, the choice of [[alpha]] included.
+
+*Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
+against its observed accuracy. On the dashed diagonal a model means what it says; below it is too sure of itself, above
+it not sure enough. Bars are one standard error of a share."""
 
 
-class OrderPage(StudyPart):
+def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
+    before = spec.recipe
+    alpha = before.params.get("alpha", spec.alpha)
+    recipe = Recipe(family, seed=before.seed, discretize=before.discretize, n_bins=before.n_bins)
+    if "alpha" in recipe.params:
+        recipe = recipe.replace(alpha=alpha)
+    return replace(spec, recipes=(recipe,), alpha=alpha)
+
+
+def _param(name: str, shown: Any, options: Any, label: str, width: int) -> Menu:
+    """Return the menu of a parameter of the recipe."""
+    return Menu(
+        label, width, options, lambda spec: spec.recipe.params[name],
+        lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)), shown, explain(name),
+    )  # fmt: skip
+
+
+def _alphas(spec: "OrderSpec") -> dict[str, Any]:
+    own = spec.recipe.params["alpha"]
+    return {"nested CV": "cv"} | {f"{alpha:g}": alpha for alpha in dict.fromkeys((*ALPHAS, own)) if alpha != "cv"}
+
+
+def _centers(spec: "OrderSpec") -> dict[str, Any]:
+    return {CENTER_NAMES[value]: value for value in choices(spec.recipe.family, "center")}
+
+
+@dataclass(frozen=True)
+class OrderSpec(StudySpec):
+    """Orders of one recipe."""
+
+    noun, icon, make, single = "which order", "stairs", staticmethod(choose_order), True
+    first = (Recipe("lr", alpha="cv"),)
+    menus: ClassVar[Mapping[str, Menu]] = {
+        "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
+        "folds": Menu("Cross-validation", 144, FOLD_NAMES),
+        "alpha": _param("alpha", lambda spec: "alpha" in spec.recipe.params, _alphas, "alpha", 144),
+        "center": _param("center", lambda spec: bool(spec.recipe.params.get("alpha")), _centers, "Shrink toward", 136),
+    }
+    prints = """for row in study.rows():
+    if row["outcome"] == "failed":
+        print(row["order"], row["repeat"], row["fold"], row["sentence"])
+    else:
+        name = "boosting" if row["order"] is None else row["order"]
+        print(name, row["repeat"], row["fold"], f"{row['log_loss']:.6f}")
+print(study.summary())
+verdict = study.verdict()
+for sentence in (verdict.sentence, *verdict.notes):
+    print(sentence)
+"""
+
+    folds: str = choice("2x5", FOLDS)
+    alpha: Any = field(default="cv", compare=False)  # the last that was set: AnJE has none
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe, whatever its order."""
+        return self.recipes[0]
+
+    @classmethod
+    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return the first that has orders."""
+        return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
+
+    @property
+    def holdout(self) -> float:
+        """A fold."""
+        return 1 / FOLDS[self.folds][1]
+
+    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+        """Return the orders that are not refused, and the folds."""
+        orders = [0, *(order for order, one in zip(ORDERS, priced, strict=True) if not one.refused)]
+        repeats, folds = FOLDS[self.folds]
+        return {"orders": orders, "repeats": repeats, "folds": folds, "references": True}
+
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+        """Price a fit of each order above 0."""
+        recipes = [self.recipe.replace(order=order) for order in ORDERS]
+        priced = price_recipes(dataset, recipes, self.holdout, stop)
+        return tuple(replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
+
+    def runnable(self, priced: tuple[Priced, ...]) -> tuple[Recipe, ...]:
+        """Return the recipe, where it has an order above 0."""
+        return () if all(one.refused for one in priced) else self.recipes
+
+    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+        """Return about how long it takes, boosting included."""
+        rows, (repeats, folds) = round(dataset.n_rows * (1 - self.holdout)), FOLDS[self.folds]
+        boosting = whole_seconds(BOOSTING, rows, dataset.X.shape[1], dataset.n_classes)
+        return (sum(one.seconds for one in there) + boosting) * repeats * folds
+
+
+class OrderPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Which order?", "stairs", "Judge", "order"
+    spec_of, view_of, about = OrderSpec, OrderStudyView, ABOUT
+    looks: ClassVar[Mapping[str, Any]] = {
+        "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")
+    }
+    use_hint = "race this order on the page Convergence"
 
-    @staticmethod
-    def choices() -> Choices:
-        """Return what a link may hold of this page's own."""
-        return {"folds": FOLDS}
+    def price_line(self, known: Any) -> str:
+        """Return the time alone: the menus leave no more room, and the prices are beside the picture."""
+        return time_line(known)
 
-    def __init__(self, session: Session):
-        super().__init__(session, self.slug)
-        own = session.own(self.slug)
-        given = next((recipe for recipe in own.judged if recipe.family in FAMILIES), self._first)
-        self.asked = Asked(given, own.folds if own.folds in FOLDS else FIRST_FOLDS)
-
-    # ---- building ----------------------------------------------------------------------------------------------
-
-    def view(self) -> Any:
-        """Build the page."""
-        session = self.session
-        self.study_view = OrderStudyView(
-            again=self.begin, wake=session.wake, dark=session.dark, ready=False, heights=HEIGHTS
-        )
-        self.controls = OrderControls(session, self._changed, partial(self.jobs.failed, "study"), self.choose_cuts)
-        self.use = pmui.Button(
-            label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
-        )
-        self.use.on_click(lambda _: self.use_it())
-        self.study_view.aside[:] = [self.prices]
-        self.study_view.bar.panel.insert(2, self.use)
-        told = pn.Row(self.time, self.python, margin=0, styles={"margin-left": "auto"})
-        top = pn.FlexBox(
-            *self.controls.parts, told, align_items="center", gap="4px 0", margin=(0, 0, 8, 0),
-            sizing_mode="stretch_width",
-        )  # fmt: skip
-        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0)
-        self.follow()
-        folded = Folded("What am I looking at?", text)
-        return pn.Column(top, self.note, card, folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
-
-    def drawer(self) -> Any:
-        """Return nothing: all there is to set is in the first row."""
-
-    # ---- what is asked -----------------------------------------------------------------------------------------
-
-    def _changed(self, asked: Asked) -> None:
-        self.asked = asked
-        self.session.param.update(
-            judged=() if asked.recipe == self._first else (asked.recipe,),
-            folds="" if asked.folds == FIRST_FOLDS else asked.folds,
-        )
-        self.ask()
-
-    @property
-    def _first(self) -> Recipe:
-        return with_cuts((FIRST,), self.session.cuts)[0]
-
-    def recut(self, slug: str) -> None:
-        """Cut numbers so in the recipe."""
-        self._changed(replace(self.asked, recipe=with_cuts((self.asked.recipe,), slug)[0]))
-
-    def settings(self) -> Asked:
-        """What is set."""
-        return self.asked
-
-    def show_settings(self) -> None:
-        """Let the controls show what is set."""
-        self.controls.show(self.asked)
-
-    def work(self, dataset: "Dataset") -> Callable[[StopToken], Known]:
-        """Return what prices every order and makes the study."""
-        session, asked = self.session, self.asked
-        seed, owner, most = session.seed, session.owner, session.registry.limits.threads or 10**6
-        return lambda stop: learn(dataset, asked, seed, owner, most, stop, self.tell)
-
-    def told(self, known: Known) -> tuple[str, str]:
-        """Return the time that all takes, and what each order costs."""
-        return "" if known.study is None else time_html(known), price_html(known)
-
-    def script(self, known: Known) -> str:
-        """Return the script of "copy as Python"."""
-        return script(self.session, known, __version__)
-
-    # ---- using the answer --------------------------------------------------------------------------------------
-
-    def use_it(self) -> None:
-        """Race the verdict's order on the page Convergence."""
-        racers = racers_of(self.study_view.study, self.session.seed)
-        if racers:
-            self.session.go("convergence", race=True, recipes=racers)
+    def prices_html(self, known: Any) -> str:
+        """Return what each order costs."""
+        return costs_html(known, term_html("order"))
 
     def learned(self) -> None:
-        """Offer the verdict's order, where there is one."""
-        view = self.study_view
-        if view.verdict is not None and view.verdict.notes and not view.outdated:
-            self.note.visible = False  # the verdict says it
-        order = None if view.verdict is None or view.outdated else view.verdict.order
-        label = f"Use n = {order}" if order else "Use it"
-        if (self.use.visible, self.use.label) != (bool(order), label):
-            # What a button is called begins with what is written on it.
-            self.use.param.update(visible=bool(order), label=label, description=f"{label}: {USE}")
+        """Let the verdict say what it stands on, where it does."""
+        verdict = self.study_view.verdict
+        if verdict is not None and verdict.notes and not self.study_view.outdated:
+            self.note.visible = False
+
+    def offer(self) -> str:
+        """The verdict's order, where there is one."""
+        verdict = self.study_view.verdict
+        return "" if verdict is None or not verdict.order else f"n = {verdict.order}"
+
+    def racers(self) -> tuple[Recipe, ...]:
+        """The verdict's recipe, and lr or alr beside it."""
+        return racers_of(self.study_view.study, self.session.seed)
+
+
+def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:
+    """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class prior.
+
+    An alpha that each fold chose is the middle one of them.
+    """
+    chosen = study.recipe()
+    if chosen is None:
+        return ()
+    if by_cv(chosen):
+        frame = study.frame()
+        alphas = frame[(frame.order == chosen.params["order"]) & (frame.outcome != "failed")].alpha_chosen
+        chosen = chosen.replace(alpha=float(f"{median(alphas):.3g}"))
+    mine = chosen.replace(seed=seed)
+    shared = {name: mine.params[name] for name in ("order", "alpha", "penalty") if name in mine.params}
+    return mine, Recipe(mine.definition.rival, seed=seed, **shared)

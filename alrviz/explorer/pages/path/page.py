@@ -1,109 +1,202 @@
 """The page "Generative to discriminative": losses along alpha, a fit that follows a slider, the best alpha to use."""
 
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import panel as pn
-import panel_material_ui as pmui
-
-from alrviz import __version__
-from alrviz.explorer.pages.path.controls import PathControls
-from alrviz.explorer.pages.path.settings import FIRST, given_paths, learn, racers_of
-from alrviz.explorer.pages.path.words import ABOUT, script
-from alrviz.explorer.session.link_errors import Choices
+from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
-from alrviz.explorer.widgets.study_costs import Costs, costs_html, costs_line
-from alrviz.explorer.widgets.study_part import StudyPart
-from alrviz.explorer.widgets.table_settings import with_cuts
+from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.study_costs import Priced, price_recipes
+from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_spec import Menu, StudySpec
+from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
-from alrviz.studies.protocols.alpha_path_verdict import alpha_text, best_of
-from alrviz.views.core.collapsible import Folded
-from alrviz.views.core.style import safe
+from alrviz.studies.protocols.alpha_path import ALPHAS, has_path, path
+from alrviz.studies.protocols.alpha_path_verdict import Reading, alpha_text, best_of
 from alrviz.views.studies.path import PathView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-USE = "race it on the page Convergence"
+ORDERS = (1, 2, 3)
+FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
+FAMILY_NAMES = {"alr": "alr", "lr": "lr", "lr and alr": "both"}
+CENTERS: dict[str, tuple[Any, ...]] = {"anje": ("anje",), "0": (0,), "1": (1,), "all": (0, 1, "anje")}
+CENTER_NAMES = {"AnJE": "anje", "nothing (0)": "0", "ones (1)": "1", "each of them": "all"}
+_OF_LINK = {"of the link": ""}  # what no choice of the menus gives
+# Passes that an unregularised fit takes, for an estimate: it has no finite optimum where rows can be told apart.
+_FREE = 500
+
 REST = 0.5  # seconds after which a slider that was moved is taken to rest
 _ROOM = room(304, 372)  # two lines of menus, the sentence, the measures, the slider, the row of Run
-HEIGHTS = (_ROOM, f"calc(.645 * {_ROOM})")
+
+ABOUT = r"""
+How much should a model believe the counts, and how much the classes it is asked to tell apart? One number turns one
+into the other. A path minimises
+
+$$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| w - w_0 \|^2$$
+
+for one [[alpha]] after the other, each fit started at the one before. Where alpha is large nothing but the [[center]]
+$w_0$ counts: with [[AnJE]] that is the *generative* model (naive Bayes at n = 1), whose [[theta]] is counted, not
+fitted; with 0 it is a model that knows nothing. Where alpha is small nothing shrinks any more: the *discriminative*
+model, which is free to fit every training row. 1 stands for all weights at one: at n = 1 that is naive Bayes too, above
+it ALR counts every column many times and is too sure of itself.
+
+*Full lines* are training rows: shrunk less, they never get worse in [[log loss]]. *Dashed lines* are [[held-out]] rows,
+and a ring marks the lowest of them. Dotted lines are models that have no alpha; those far outside are named at the
+edge, with an arrow. Numbers are per row; an end counts as worse than the best where it is more than two standard errors
+above it, row by row. The best is chosen on the rows it is judged on, which flatters it a little: the page *Which
+order?* chooses alpha inside the training rows.
+
+The small picture shows how far the weights have left the center: the line is the middle one, the bands hold half, nine
+tenths and all of them. The slider looks at one alpha. Small tables are fitted there while it moves; on larger ones
+press *Fit here*."""
 
 
-class PathPage(StudyPart):
+@dataclass(frozen=True)
+class Grid:
+    """Paths as the menus have them: slugs of FAMILIES and CENTERS, and an order."""
+
+    families: str
+    centers: str
+    order: int
+
+    def recipes(self, like: Recipe) -> tuple[Recipe, ...]:
+        """The recipes of all families and centers that go together, all else as one has it."""
+        pairs = [(family, center) for family in FAMILIES[self.families] for center in CENTERS[self.centers]]
+        there = [(family, center) for family, center in pairs if center in choices(family, "center")]
+        return tuple(like.replace(family=family, center=center, order=self.order) for family, center in there)
+
+
+def grid_of(recipes: Sequence[Recipe]) -> Grid | None:
+    """Return what the menus show of recipes; None where no choice of theirs gives them."""
+    order = recipes[0].params["order"]
+    grids = (Grid(families, centers, order) for families in FAMILIES for centers in CENTERS)
+    return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
+
+
+def _menu(name: str, label: str, width: int, options: Any, **more: Any) -> Menu:
+    """Return the menu of a part of the grid; the rest of recipes of a link becomes what the menus have."""
+
+    def choose(spec: "PathSpec", value: Any) -> "PathSpec":
+        grid = replace(spec.grid or Grid("alr", "anje", spec.order), **({name: value} if value else {}))
+        if grid.centers == "1" and grid.families != "alr":  # of lr there is no such model
+            grid = replace(grid, centers="anje")
+        return replace(spec, recipes=grid.recipes(spec.recipes[0]))
+
+    def value(spec: "PathSpec") -> Any:
+        return "" if spec.grid is None else getattr(spec.grid, name)
+
+    return Menu(label, width, options, value, choose, **more)
+
+
+def _families(spec: "PathSpec") -> dict[str, str]:
+    return FAMILY_NAMES | (_OF_LINK if spec.grid is None else {})
+
+
+def _centers(spec: "PathSpec") -> dict[str, str]:
+    ones = spec.grid is not None and spec.grid.families == "alr"
+    names = {name: slug for name, slug in CENTER_NAMES.items() if slug != "1" or ones}
+    return names | (_OF_LINK if spec.grid is None else {})
+
+
+@dataclass(frozen=True)
+class PathSpec(StudySpec):
+    """Paths along alpha: one for each recipe, whose own alpha is not used."""
+
+    noun, icon, make = "path", "timeline", staticmethod(path)
+    # The alpha is only so that equal paths are equal recipes.
+    first = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=STEPS),)
+    menus: ClassVar[Mapping[str, Menu]] = {
+        "family": _menu("families", "Family", 136, _families),
+        "order": replace(
+            _menu("order", "Order", 104, lambda spec: {f"n = {n}": n for n in sorted({*ORDERS, spec.order})}),
+            value=lambda spec: spec.order, why=explain("order"),
+        ),
+        "center": _menu("centers", "Shrink toward", 152, _centers, why=explain("center")),
+    }  # fmt: skip
+    imports = "from alrviz.studies.protocols.alpha_path_verdict import sentence\n"
+    prints = """# The recipes' own alpha is not used.
+for row in study.rows():
+    if row["outcome"] == "failed":
+        print(row["label"], row["sentence"])
+    else:
+        print(row["racer"], row["alpha"], f"{row['log_loss']:.6f} {row['rmse']:.6f} {row['error']:.6f}")
+"""
+
+    @property
+    def grid(self) -> Grid | None:
+        """What the menus show; None where no choice of theirs gives it."""
+        return grid_of(self.recipes)
+
+    @property
+    def order(self) -> int:
+        """The order of the first path."""
+        return int(self.recipes[0].params["order"])
+
+    @classmethod
+    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return those that have a path, as the page has them."""
+        holdout = cls.first[0].holdout
+        found = [
+            recipe.replace(alpha=1.0, objective="nll", holdout=holdout, seed=0) for recipe in filter(has_path, recipes)
+        ]
+        return tuple(dict.fromkeys(found))[:MOST_RACERS]
+
+    @property
+    def holdout(self) -> float:
+        """The path's own."""
+        return 0.3
+
+    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+        """Return nothing: the path's alphas and split are its own."""
+        return {}
+
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+        """Price a fit of every path on the split that it has."""
+        return price_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
+
+    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+        """Return about how long it takes, two fits without a penalty beside it included."""
+        free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
+        return sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free
+
+    def most_processes(self, recipes: tuple[Recipe, ...]) -> int:
+        """One for each path, and one for the fits beside them."""
+        return len(recipes) + 1
+
+
+class PathPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "See", "path"
-
-    @staticmethod
-    def choices() -> Choices:
-        """Return what a link may hold of this page's own."""
-        return {"measure": MEASURES}
+    spec_of, view_of, about = PathSpec, PathView, ABOUT
+    looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
+    keys = ("measure", "path")
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
+    use_hint = "race it on the page Convergence"
 
     def __init__(self, session: Session):
-        super().__init__(session, self.slug)
-        self._own = session.own(self.slug)
-        self.recipes = given_paths(self._own.judged) if self._own.judged else self._first
+        super().__init__(session)
         self._touched = 0.0
 
-    # ---- building ----------------------------------------------------------------------------------------------
+    def build(self) -> None:
+        """Make what is shown."""
+        super().build()
+        self.study_view.param.watch(lambda *_: self._looked(), ["measure", "alpha", "path"])
 
-    def view(self) -> Any:
-        """Build the page."""
-        session, own = self.session, self._own
-        self.study_view = view = PathView(
-            again=self.begin, wake=session.wake, dark=session.dark, ready=False, heights=HEIGHTS,
-            measure=own.measure if own.measure in MEASURES else "log_loss", alpha=own.alpha, path=own.path,
-        )  # fmt: skip
-        self.controls = PathControls(session, self._changed, partial(self.jobs.failed, "study"), self.choose_cuts)
-        self.use = pmui.Button(
-            label="Use alpha", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
-        )
-        self.use.on_click(lambda _: self.use_it())
-        view.bar.panel.insert(2, self.use)
-        view.param.watch(lambda *_: self._looked(), ["measure", "alpha", "path"])
-        told = pn.Row(self.time, self.python, margin=0, styles={"margin-left": "auto"})
-        top = pn.FlexBox(
-            *self.controls.parts, told, align_items="center", gap="4px 0", margin=(0, 0, 8, 0),
-            sizing_mode="stretch_width",
-        )  # fmt: skip
-        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        card = pn.Column(view, styles=CARD, sizing_mode="stretch_width", margin=0)
-        self.follow()
-        folded = Folded("What it costs", self.prices), Folded("What am I looking at?", text)
-        return pn.Column(top, self.note, card, *folded, self.dialog.place, sizing_mode="stretch_width", margin=0)
-
-    def drawer(self) -> Any:
-        """Return nothing: all there is to set is in the first row."""
-
-    # ---- what is asked -----------------------------------------------------------------------------------------
-
-    def _changed(self, recipes: tuple[Recipe, ...]) -> None:
-        self.recipes = recipes
-        self.session.judged = () if recipes == self._first else recipes
-        self.ask()
-
-    @property
-    def _first(self) -> tuple[Recipe, ...]:
-        return with_cuts(FIRST, self.session.cuts)
-
-    def recut(self, slug: str) -> None:
-        """Cut numbers so in every path."""
-        self._changed(with_cuts(self.recipes, slug))
+    def given(self) -> dict[str, Any]:
+        """Return what the view is made with: also the link's alpha."""
+        return super().given() | {"alpha": self._own.alpha}
 
     def _looked(self) -> None:
-        """Put what is looked at into the link; the alpha follows when the hand rests."""
-        view = self.study_view
-        measure = "" if view.measure == "log_loss" else view.measure
-        self.session.param.update(measure=measure, path=view.path)
         self._touched = time.monotonic()
-        self.learned()
+        self._learn()
 
     def _note_alpha(self) -> bool:
         """Put the alpha into the link, or return that it is too early: each link is one of the browser's history."""
@@ -115,55 +208,27 @@ class PathPage(StudyPart):
         self.session.alpha = alpha
         return False
 
-    def settings(self) -> tuple[Recipe, ...]:
-        """What is set."""
-        return self.recipes
+    def offer(self) -> str:
+        """The best alpha, where there is one."""
+        best = best_of(self.study_view.readings)
+        return "" if best is None else f"alpha {alpha_text(best.alpha)}"
 
-    def show_settings(self) -> None:
-        """Let the controls show what is set."""
-        self.controls.show(self.recipes)
-
-    def work(self, dataset: "Dataset") -> Callable[[StopToken], Costs]:
-        """Return what prices every path and makes the study."""
-        session, recipes = self.session, self.recipes
-        seed, owner, most = session.seed, session.owner, session.registry.limits.threads or 10**6
-        return lambda stop: learn(dataset, recipes, seed, owner, most, stop, self.tell)
-
-    def told(self, known: Costs) -> tuple[str, str]:
-        """Return the time that all takes, and what one fit of each path costs."""
-        return costs_line(known), costs_html(known)
-
-    def script(self, known: Costs) -> str:
-        """Return the script of "copy as Python"."""
+    def racers(self) -> tuple[Recipe, ...]:
+        """The best alpha of each path."""
         view = self.study_view
-        plain = [recipe.replace(seed=0) for recipe in known.runnable]
-        found = [] if view.outdated else view.readings
-        return script(self.session, plain, found, view.measure, __version__)
+        return () if view.study is None else racers_of(view.study.recipes, view.readings, self.session.seed)
 
-    # ---- using the answer --------------------------------------------------------------------------------------
+    def prints(self, known: Any) -> str:
+        """Return the end of the script, with the best alphas there are."""
+        view, seed = self.study_view, self.session.seed
+        best = "".join(
+            f"chosen = study.recipes[{one.racer}].replace(alpha={one.alpha!r}, seed={seed})\n"
+            f"print(chosen.name, {one.value:.6f})  # the lowest held-out {view.measure} of this path\n"
+            for one in ([] if view.outdated else view.readings)
+        )
+        return f"{super().prints(known)}print(sentence(study, {view.measure!r}))\n{best}"
 
-    def use_it(self) -> None:
-        """Race the best alpha of each path on the page Convergence."""
-        view = self.study_view
-        if view.study is not None and view.readings:
-            racers = racers_of(view.study.recipes, view.readings, self.session.seed)
-            self.session.go("convergence", race=True, recipes=racers)
-
-    def learned(self) -> None:
-        """Offer the best alpha, where there is one."""
-        view, known = self.study_view, self.known
-        busy = view.study is not None and view.study.phase in ("running", "queued")
-        if known is not None and known.study is None and not busy:
-            view.watch(None)
-            why = "; ".join(f"{one.name}: {one.refused}" for one in known.priced)
-            view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
-        best = None if view.outdated else best_of(view.readings)
-        label = "Use alpha" if best is None else f"Use alpha {alpha_text(best.alpha)}"
-        if (self.use.visible, self.use.label) != (best is not None, label):
-            # What a button is called begins with what is written on it.
-            self.use.param.update(visible=best is not None, label=label, description=f"{label}: {USE}")
-
-    # ---- the shell's calls -------------------------------------------------------------------------------------
+    # -- the shell's calls ---------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
@@ -175,3 +240,11 @@ class PathPage(StudyPart):
         super().close()
         if "study_view" in vars(self):  # it is built on the first visit
             self.study_view.follower.give_up()
+
+
+def racers_of(recipes: Sequence[Recipe], found: Sequence[Reading], seed: int) -> tuple[Recipe, ...]:
+    """Return the racers of "use this": each path's recipe at its best alpha; of one path the other family beside it."""
+    racers = [recipes[one.racer].replace(alpha=one.alpha, seed=seed) for one in found]
+    if len(racers) == 1 and racers[0].params["center"] != 1:
+        racers.append(racers[0].replace(family=racers[0].definition.rival))
+    return tuple(racers)[:MOST_RACERS]

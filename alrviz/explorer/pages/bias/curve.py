@@ -1,0 +1,191 @@
+"""The tab "learning curve" of "Bias and variance": learners that meet rows one by one, shuffles, the window."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import comb
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.recipe_fields import Choosable
+from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.study_costs import Priced, price_recipes
+from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.solver_support import STOCHASTIC
+from alrviz.stop import StopToken
+from alrviz.studies.protocols.learning_curve import learning_curve
+from alrviz.views.studies.learning_curve import LearningCurveView
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+HIGH = "440px"  # of the cards of both tabs
+ORDERS = (1, 2, 3)
+LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
+REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
+_MOST_REPEATS, _MOST_WINDOW = 100, 1_000_000
+THETAS = {"all rows": "two-pass", "rows so far": "single-pass"}
+# Seconds of a learner's visit of a row, a tuple; rows visited to find the step length: 16 are tried on 2,000 rows.
+# Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
+_VISIT, _TRIED = 8e-8, 16 * 2000
+
+ABOUT = r"""
+[[prequential|Test, then train]]: a row is predicted with what was learned so far, and then learned from. A point is the
+mean over the last rows, the *window*; the first points average the few rows there are. The rows come in several
+shuffles, the same for every learner: the line is the mean, the band one standard error.
+
+*lr* and *alr* take one step a row, by sgd (one step length for all weights) or adagrad (one for each weight, which
+shrinks with use); the first step length is the one that does best on the first 2,000 rows. [[AnJE]] only counts. Low
+[[order|orders]] have few numbers to learn and are ahead at first; a higher order needs more rows to show what it can
+say. A ring marks the row from which it stays ahead of the order below. [[ALR|alr]] needs log [[theta]], which only rows
+give: *two-pass* takes it from all rows beforehand, as [ALR] does, and is ahead by it from the start; *single-pass*
+takes it from the rows so far."""
+
+
+def learner(recipe: Recipe) -> Recipe:
+    """Return the nearest recipe that can learn row by row."""
+    if "solver" not in recipe.params:  # its counts learn
+        return recipe
+    solver = recipe.params["solver"] if recipe.params["solver"] in STOCHASTIC else "adagrad"
+    return recipe.replace(
+        solver=solver, alpha=0.0, start="zero", objective="nll", share="cell-class", class_weight=None, bounds=None,
+        scale=recipe.definition.params["scale"].default,
+    )  # fmt: skip
+
+
+# What has no part in learning row by row: steps are one a row, and rows are never held out.
+LEARNERS = Choosable(LEARNING, "Learner", ("holdout", "alpha", "max_iter", "tol", "memory"), mend=learner)
+
+
+def _by(solver: str, *families: str, orders: tuple[int, ...] = ORDERS) -> tuple[Recipe, ...]:
+    return tuple(Recipe(family, order=n, solver=solver, alpha=0.0) for family in families for n in orders)
+
+
+_COUNTED = tuple(Recipe("anje", order=order) for order in ORDERS)
+GRIDS: Mapping[str, RecipeGrid] = {
+    "orders": RecipeGrid(
+        "alr, n = 1, 2, 3",
+        "Few rows are learned best by low orders; where do the higher ones go ahead?",
+        _by("adagrad", "alr"),
+    ),
+    "families": RecipeGrid(
+        "lr and alr, n = 1, 2, 3",
+        "The same cells and steps, with and without log theta as a scale.",
+        _by("adagrad", "lr", "alr"),
+    ),
+    "steps": RecipeGrid(
+        "sgd and adagrad, n = 2",
+        "One step length for all weights, or one for each that shrinks with use.",
+        (*_by("sgd", "lr", "alr", orders=(2,)), *_by("adagrad", "lr", "alr", orders=(2,))),
+    ),
+    "counting": RecipeGrid("AnJE, n = 1, 2, 3", "Nothing is fitted: cells are counted as rows come.", _COUNTED),
+    "both": RecipeGrid(
+        "counting and learning",
+        "Counting is ahead while rows are few, learning once there are many: Ng's and Jordan's crossing.",
+        (*_COUNTED, *_by("adagrad", "alr")),
+    ),
+}
+
+
+def _read_rows(text: str) -> str:
+    match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", text, re.ASCII)
+    if match is None:
+        return "5-1000"
+    return f"{min(max(int(match[1]), 1), _MOST_REPEATS)}-{min(max(int(match[2]), 1), _MOST_WINDOW)}"
+
+
+@dataclass(frozen=True)
+class CurveSpec(StudySpec):
+    """Learning curves; `rows` is the slug of shuffles and window, as a link has them."""
+
+    noun, icon, make = "learning curve", "trending_up", staticmethod(learning_curve)
+    first = GRIDS["orders"].recipes
+    menus: ClassVar[Mapping[str, Menu]] = {
+        "grid": grids_menu(GRIDS),
+        "repeats": Menu(
+            "Shuffles",
+            160,
+            lambda spec: {str(number): number for number in sorted({*REPEATS, spec.repeats})},
+            choose=lambda spec, repeats: replace(spec, rows=f"{repeats}-{spec.window}"),
+            why="Orders of the rows; every learner meets the rows in each",
+        ),
+        "window": Menu(
+            "Window (rows)",
+            136,
+            lambda spec: {f"{number:,}": number for number in sorted({*WINDOWS, spec.window})},
+            choose=lambda spec, window: replace(spec, rows=f"{spec.repeats}-{window}"),
+            why="Over how many of the last rows a point is the mean",
+        ),
+        "theta": Menu("log theta from", 152, THETAS, shown=lambda spec: spec.has_theta, why=explain("theta")),
+    }
+    prints = """study.run()
+print(study.summary().to_string())
+"""
+
+    rows: str = setting("5-1000", _read_rows, link="folds")
+    theta: str = choice("two-pass", tuple(THETAS.values()))
+
+    @property
+    def repeats(self) -> int:
+        """Shuffles of the rows."""
+        return int(self.rows.split("-")[0])
+
+    @property
+    def window(self) -> int:
+        """Rows over which a point is the mean."""
+        return int(self.rows.split("-")[1])
+
+    @property
+    def grid(self) -> str:
+        """Slug of the grid of these recipes, whatever their cuts are."""
+        return next((slug for slug, grid in GRIDS.items() if grid.recipes == self.plain), OWN)
+
+    @property
+    def has_theta(self) -> bool:
+        """Whether a learner takes log theta from the rows: alr alone does."""
+        return any(recipe.definition.learns_rows == "log theta" for recipe in self.recipes)
+
+    @classmethod
+    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return those that can learn row by row, as learners."""
+        return tuple(learner(recipe) for recipe in recipes if recipe.definition.learns_rows)
+
+    @property
+    def holdout(self) -> float:
+        """Every row is learned from, after it was predicted."""
+        return 0.0
+
+    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+        """Return shuffles, window, and where theta is from."""
+        return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
+
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+        """Price a walk of every learner over all rows."""
+
+        def seconds(recipe: Recipe) -> float:
+            rows = dataset.n_rows + (_TRIED if "solver" in recipe.params else 0)
+            return 0.05 + rows * comb(dataset.X.shape[1], recipe.params["order"]) * _VISIT
+
+        return price_recipes(dataset, self.recipes, self.holdout, stop, seconds)
+
+    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+        """Return about how long it takes."""
+        return sum(one.seconds for one in there) * self.repeats
+
+    def fresh(self, columns: int) -> Recipe:
+        """Return the first learner of the grids that is not there and has few enough columns."""
+        tried = (recipe for grid in GRIDS.values() for recipe in grid.recipes if recipe not in self.recipes)
+        return next((recipe for recipe in tried if recipe.params["order"] <= columns), self.recipes[-1])
+
+
+class CurveTab(StudyPage):
+    """The learning curve."""
+
+    slug, spec_of, view_of, about, high = "learning-curve", CurveSpec, LearningCurveView, ABOUT, HIGH
+    choosable = LEARNERS
+    looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 430)}
+    viewed = ("measure", "span")

@@ -1,0 +1,576 @@
+"""The page of a study, made of its description: menus, what it costs, the study, its link, "copy as Python".
+
+What is set is a study (`StudySpec`), whether it runs or not: it is priced, the cells of it that are kept are shown,
+and Run goes on with the rest. While a study of other settings still runs it stays in the picture, marked as outdated.
+A page derives from `StudyPage` and adds its picture and what is peculiar to it; several may be the tabs of one page.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError, RecipeError
+from alrviz.explorer.recipes.recipe_fields import Choosable
+from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State
+from alrviz.explorer.session.view_settings import link_view
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.theme import CARD, html
+from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
+from alrviz.explorer.widgets.menus import data_menu, select, show_data
+from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
+from alrviz.explorer.widgets.study_costs import costs_html, costs_line
+from alrviz.explorer.widgets.study_spec import StudySpec
+from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.panes import say
+from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE, safe
+from alrviz.views.studies.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+WAITING = "<span class='quiet'>No table yet.</span>"
+KEEP = "Continue when I close the page"
+PYTHON = "Python: copy this study as a script whose numbers are the screen's"
+
+
+class StudyMenus:
+    """The menus of a study; `parts` go into the page's first row, and each is found by its name.
+
+    They show what they are told and tell what was chosen.
+
+    Args:
+        session: whose tables are offered.
+        spec: whose menus they are.
+        chosen: called with a menu's name and what was chosen from it.
+        cut: called with the slug of the cuts chosen.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        spec: type[StudySpec],
+        chosen: Callable[[str, Any], None],
+        cut: Callable[[str], None],
+    ):
+        self._session, self._of, self._chosen, self._setting = session, spec.menus, chosen, False
+        self._menus = {name: select(of.label, {}, of.width) for name, of in spec.menus.items()}
+        for name, menu in self._menus.items():
+            menu.param.watch(lambda event, name=name: self.tell(name, event.new), "value")
+        self._menus |= {"data": data_menu(session), "cuts": cuts_menu(cut), "split": split_menu(session)}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._menus[name]
+
+    @property
+    def parts(self) -> list[Any]:
+        """The menus in their order."""
+        return [self["data"], *(self[name] for name in self._of), self["cuts"], self["split"]]
+
+    def tell(self, name: str, value: Any) -> None:
+        """Tell what was chosen, unless it is only being shown."""
+        if not self._setting and value is not None:
+            self._chosen(name, value)
+
+    def show(self, spec: StudySpec) -> None:
+        """Show what is set; what has no effect is hidden."""
+        show_data(self["data"], self._session)
+        show_cuts(self["cuts"], self._session, cuts_of(spec.recipes))
+        show_split(self["split"], self._session)
+        self._setting = True
+        try:
+            for name, of in self._of.items():
+                self[name].visible = of.shown(spec)
+                if self[name].visible:
+                    value = getattr(spec, name) if of.value is None else of.value(spec)
+                    options = of.options(spec) if callable(of.options) else of.options
+                    why = of.why(spec) if callable(of.why) else of.why
+                    self[name].param.update(options=dict(options), value=value, description=why)
+        finally:
+            self._setting = False
+
+
+class StudyPage:
+    """See the module's text; a deriving class says which study it is of, and how that is shown.
+
+    Args:
+        session: the visitor's.
+        tabs: the page that it is a tab of, if it is one.
+    """
+
+    title: str
+    icon: str
+    group: str
+    slug: str
+    spec_of: ClassVar[type[StudySpec]]
+    view_of: ClassVar[Callable[..., StudyView]]
+    looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
+    about: ClassVar[str]  # what one looks at
+    high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the price is known
+    keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
+    viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one
+    closed: ClassVar[Mapping[str, Collection[str]]] = {}  # what a link may hold of the former
+    choosable: ClassVar[Choosable | None] = None  # what may be chosen of recipes, where each has a chip
+    use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
+
+    study_view: Any
+
+    def __init__(self, session: Session, tabs: "TabbedPage | None" = None):
+        self.session, self._tabs = session, tabs
+        self._page = self.slug if tabs is None else tabs.slug
+        self._own = session.own(self._page) if tabs is None else tabs.own(self.slug)
+        self.spec: Any = self.read(self._own)
+        self.jobs = Jobs(session)
+        self.known: Any = None
+        self._sought: Any = None  # what `known` is, or will be, about
+        self._doing = ""
+
+    @classmethod
+    def choices(cls) -> dict[str, Collection[str]]:
+        """Return what a link may hold of this page's own, where that is one of a few."""
+        settings = cls.spec_of.settings()
+        return {link: one.metadata["choices"] for link, one in settings if "choices" in one.metadata} | dict(cls.closed)
+
+    def read(self, own: State) -> StudySpec:
+        """Return what a link asks for."""
+        return self.spec_of.read(own, self.session.cuts)
+
+    # -- building ------------------------------------------------------------------------------------------------------
+
+    def view(self) -> Any:
+        """Build the page."""
+        self.build()
+        self.first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width")
+        self.follow()
+        return pn.Column(self.first, self.below, sizing_mode="stretch_width", margin=0)
+
+    def build(self) -> None:
+        """Make what is shown: `first`, the row of menus, and `below`, the rest."""
+        session = self.session
+        self.time, self.note, self.prices = html(), html(), html((8, 0, 0, 0))
+        self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
+        self.note.visible = False
+        python = text_button("Python", "code", PYTHON)
+        python.on_click(lambda _: self._show_script())
+        self.dialog = ScriptDialog()
+        self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
+        self.keep.param.watch(lambda event: self._kept(bool(event.new)), "value")
+        self.study_view = view = type(self).view_of(
+            again=self.begin, wake=session.wake, dark=session.dark, ready=False, **self.looks, **self.given()
+        )
+        self._write_view = link_view(session, self._page, view, self.viewed, self.keys, self._own)
+        self.use = pmui.Button(
+            label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
+        )
+        self.use.on_click(lambda _: self.use_it())
+        bar = view.bar.panel  # it has room for one of them
+        bar.insert(2, self.use) if self.use_hint else bar.append(self.keep)
+        self.menus = self.make_menus()
+        told = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
+        line: dict[str, Any] = {"align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width"}
+        self.chooser: RecipeChooser | None = None
+        above, folded = [], []
+        if self.choosable is not None:
+            self.chooser = RecipeChooser(
+                session, lambda: self.spec.recipes, self._choose, self._fresh, self.choosable,
+                place=(lambda panel: None) if self._tabs is None else self._tabs.place,
+            )  # fmt: skip
+            above = [pn.FlexBox(self.chooser.panel, told, gap="4px 8px", **line)]
+        self.first = self.make_first(self.menus.parts if above else [*self.menus.parts, told])
+        card = pn.Column(view, styles=CARD | {"min-height": self.high}, sizing_mode="stretch_width", margin=0)
+        if hasattr(view, "aside"):
+            view.aside[:] = [self.prices]
+        else:
+            folded = [Folded("What it costs", self.prices)]
+        about = html()
+        about.object = rich(self.about)
+        self.below = pn.Column(
+            *above, self.note, card, *folded, Folded("What am I looking at?", about), self.dialog.place,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+
+    def given(self) -> dict[str, Any]:
+        """Return the view's parameters that have a property of the link, as it has them."""
+        found = {key: getattr(self._own, key) for key in self.keys if getattr(self._own, key) != getattr(State(), key)}
+        return {key: value for key, value in found.items() if value in self.closed.get(key, (value,))}
+
+    def make_menus(self) -> StudyMenus:
+        """Return the menus."""
+        return StudyMenus(self.session, self.spec_of, self.choose, self.choose_cuts)
+
+    def make_first(self, parts: list[Any]) -> Any:
+        """Return the row of menus."""
+        return pn.FlexBox(*parts, align_items="center", gap="4px 0", margin=0)
+
+    def drawer(self) -> Any:
+        """Return the settings of the recipe chosen; nothing where all there is to set is in the first row."""
+        return None if self.chooser is None else self.chooser.settings.panel
+
+    # -- what is set ---------------------------------------------------------------------------------------------------
+
+    def choose(self, name: str, value: Any) -> None:
+        """Take what was chosen from a menu, unless it excludes what else is set."""
+        try:
+            spec = self.spec.chosen(name, value)
+        except RecipeError as error:
+            self.jobs.failed("study", error)
+            self.menus.show(self.spec)
+        else:
+            self.change(spec)
+
+    def _choose(self, recipes: tuple[Recipe, ...]) -> None:
+        self.change(replace(self.spec, recipes=recipes))
+
+    def _fresh(self) -> Recipe:
+        dataset = self.session.dataset
+        found: Recipe = self.spec.fresh(dataset.X.shape[1] if dataset is not None else 1)
+        return with_cuts((found,), self.session.cuts)[0]
+
+    def choose_cuts(self, slug: str) -> None:
+        """Cut numbers so here, and from now on on every page."""
+        if self.session.cuts == slug:  # recipes that were cut each in its own way
+            self.change(self.spec.cut(slug))
+        else:
+            self.session.cuts = slug
+
+    def change(self, spec: StudySpec) -> None:
+        """Take new settings, also into the link."""
+        self.spec = spec
+        self.write()
+        self.ask()
+
+    def write(self) -> None:
+        """Put what is set, and what is seen of it, into the link."""
+        self.session.param.update(self.spec.written())
+        self._write_view()
+
+    # -- what is peculiar to a page ------------------------------------------------------------------------------------
+
+    def learned(self) -> None:
+        """What is known, or shown, has changed."""
+
+    def offer(self) -> str:
+        """Return what of the answer can be used, in words; "" for nothing."""
+        return ""
+
+    def racers(self) -> tuple[Recipe, ...]:
+        """Return what is raced when the answer is used."""
+        return ()
+
+    def price_line(self, known: Any) -> str:
+        """Return about how long all takes, for the page's first rows."""
+        return costs_line(known)
+
+    def prices_html(self, known: Any) -> str:
+        """Return the table of prices."""
+        return costs_html(known)
+
+    def prints(self, known: Any) -> str:
+        """Return the end of the script."""
+        return self.spec_of.prints
+
+    # -- what is asked -------------------------------------------------------------------------------------------------
+
+    @property
+    def front(self) -> bool:
+        """Whether it is what the visitor sees."""
+        return self.session.page == self._page and (self._tabs is None or self._tabs.front == self.slug)
+
+    def follow(self) -> None:
+        """Follow the session from now on: to be called once, when the view is there."""
+        self.session.param.watch(lambda _: self._ground_changed(), "dark")
+        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading", "cuts"])
+        self.ask()
+
+    def _ground_changed(self) -> None:
+        self.study_view.dark = self.session.dark
+        if self.chooser is not None:
+            self.chooser.show()
+
+    def ask(self) -> None:
+        """Learn what is known of what is set, unless that is known or on its way; not while it is not seen."""
+        session, dataset = self.session, self.session.dataset
+        seen = self.front and session.loading is None
+        # Before anything is shown: a menu that goes back and forth while its press is handled stays wrong on the page.
+        if seen and session.cuts != self.spec.cuts:  # set here or on another page
+            self.change(self.spec.cut(session.cuts))
+            return
+        self.menus.show(self.spec)
+        if self.chooser is not None:
+            self.chooser.show()
+        if seen:
+            self.seek_on(dataset)
+
+    def seek_on(self, dataset: "Dataset | None") -> None:
+        """Learn what is known of what is set on the session's table."""
+        if dataset is None:
+            say(self.prices, WAITING)
+        else:
+            self.seek((dataset.hash, self.spec, self.session.seed), self.spec.learn(dataset, self.session))
+
+    def seek(self, sought: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
+        """Learn on a thread what is known of what is sought, unless that is known or on its way."""
+        if sought == self._sought:
+            self.jobs.withdraw("study")
+            return
+        self._sought, self.known = sought, None
+        view = self.study_view
+        view.param.update(ready=False, outdated=view.study is not None)
+        if view.study is None:
+            view.tell("<span class='quiet'>Being priced …</span>")
+        self._learn()
+        self.jobs.start(
+            "study", lambda stop: work(stop, self.tell), self._learned, self._failed,
+            lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
+        )  # fmt: skip
+
+    def tell(self, doing: str) -> None:
+        """Say what the thread is at."""
+        self._doing = doing
+
+    def _failed(self, error: Exception) -> None:
+        self._sought = None
+        say(self.time, "")
+        if self.study_view.study is None:
+            self.study_view.tell_none()
+        self.jobs.failed("study", error)
+
+    def _learned(self, known: Any) -> None:
+        """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
+        self.known = known
+        remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in known.remarks]
+        self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
+        say(self.time, self.price_line(known))
+        say(self.prices, self.prices_html(known))
+        view = self.study_view
+        shown = view.study
+        busy = shown is not None and shown.phase in ("running", "queued")
+        if known.study is None:
+            if not busy:
+                view.watch(None)
+                why = "; ".join(known.left_out) or "nothing is chosen"
+                view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
+        else:
+            found = self.session.find_study(known.study)
+            if not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
+                view.outdated = False
+                view.watch(found if found is not None else known.study)
+                if found is not None:
+                    self.keep.value = found.entry.keep
+            view.ready = True
+        self._learn()
+
+    def _learn(self) -> None:
+        """What is known, or shown, has changed: offer the answer, where there is one."""
+        self.learned()
+        offer = "" if self.study_view.outdated else self.offer()
+        label = f"Use {offer or 'it'}"
+        if (self.use.visible, self.use.label) != (bool(offer), label):
+            # What a button is called begins with what is written on it.
+            self.use.param.update(visible=bool(offer), label=label, description=f"{label}: {self.use_hint}")
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> Any:
+        """The study that Run starts or goes on with, given to the registry; None where there is none."""
+        session, known = self.session, self.known
+        if known is None or known.study is None:
+            return None
+        try:
+            self.jobs.withdraw("study")
+            study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+            study.entry.keep = self.keep.value
+            return study
+        except AlrvizError as error:
+            self.jobs.failed("study", error)
+            return None
+
+    def _kept(self, keep: bool) -> None:
+        """Let the study shown go on, or not, when nobody looks at it."""
+        entry = getattr(self.study_view.study, "entry", None)  # none before it is begun
+        if entry is not None:
+            entry.keep = keep
+
+    def use_it(self) -> None:
+        """Race what the study chose on the page Convergence."""
+        if racers := self.racers():
+            self.session.go("convergence", race=True, recipes=racers)
+
+    def script(self) -> str:
+        """Return the script of "copy as Python"."""
+        code: str = self.spec.script(self.session, self.known, __version__, self.prints(self.known))
+        return code
+
+    def _show_script(self) -> None:
+        if self.known is not None:
+            self.dialog.show(self.script())
+
+    # -- the shell's calls ---------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+        waiting = self.jobs.poll()
+        seen = self.study_view.drawn
+        moving = self.study_view.pump()
+        if self.study_view.drawn != seen:
+            self._learn()
+        return moving or waiting
+
+    def on_shown(self) -> None:
+        """Turn to what came meanwhile."""
+        self.ask()
+
+    def on_hidden(self) -> None:
+        """A study goes on while its page is behind another."""
+
+    def close(self) -> None:
+        """End the threads' work; the study is the registry's."""
+        self.jobs.close()
+
+
+class Tab(Protocol):
+    """What stands on a page of tabs: a page of a study, or another part that is built like one."""
+
+    slug: str
+    first: Any  # beside the menu of tabs
+    below: Any
+
+    def build(self) -> None:
+        """Make both."""
+
+    def follow(self) -> None:
+        """Follow the session from now on."""
+
+    def ask(self) -> None:
+        """Turn to what came meanwhile."""
+
+    def write(self) -> None:
+        """Put what is set into the link."""
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+
+    def close(self) -> None:
+        """End the threads' work."""
+
+
+class TabbedPage:
+    """A page of tabs, each built when it is first shown; they share a drawer, and the link is of the one in front."""
+
+    title: str
+    icon: str
+    group: str
+    slug: str
+    tabs: ClassVar[Mapping[str, Any]]  # by what they are called; the first is left out of the link
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._built: dict[str, Tab] = {}
+        # What the link says, of the tab it is about.
+        self._linked = self.front if issubclass(self._classes()[self.front], StudyPage) else next(iter(self._classes()))
+        self._own = session.own(self.slug)
+        self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
+
+    @classmethod
+    def _classes(cls) -> dict[str, Any]:
+        return {of.slug: of for of in cls.tabs.values()}
+
+    @classmethod
+    def choices(cls) -> dict[str, Collection[str]]:
+        """Return what a link may hold of this page's own, where that is one of a few on every tab."""
+        pages = [of for of in cls.tabs.values() if issubclass(of, StudyPage)]
+        closed = {name: values for of in pages for name, values in of.choices().items()}
+        open_on = {link for of in pages for link, _ in of.spec_of.settings() if link not in of.choices()}
+        return {"tab": list(cls._classes())} | {name: of for name, of in closed.items() if name not in open_on}
+
+    def own(self, slug: str) -> State:
+        """Return what the link says of a tab."""
+        return self._own if slug == self._linked else State()
+
+    @property
+    def front(self) -> str:
+        """The tab that the session means; the first for what is none."""
+        slugs = list(self._classes())
+        tab: str = self.session.tab
+        return tab if tab in slugs else slugs[0]
+
+    @property
+    def tab(self) -> Any:
+        """The tab that is shown."""
+        return self._built[self.choice.value]
+
+    def view(self) -> Any:
+        """Build the page."""
+        session, slugs = self.session, list(self._classes())
+        self.choice = pmui.RadioButtonGroup(
+            options=dict(zip(self.tabs, slugs, strict=True)), value=self.front, size="small", label="Tab",
+            stylesheets=[HEARD], sx=WORDS_IN_ONE_LINE, margin=(0, 8, 0, 0),
+        )  # fmt: skip
+        self.choice.param.watch(
+            lambda event: session.param.update(tab="" if event.new == slugs[0] else event.new), "value"
+        )
+        self._first = pn.FlexBox(
+            self.choice, align_items="center", gap="4px 0", margin=(0, 0, 8, 0), sizing_mode="stretch_width"
+        )
+        self._area = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._show()
+        session.param.watch(lambda _: self._show() if session.page == self.slug else None, "tab")
+        return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
+
+    def _show(self) -> None:
+        slug = self.front
+        with pn.io.hold():
+            self.choice.value = slug
+            if slug not in self._built:
+                self._build(slug)
+            # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
+            for name, tab in self._built.items():
+                tab.first.visible = tab.below.visible = name == slug
+            self.session.open_drawer(False)
+            self.tab.write()
+            self.tab.ask()
+            self.session.wake()  # what came while it was not seen
+
+    def _build(self, slug: str) -> None:
+        self._built[slug] = tab = self._classes()[slug](self.session, self)
+        tab.build()
+        tab.first.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
+        self._first.append(tab.first)
+        self._area.append(tab.below)
+        tab.follow()
+
+    def drawer(self) -> Any:
+        """Return the settings of the recipe chosen."""
+        return self._drawer
+
+    def place(self, panel: Any) -> None:
+        """Put a tab's settings into the drawer."""
+        if list(self._drawer.objects) != [panel]:
+            self._drawer[:] = [panel]
+
+    # -- the shell's calls ---------------------------------------------------------------------------------------------
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+        more: bool = self.tab.pump()
+        return more
+
+    def on_shown(self) -> None:
+        """Turn to what came meanwhile."""
+        self._show()
+
+    def on_hidden(self) -> None:
+        """A study goes on while its page is behind another."""
+
+    def close(self) -> None:
+        """End the threads' work; studies are the registry's."""
+        for tab in self._built.values():
+            tab.close()
