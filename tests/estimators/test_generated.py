@@ -3,7 +3,7 @@
 import pickle
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from alrviz.estimators.make import of_class
 from alrviz.estimators.stubs import stubs
 from alrviz.fitting import families
 from alrviz.fitting.families.cells import AnJE
+from alrviz.fitting.families.family import FitRequest, Made
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
 
@@ -33,11 +34,11 @@ class Tempered(AnJE):
         "power": Param(0.5, low=0.0, high=1.0, about="What log theta is multiplied by; 1 is AnJE."),
     }
 
-    def make(self, prepared: Any, recipe: Any, params: Any, tell: Any, stop: Any) -> Any:
+    def make(self, request: FitRequest) -> Made:
         """AnJE's, with smaller weights."""
-        made = super().make(prepared, recipe, params, tell, stop)
+        made = super().make(request)
         w = made.fit.w0.copy()
-        w[:-1] *= params["power"]
+        w[:-1] *= request.params["power"]
         return replace(made, fit=replace(made.fit, w0=w))
 
 

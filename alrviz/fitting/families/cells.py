@@ -7,15 +7,15 @@ alr    w found by steps; scale log theta, the generative model's own weights    
 anje   nothing is found: phi = gamma log theta, the generative model of order n; at n = 1 naive Bayes
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble
-from alrviz.fitting.families.family import GREY, Family, Made, rows_key
+from alrviz.fitting.families.family import GREY, Family, FitRequest, Made, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.pricing.price import Price, price_cells
+from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells
 from alrviz.fitting.solvers.solver_support import (
     NEEDS,
     OFFERS,
@@ -29,7 +29,6 @@ from alrviz.fitting.warm import warm_fit
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.encoded import Encoded
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.recipe import Recipe
 
@@ -89,18 +88,9 @@ class Cells(Family):
         order = params["order"]
         return range(order, order + (order <= n_columns))
 
-    def price(
-        self,
-        encoded: "Encoded",
-        recipe: "Recipe",
-        holdout: "Encoded | None" = None,
-        max_memory: int | None = None,
-        stop: StopToken = NEVER,
-        timed: bool = False,
-        prepared: "Prepared | None" = None,
-    ) -> Price:
+    def price(self, request: PriceRequest) -> Price:
         """By cells, counted or estimated."""
-        return price_cells(encoded, recipe, holdout, max_memory, stop, timed, prepared)
+        return price_cells(request)
 
     def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
         """The passes of the fit, of keys of 32 bits or not."""
@@ -111,25 +101,19 @@ class Cells(Family):
         wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
-    def make(
-        self,
-        prepared: "Prepared",
-        recipe: "Recipe",
-        params: Mapping[str, Any],
-        tell: Callable[[str], None],
-        stop: StopToken,
-    ) -> Made:
+    def make(self, request: FitRequest) -> Made:
         """Cover the rows, count, assemble; AnJE like the others, at its own weights and with no steps to take."""
+        prepared, params, tell, stop = request.prepared, request.params, request.tell, request.stop
         order, classes = params["order"], prepared.encoded.classes
         tell("counting cells")
         covered = prepared.covered(order, stop)
         tell("compiling")
-        compiled = warm_fit(recipe, prepared.encoded.n_classes, covered.rows.wide)
+        compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.wide)
         tell("counting cells")
         tables = prepared.tables(order, params["smoothing"], stop)
         # before the objective: both hold a table of all cells
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
-        fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=recipe.seed)
+        fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed)
         return Made(fit, covered.heldout, baseline, tables, compiled)
 
     def objective_key(self, recipe: "Recipe") -> Hashable:

@@ -3,14 +3,14 @@
 The structure is naive Bayes', TAN's or given by name; how many steps, by cross-tuning on folds.           [ELR]
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT
-from alrviz.fitting.families.family import Made, rows_key
+from alrviz.fitting.families.family import FitRequest, Made, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
@@ -96,18 +96,12 @@ class ELR(Networks):
         """Networks, and passes."""
         return warm_networks(wide) + warm_passes(n_classes)
 
-    def make(
-        self,
-        prepared: Prepared,
-        recipe: "Recipe",
-        params: Mapping[str, Any],
-        tell: Callable[[str], None],
-        stop: StopToken,
-    ) -> Made:
+    def make(self, request: FitRequest) -> Made:
         """Count the network, and lay its rows out for the passes."""
-        tell("compiling")
+        prepared, recipe, params, stop = request.prepared, request.recipe, request.params, request.stop
+        request.tell("compiling")
         compiled = self.warm_for(recipe, prepared, stop)
-        tell("counting cells")
+        request.tell("counting cells")
         tables = prepared.tables(1, params["smoothing"], stop)
         classes = prepared.encoded.classes
         of = prepared.covered(1, stop)

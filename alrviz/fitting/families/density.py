@@ -5,7 +5,7 @@ row, scores. Where bandwidths stand still it is F and its slope by w. Grids are 
 shrink: it is the pass that a fit begins with, and by which it is priced.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,10 @@ from alrviz.fitting.density.objective import VALIDATES, DensityObjective, Densit
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT, TABLES, toward
-from alrviz.fitting.families.family import Family, Made, rows_key
+from alrviz.fitting.families.family import Family, FitRequest, Made, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.prepare import Prepared, class_weighted, split
-from alrviz.fitting.pricing.price import Price, ShapePrice, price_shape
+from alrviz.fitting.prepare import class_weighted, split
+from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import Choice
 from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
@@ -93,18 +93,9 @@ class DLR(Family):
         kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
         return (self.name, *(recipe.params[name] for name in kept), *rows_key(recipe))
 
-    def price(
-        self,
-        encoded: "Encoded",
-        recipe: "Recipe",
-        holdout: "Encoded | None" = None,
-        max_memory: int | None = None,
-        stop: StopToken = NEVER,
-        timed: bool = False,
-        prepared: Prepared | None = None,
-    ) -> Price:
+    def price(self, request: PriceRequest) -> Price:
         """By the shape of the table: every column counts as a feature."""
-        n_heldout = 0 if holdout is None else holdout.n_rows
+        encoded, recipe, n_heldout = request.encoded, request.recipe, request.n_heldout
         columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
         values = 1 if encoded.n_classes == 2 else encoded.n_classes
         moves = recipe.params["bandwidth"] != "silverman" and numeric > 0
@@ -116,26 +107,20 @@ class DLR(Family):
         size = (_SETS if moves else 1) * features + scores + watched + table
         choice = Choice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
         shape = ShapePrice(parameters, size, choice, reference_seconds(encoded, recipe))
-        return price_shape(shape, "features", encoded, max_memory, timed, prepared)
+        return price_shape(shape, "features", request)
 
     def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
         """What densities call."""
         return warm_density(n_classes)
 
-    def make(
-        self,
-        prepared: Prepared,
-        recipe: "Recipe",
-        params: Mapping[str, Any],
-        tell: Callable[[str], None],
-        stop: StopToken,
-    ) -> Made:
+    def make(self, request: FitRequest) -> Made:
         """Sort the columns; held-out rows have densities of the training rows."""
+        prepared, recipe = request.prepared, request.recipe
         encoded, jobs = prepared.encoded, prepared.n_jobs
-        tell("compiling")
+        request.tell("compiling")
         compiled = self.warm(recipe, encoded.n_classes)
-        tell("sorting")
-        fit = assemble_density(encoded, params, jobs, recipe.seed, stop)
+        request.tell("sorting")
+        fit = assemble_density(encoded, request.params, jobs, recipe.seed, request.stop)
         heldout = None if prepared.holdout is None else rows_beside(prepared.holdout, jobs)
         assert isinstance(fit.objective, DensityObjective)
         counts = fit.objective.features.class_counts

@@ -8,16 +8,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from alrviz.errors import RecipeError
 from alrviz.fitting.families.param import Param
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.encoded import Encoded
     from alrviz.fitting.families.build_fit import Fit
     from alrviz.fitting.families.observers import Observer
     from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.pricing.price import Price
+    from alrviz.fitting.pricing.price import Price, PriceRequest
     from alrviz.fitting.recipe import Recipe
     from alrviz.models.tables import Tables
     from alrviz.passes.rows import Rows
@@ -46,6 +44,25 @@ class Made:
     tables: "Tables | None"
     compiled: float
     watched: "tuple[Observer, ...]" = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FitRequest:
+    """A fit that is to be made.
+
+    Attributes:
+        prepared: the rows.
+        recipe: what is fitted.
+        params: the recipe's, with the solver that was chosen.
+        tell: hears what is being done.
+        stop: ends it.
+    """
+
+    prepared: "Prepared"
+    recipe: "Recipe"
+    params: Mapping[str, Any]
+    tell: Callable[[str], None]
+    stop: StopToken = NEVER
 
 
 class Family:
@@ -126,17 +143,8 @@ class Family:
         """Return the orders whose cells a fit counts."""
         return range(0)
 
-    def price(
-        self,
-        encoded: "Encoded",
-        recipe: "Recipe",
-        holdout: "Encoded | None" = None,
-        max_memory: int | None = None,
-        stop: StopToken = NEVER,
-        timed: bool = False,
-        prepared: "Prepared | None" = None,
-    ) -> "Price":
-        """Return the price of a recipe of this family, as `price_of` is asked for it."""
+    def price(self, request: "PriceRequest") -> "Price":
+        """Return the price of a recipe of this family."""
         raise NotImplementedError
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
@@ -151,24 +159,9 @@ class Family:
         """Compile what a fit of these rows calls; return the seconds (0.0 if it was)."""
         return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
 
-    def make(
-        self,
-        prepared: "Prepared",
-        recipe: "Recipe",
-        params: Mapping[str, Any],
-        tell: Callable[[str], None],
-        stop: StopToken,
-    ) -> Made:
-        """Return what `recipe` makes of the rows; `params` are its own, with the solver that was chosen.
-
-        `tell` hears what is being done.
-
-        Raises:
-            RecipeError: where the fit has no steps.
-        """
-        raise RecipeError(
-            f"{self.name} is fitted at one go and has no steps to run; expected make_estimator(recipe).fit(X, y)"
-        )
+    def make(self, request: FitRequest) -> Made:
+        """Return what the recipe makes of the rows; asked of families with steps."""
+        raise NotImplementedError
 
 
 def rows_key(recipe: "Recipe") -> tuple[Hashable, ...]:

@@ -8,7 +8,7 @@ most levels: an upper bound.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import Price, ShapePrice, price_cells, price_shape
+from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_cells, price_shape
 from alrviz.fitting.solvers.choice import Choice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
@@ -83,6 +83,10 @@ class Networks(Family):
         single = prepared.tables(1, recipe.params["smoothing"], stop)
         structure = self.structure(prepared, recipe.params, stop)
         rows = (single, encoded.codes, encoded.y, encoded.weights, prepared.n_jobs, stop)
+        return self.count(structure, rows, recipe.params)
+
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> Learned:
+        """Return the network of that structure; `rows` as `count_network` takes them."""
         counts = count_network(structure, *rows)
         return Learned(counts, counts.model())
 
@@ -94,23 +98,14 @@ class Networks(Family):
         """What counts networks and scores by them."""
         return warm_networks(wide)
 
-    def price(
-        self,
-        encoded: "Encoded",
-        recipe: "Recipe",
-        holdout: "Encoded | None" = None,
-        max_memory: int | None = None,
-        stop: StopToken = NEVER,
-        timed: bool = False,
-        prepared: Prepared | None = None,
-    ) -> Price:
+    def price(self, request: PriceRequest) -> Price:
         """By the tables that are counted, then by its own."""
-        order = self.highest_order(recipe.params, encoded.n_columns)
-        tables = price_cells(encoded, recipe.replace(family="anje", order=order), holdout, max_memory, stop)
+        encoded, params = request.encoded, request.recipe.params
+        counting = request.recipe.replace(family="anje", order=self.highest_order(params, encoded.n_columns))
+        tables = price_cells(replace(request, recipe=counting, timed=False, prepared=None))
         if tables.refused:
             return tables
-        shape = self.shape(encoded, recipe.params, 0 if holdout is None else holdout.n_rows, tables)
-        return price_shape(shape, "tables", encoded, max_memory, timed, prepared)
+        return price_shape(self.shape(encoded, params, request.n_heldout, tables), "tables", request)
 
     def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
         """Return what it takes; `tables` is the price of counting what its structure is made of."""
@@ -179,13 +174,11 @@ class KDB(Networks):
             return Structure(naive(a).parents, tuple((-of_class).argsort(kind="stable").tolist()))
         return kdb(of_class, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> Learned:
         """The network, or the best part of it."""
-        if not recipe.params["selective"]:
-            return super().learn(prepared, recipe, stop)
-        encoded, single = prepared.encoded, prepared.tables(1, recipe.params["smoothing"], stop)
-        structure = self.structure(prepared, recipe.params, stop)
-        chosen = select(structure, single, encoded.codes, encoded.y, encoded.weights, prepared.n_jobs, stop)
+        if not params["selective"]:
+            return super().count(structure, rows, params)
+        chosen = select(structure, *rows)
         return Learned(chosen.counts, chosen.counts.model(), rmse=chosen.rmse)
 
 

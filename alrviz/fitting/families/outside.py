@@ -9,14 +9,11 @@ import numpy as np
 from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import SECONDS, Family
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.pricing.price import Price, ShapePrice, price_shape
+from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import Choice
-from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.recipe import Recipe
 
 # Seconds of a forest's row, column tried and level; of a boosted tree, and of its rows and columns; of an SVM's pair of
 # rows.
@@ -37,19 +34,11 @@ class Outside(Family):
         """Trees, or the folds of the calibration."""
         return True
 
-    def price(
-        self,
-        encoded: "Encoded",
-        recipe: "Recipe",
-        holdout: "Encoded | None" = None,
-        max_memory: int | None = None,
-        stop: StopToken = NEVER,
-        timed: bool = False,
-        prepared: "Prepared | None" = None,
-    ) -> Price:
+    def price(self, request: PriceRequest) -> Price:
         """The table as numbers, and its trees or kernel."""
-        shape = ShapePrice(0, self.bytes(encoded, recipe.params), _CHOICE)
-        return price_shape(shape, "numbers", encoded, max_memory, timed, prepared)
+        return price_shape(
+            ShapePrice(0, self.bytes(request.encoded, request.recipe.params), _CHOICE), "numbers", request
+        )
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
         """Return the bytes at the peak."""

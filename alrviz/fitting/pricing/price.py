@@ -73,6 +73,40 @@ class ShapePrice(NamedTuple):
     seconds: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class PriceRequest:
+    """What a recipe is to be priced on, and how closely.
+
+    Attributes:
+        encoded: the training rows.
+        recipe: what is to be fitted.
+        holdout: rows that are watched.
+        max_memory: bytes that may be used; None for half of what is free.
+        stop: ends the looking for cells that occur.
+        timed: whether seconds per pass are asked for.
+        prepared: where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
+            both to stay there.
+    """
+
+    encoded: "Encoded"
+    recipe: "Recipe"
+    holdout: "Encoded | None" = None
+    max_memory: int | None = None
+    stop: StopToken = NEVER
+    timed: bool = False
+    prepared: "Prepared | None" = None
+
+    @property
+    def n_heldout(self) -> int:
+        """Rows that are watched."""
+        return 0 if self.holdout is None else self.holdout.n_rows
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads of the fit; None for all."""
+        return None if self.prepared is None else self.prepared.n_jobs
+
+
 def price(
     levels: ArrayLike,
     n_classes: int,
@@ -130,26 +164,17 @@ def price_of(
     timed: bool = False,
     prepared: "Prepared | None" = None,
 ) -> Price:
-    """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated.
-
-    `prepared` is where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
-    both to stay there.
+    """Return the price of `recipe` on an encoded table, the cells that occur counted or estimated; as `PriceRequest`
+    says.
     """
-    return recipe.definition.price(encoded, recipe, holdout, max_memory, stop, timed, prepared)
+    return recipe.definition.price(PriceRequest(encoded, recipe, holdout, max_memory, stop, timed, prepared))
 
 
-def price_cells(
-    encoded: "Encoded",
-    recipe: "Recipe",
-    holdout: "Encoded | None" = None,
-    max_memory: int | None = None,
-    stop: StopToken = NEVER,
-    timed: bool = False,
-    prepared: "Prepared | None" = None,
-) -> Price:
+def price_cells(request: PriceRequest) -> Price:
     """Return the price of a recipe of a linear family, the cells that occur counted or estimated."""
+    encoded, recipe, max_memory, prepared = request.encoded, request.recipe, request.max_memory, request.prepared
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
-    heldout = holdout.n_rows if holdout is not None else 0
+    heldout, stop = request.n_heldout, request.stop
     order = int(recipe.params["order"])
     check_order(encoded.n_columns, order)
     least = price(*shape, cells_seen=0, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
@@ -178,22 +203,16 @@ def price_cells(
         n_heldout=heldout,
         kept=kept,
         weight=_weight(encoded, recipe),
-        n_jobs=None if prepared is None else prepared.n_jobs,
+        n_jobs=request.n_jobs,
         max_memory=max_memory,
-        timed=timed,
+        timed=request.timed,
     )
 
 
-def price_shape(
-    shape: ShapePrice,
-    what: str,
-    encoded: "Encoded",
-    max_memory: int | None = None,
-    timed: bool = False,
-    prepared: "Prepared | None" = None,
-) -> Price:
+def price_shape(shape: ShapePrice, what: str, request: PriceRequest) -> Price:
     """Return the price of a family that has no cells of order n; `what` takes the memory ("features", "tables")."""
-    allowed = free_memory() // 2 if max_memory is None else max_memory
+    encoded = request.encoded
+    allowed = free_memory() // 2 if request.max_memory is None else request.max_memory
     refused = seconds = None
     if shape.bytes > allowed:
         refused = (
@@ -201,8 +220,8 @@ def price_shape(
             f"{shape.bytes / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. Choose fewer rows or "
             "columns, or a higher max_memory"
         )
-    if timed and shape.seconds is not None:
-        seconds = seconds_here(shape.seconds, None if prepared is None else prepared.n_jobs, encoded.n_classes)
+    if request.timed and shape.seconds is not None:
+        seconds = seconds_here(shape.seconds, request.n_jobs, encoded.n_classes)
     return Price(shape.parameters, 0, shape.bytes, seconds, allowed, refused or "", shape.choice)
 
 

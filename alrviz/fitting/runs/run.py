@@ -19,6 +19,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import AlrvizError, RecipeError, Stopped
 from alrviz.fitting.families import RUNS, observers
 from alrviz.fitting.families.build_fit import Fit
+from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
@@ -317,7 +318,7 @@ class Run(Facts, Driven):
             prepared=prepared,
         )
         require_memory(self.price)
-        made = recipe.definition.make(prepared, recipe, self._chosen(recipe.params), self._tell, stop)
+        made = recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop))
         fit, self._tables = made.fit, made.tables
         if self._start is not None:
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
