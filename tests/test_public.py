@@ -32,6 +32,8 @@ def test_every_public_name_is_there(name):
     value = getattr(alrviz, name)
     assert name == "__version__" or value.__module__.startswith("alrviz."), "a name of ours, from a module of ours"
     assert name == "__version__" or (value.__doc__ or "").strip(), f"{name} has no docstring"
+    alone = name == "__version__" or (isinstance(value, type) and issubclass(value, Exception | Warning))
+    assert alone or ">>> " in value.__doc__, f"{name} has no example"
 
 
 def test_dir_lists_the_public_names():

@@ -177,6 +177,11 @@ class Dataset:
     have no class; `columns` says what each is used as; `notes` what was done while reading, as sentences; `hash` is the
     SHA-256 of content, target and kinds, the same whatever format the table came in; `reading` how its columns were
     read: `score` reads new rows so.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("xor", 400)
+    >>> data.n_rows, data.n_classes
+    (400, 2)
     """
 
     name: str

@@ -42,7 +42,7 @@ CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How text becomes a table; None means: detect it. `Dataset.options` holds what was in force, all filled in.
+    r"""How text becomes a table; None means: detect it. `Dataset.options` holds what was in force, all filled in.
 
     But where columns differ in their decimal mark, `decimal` stays None: each is read with its own.
 
@@ -56,6 +56,11 @@ class ReadOptions:
     makes 5/6/2020 the 5th of June, False the 6th of May (default: as a date above or below it shows, else with its
     decimal mark or delimiter). Formats that carry their own types use `missing`, `merge_case` and, for texts,
     `dayfirst` alone.
+
+    >>> import alrviz, io
+    >>> file = io.StringIO("size;class\n1,5;no\n2,5;yes\n3,5;no")
+    >>> alrviz.read_table(file, "class", options=alrviz.ReadOptions(decimal=",")).frame["size"].tolist()
+    [1.5, 2.5, 3.5]
     """
 
     delimiter: str | None = None

@@ -20,7 +20,7 @@ class MDLDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     A column on which no cut pays becomes constant 0. Missing numbers (NaN) are left out of fitting and stay NaN.
 
     Fitted: `bin_edges_`, a list of (n_bins_[j] + 1,) float64: -inf, the cuts, inf (a value equal to a cut lies in the
-    interval that ends there); `n_bins_` (n_features_in_,) int64, intervals per column; `n_features_in_` and
+    interval that ends there); `n_bins_` (``n_features_in_``,) int64, intervals per column; `n_features_in_` and
     `feature_names_in_` as everywhere in scikit-learn.
 
     U. M. Fayyad and K. B. Irani, Multi-interval discretization of continuous-valued attributes for classification

@@ -148,6 +148,13 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
         A ValueError: no such zip, damaged, cut short, of another format, or holding what no model has.
     MemoryLimitError
         A MemoryError, raised before anything is unpacked.
+
+    >>> import alrviz, io
+    >>> data, file = alrviz.load_demo("led", rows=300), io.BytesIO()
+    >>> model = alrviz.LRClassifier(order=1).fit(data.X, data.y)
+    >>> alrviz.save_model(model, file)
+    >>> bool((alrviz.load_model(file).predict(data.X) == model.predict(data.X)).all())
+    True
     """
     allowed = free_memory() // 2 if max_memory is None else max_memory
     with _damage_told(path), zipfile.ZipFile(path) as zipped:

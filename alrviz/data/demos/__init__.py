@@ -174,7 +174,12 @@ _DEMOS = {
 
 
 def demo_names() -> list[str]:
-    """Return the names of the demo sets."""
+    """Return the names of the demo sets.
+
+    >>> import alrviz
+    >>> "led" in alrviz.demo_names()
+    True
+    """
     return list(_DEMOS)
 
 
@@ -214,6 +219,10 @@ def load_demo(name: str, rows: int | None = None, seed: int = 0) -> "Dataset":
     seed : of the generator, or of the choice of rows.
 
     Raises `TableError` for an unknown name or number of rows.
+
+    >>> import alrviz
+    >>> alrviz.load_demo("led", rows=100).n_rows
+    100
     """
     from alrviz.data.read import read_table
 

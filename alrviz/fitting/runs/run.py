@@ -66,6 +66,14 @@ class Run(Facts, Driven):
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
         price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
         compile_seconds: what compiling took; in no other number.
+
+    >>> import alrviz
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1))
+    >>> run.start()
+    >>> run.join()
+    True
+    >>> run.outcome.code
+    'converged'
     """
 
     def __init__(

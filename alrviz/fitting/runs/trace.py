@@ -25,6 +25,14 @@ class Trace:
         rows: Total weight of the training rows: what `nll` is divided by when it is shown per row.
         heldout_rows: Total weight of the held-out rows, 0 without any.
         baseline: Log losses per row to compare with: "class_shares", "anje", "heldout_class_shares", "heldout_anje".
+
+    >>> import alrviz
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, max_iter=3))
+    >>> run.start()
+    >>> run.join()
+    True
+    >>> len(run.trace), list(run.trace.frame().columns[:3])
+    (4, ['index', 'kind', 'evaluations'])
     """
 
     def __init__(self) -> None:

@@ -22,6 +22,14 @@ class Step:
         grad_norm: Euclidean norm of dF/dw.
         step_size: Length of the step along the solver's direction, in units of that direction; 0 where it is not known.
         extra: Further numbers by name: scores on training and held-out rows, norms.
+
+    >>> import alrviz
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, max_iter=3))
+    >>> run.start()
+    >>> run.join()
+    True
+    >>> [step.index for step in run.trace]
+    [0, 1, 2, 3]
     """
 
     index: int
@@ -47,7 +55,16 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a run ended: a code (one of the six names above) and a sentence for the reader."""
+    """Why a run ended: a code (one of the six names above) and a sentence for the reader.
+
+    >>> import alrviz
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("lr", order=1, max_iter=3))
+    >>> run.start()
+    >>> run.join()
+    True
+    >>> run.outcome.code
+    'step limit'
+    """
 
     code: str
     sentence: str

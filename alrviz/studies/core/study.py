@@ -51,6 +51,11 @@ class Study(Arrivals):
     Raises:
         RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages;
             fewer groups, or times, than folds.
+
+    >>> import alrviz
+    >>> study = alrviz.choose_order(alrviz.load_demo("xor", 200), repeats=1, orders=(1, 2), n_jobs=1)
+    >>> len(study.run().frame())  # a row a fit: 2 orders, 5 folds
+    10
     """
 
     def __init__(

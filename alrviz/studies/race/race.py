@@ -29,6 +29,15 @@ class Race(Driven):
         recipes: one per racer.
         runs: one `Run` per racer, in the same order.
         stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
+
+    >>> import alrviz
+    >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
+    >>> racing = alrviz.race(alrviz.load_demo("led"), recipes)
+    >>> racing.start()
+    >>> racing.join()
+    True
+    >>> sorted(set(racing.frame()["racer"]))
+    [0, 1]
     """
 
     def __init__(
@@ -111,6 +120,12 @@ def race(
     Raises:
         RecipeError: without any recipe.
         TableError: of what is no data set.
+
+    >>> import alrviz
+    >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
+    >>> racing = alrviz.race(alrviz.load_demo("led"), recipes)
+    >>> [run.recipe.family for run in racing.runs]
+    ['lr', 'alr']
     """
     require_dataset(dataset)
     return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory)

@@ -132,9 +132,10 @@ class NotebookViewer(Viewer):
     def save(self, filename: Any, title: str | None = None) -> None:
         """Save the view as it is seen now.
 
-        filename: a path that ends in .png (its pictures) or .html (one page that needs neither network nor Python), or
-            a file open for text, which gets the page.
-        title: of the page; by default what the view is called.
+        Args:
+            filename: a path that ends in .png (its pictures) or .html (one page that needs neither network nor
+                Python), or a file open for text, which gets the page.
+            title: of the page; by default what the view is called.
 
         Raises:
             AlrvizError: if the path ends in neither.
