@@ -102,7 +102,10 @@ class Encoder:
 
     def _loses(self, code: ColumnCode, column: pd.Series) -> bool:
         """Whether a column has several numbers that all became one level."""
-        return self.discretize != "keep" and code.cuts is not None and not len(code.cuts) and column.nunique() > 1
+        if self.discretize == "keep" or code.cuts is None or len(code.cuts):
+            return False
+        present = column.dropna()
+        return bool(len(present)) and bool(present.min() != present.max())
 
     def _code(
         self,

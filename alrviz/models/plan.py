@@ -54,6 +54,7 @@ _TRIED = 6
 MOST_TUPLES = 2**22
 # Possible joint values that are counted by their place; 16 MiB.
 SLOTS = 2**22
+_AT_ONCE = 4_096  # tuples looked over together for those that are still to be covered
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +169,7 @@ class _Growth:
         slot, stamp, mark = np.full(slots, -1, np.int32), np.zeros(slots, np.int32), 0
         taken = np.empty(len(tuples), np.int64)
         self._open[tuples] = 1
-        for seed in tuples[np.argsort(space.cards[tuples], kind="stable")]:
-            if not self._open[seed]:
-                continue
+        for seed in self._still_open(tuples[np.argsort(space.cards[tuples], kind="stable")]):
             stop.check()
             size, expected, _, mark = kernels.grow(
                 rows, space.levels, space.tuples[seed], self._open, self._weight, most, worth, doublings, JOINT, LINK,
@@ -179,6 +178,12 @@ class _Growth:
             joined = room[0, :size].astype(np.int32)
             found = kernels.close(np.sort(joined), self._open, self._weight, taken, room[1])
             yield Block(joined, taken[:found].copy()), expected
+
+    def _still_open(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:
+        """Yield those that no block covers when their turn comes: of millions a first block may cover nearly all."""
+        for begin in range(0, len(tuples), _AT_ONCE):
+            part = tuples[begin : begin + _AT_ONCE]
+            yield from (seed for seed in part[self._open[part] == 1] if self._open[seed])
 
 
 def _slots(rows: NDArray[np.int32], widest: int) -> int:

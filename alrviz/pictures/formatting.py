@@ -4,6 +4,8 @@ In tables three digits count; beside the points of a picture, where room is shor
 coarse as it is known.
 """
 
+from alrviz.studies.core.progress import left_text as left_text
+
 
 def bytes_text(size: float) -> str:
     """Return a number of bytes as people write it."""
@@ -30,13 +32,6 @@ def short_seconds(seconds: float) -> str:
     if seconds < 0.0995:
         return f"{seconds * 1e3:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 99.5 else f"{seconds:.0f} s"
-
-
-def left_text(seconds: float) -> str:
-    """Return the seconds left, as coarse as they are known."""
-    if seconds < 90:
-        return f"{max(1, round(seconds)):,} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def count_text(count: int) -> str:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import threading
 import time
@@ -23,7 +24,9 @@ from alrviz.studies.core.cells import Cell, Result, failure
 from alrviz.studies.core.progress import progress_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
+from alrviz.studies.protocols.alpha_path import path
 from alrviz.studies.protocols.bias_variance import bias_variance
+from alrviz.studies.protocols.choose_order import choose_order
 from tests.studies.sweeps import RECIPES, numbers, small
 
 ROOT = Path(__file__).parents[2]
@@ -226,6 +229,26 @@ def test_time_left_follows_from_what_was_measured_against_its_price():
     assert left == pytest.approx(7.5)
     two = timed([0, 0, 0, 0], [4.0, 4.0], {}, at=[7.0, 7.2]).seconds_left  # two processes, which started in three
     assert two == pytest.approx(4.2)
+
+
+def test_a_study_tells_its_price_and_how_far_it_is(capsys, monkeypatch):
+    data = load_demo("led", 300)
+    study = choose_order(data, Recipe("lr", alpha=0.1), orders=(0, 1, 2), repeats=1, folds=4, n_jobs=1)
+    price = study.price()
+    assert [(count, one.recipe.params["order"]) for count, one in price.fits] == [(4, 1), (4, 2)]
+    assert price.seconds == pytest.approx(4 * sum(one.seconds for _, one in price.fits))
+    assert price.fits[1][1].seconds > price.fits[0][1].seconds > 0
+    assert study.phase == "waiting"
+    monkeypatch.setattr(study_module, "_SAY_EVERY", 0.0)
+    study.run(verbose=True)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == str(price).splitlines()[0]
+    assert told[0].startswith("8 fits, about ")
+    assert re.fullmatch(r"  4 of .*: about \S+ s each", told[1])
+    assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
+    assert not study.price().fits
+    with pytest.raises(AlrvizError, match="is not known before"):
+        path(data, Recipe("lr", order=1)).price()
 
 
 def test_two_readers_see_the_same_rows(monkeypatch):

@@ -9,6 +9,13 @@ from types import MappingProxyType
 from alrviz.studies.core.cells import PRIOR, Cell, Result
 
 
+def left_text(seconds: float) -> str:
+    """Return the seconds left, as coarse as they are known."""
+    if seconds < 90:
+        return f"{max(1, round(seconds)):,} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a study is: cells done and in all, those that failed, and seconds left (None while unknown)."""
@@ -17,6 +24,10 @@ class Progress:
     total: int
     failed: int
     seconds_left: float | None
+
+    def __str__(self) -> str:
+        left = "" if self.seconds_left is None else f", about {left_text(self.seconds_left)} left"
+        return f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "") + left
 
 
 def progress_of(

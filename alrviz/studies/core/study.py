@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from alrviz.data.dataset import Dataset
+    from alrviz.studies.core.cost import StudyPrice
 
 LOCAL = "local"
+_SAY_EVERY = 5.0  # seconds between two lines of a run that tells how far it is
 Summary = Callable[["Study"], "pd.DataFrame"]
 
 
@@ -146,10 +148,33 @@ class Study(Arrivals):
         of = ", ".join(dataset.name for dataset in self.datasets.values())
         return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.cells)} fits>"
 
-    def run(self) -> Self:
-        """Compute all of it in the calling thread's time; returns the study."""
+    def price(self) -> "StudyPrice":
+        """Return about how long the fits that are left take, and which recipes are refused; nothing is fitted.
+
+        What it learned is what progress counts on.
+
+        Raises:
+            AlrvizError: a study of `path` or of learning curves row by row, of which that is not known before.
+        """
+        from alrviz.studies.core.cost import price_study
+
+        found = price_study(self, self._n_jobs)
+        if len(self.datasets) == 1 and len(found.fits) == len(self.recipes):
+            self.expect([one.seconds for _, one in found.fits])
+        return found
+
+    def run(self, *, verbose: bool = False) -> Self:
+        """Compute all of it in the calling thread's time; returns the study.
+
+        verbose: whether its price is printed first, and every few seconds how far it is.
+        """
+        said = time.monotonic()
+        if verbose:
+            print(self.price(), flush=True)  # noqa: T201 (asked for)
         for _ in self.rows():
-            pass
+            if verbose and time.monotonic() - said > _SAY_EVERY:
+                said = time.monotonic()
+                print(self.progress, flush=True)  # noqa: T201
         return self
 
     def redo(self) -> int:

@@ -1,0 +1,180 @@
+"""What a study takes before it runs: the price of each recipe, about how many seconds a fit and all of them take."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+from alrviz.data.encode import lost_text
+from alrviz.errors import AlrvizError
+from alrviz.fitting.families.family import SECONDS
+from alrviz.fitting.folds import FOLDS, MANY
+from alrviz.fitting.recipe import Recipe
+from alrviz.passes.threads import available_threads
+from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.names import short_names
+from alrviz.studies.core.progress import left_text
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+    from alrviz.fitting.pricing.price import Price
+    from alrviz.studies.core.study import Study
+
+# What a guess at the time of all fits counts on; by processor seconds of sets of 350 to 39,000 rows, orders 1 to 3.
+_PASSES = 100  # of a fit
+_NUMBER = 2e-8  # of a pass and a weight: what the solver does with vectors of them
+_COUNTED = 2e-7  # of a row and a tuple: planning, counting and judging
+# Fits that choosing alpha takes, in each of its folds: a loose end and the last one's start make them short.
+_ALPHAS, _SHORT, _WARM = 9, 8, 0.012
+_TUNED = 1500  # passes of elr, which fits folds to find where to stop
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A recipe, what one fit of it costs, why it is left out, if it is, about how long a fit takes, and a sentence
+    on the columns that its cuts lose.
+    """
+
+    name: str
+    recipe: Recipe
+    price: "Price | None"
+    refused: str = ""
+    seconds: float = 0.0
+    lost: str = ""
+
+
+def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuples: int) -> float:
+    """About how long a fit of so many rows takes that runs pass by pass, the choice of alpha by folds included.
+
+    tuples: of the order's columns, which rows are counted by.
+    """
+    one = (price.seconds_per_pass or 0.0) + _NUMBER * price.cells_seen * n_classes
+    passes = _TUNED if recipe.params.get("cross_tuning") else _PASSES if "max_iter" in recipe.params else 2
+    if recipe.params.get("order", 1) > 2 and "max_iter" in recipe.params:
+        passes *= 2  # so many weights are seldom done with the passes of few
+    counted = _COUNTED * rows * tuples
+    seconds = SECONDS + passes * one + counted
+    if by_cv(recipe):
+        folds, share = (1 if rows > MANY else FOLDS), 1 - 1 / FOLDS
+        seconds += folds * (share * counted + _ALPHAS * (_WARM + _SHORT * share * one))
+    return seconds
+
+
+def whole_seconds(recipe: Recipe, rows: int, columns: int, classes: int = 1) -> float:
+    """About how long a fit takes that is done at one go: a network's, a forest's, an SVM's."""
+    return recipe.definition.seconds(recipe.params, rows, columns, classes)
+
+
+def by_cv(recipe: Recipe) -> bool:
+    """Whether each fold chooses alpha by itself."""
+    return bool(recipe.params.get("alpha") == "cv")
+
+
+def price_recipes(
+    dataset: "Dataset",
+    recipes: Sequence[Recipe],
+    holdout: float,
+    stop: StopToken,
+    seconds: Callable[[Recipe], float] | None = None,
+    hint: str = "",
+) -> tuple[Priced, ...]:
+    """Price every recipe on as many rows as a fit learns from, with one thread, as a study's workers have.
+
+    holdout: share of the rows it does not learn from. seconds: of a recipe, where a fit is not one of passes.
+    hint: what is to be said of columns that cuts lose.
+    """
+    from alrviz.studies.core.study import fair_memory
+
+    allowed = fair_memory()
+    found = []
+    for name, recipe in zip(short_names(recipes), recipes, strict=True):
+        stop.check()
+        plain = recipe.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
+        try:
+            price, lost = _price(dataset, plain, allowed, stop, hint)
+            each = _seconds(dataset, recipe, holdout, price, seconds)
+            found.append(Priced(name, recipe, price, price.refused, each, lost))
+        except (AlrvizError, MemoryError) as error:
+            if stop.stopped:
+                raise
+            found.append(Priced(name, recipe, None, str(error) or "too large"))
+    return tuple(found)
+
+
+def _seconds(
+    dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", given: Callable[[Recipe], float] | None
+) -> float:
+    if given is not None:
+        return given(recipe)
+    if price.seconds_per_pass is not None:
+        columns = dataset.X.shape[1]
+        tuples = comb(columns, int(recipe.params.get("order", 1)))
+        return fit_seconds(price, recipe, dataset.n_classes, round(dataset.n_rows * (1 - holdout)), tuples)
+    return whole_seconds(
+        recipe,
+        round(dataset.n_rows * (1 - holdout)),
+        dataset.X.shape[1],
+        dataset.n_classes,
+    )
+
+
+def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hint: str) -> "tuple[Price, str]":
+    from alrviz.fitting.prepare import prepare
+    from alrviz.fitting.pricing.price import PLANNED, price_of
+
+    prepared = prepare(dataset, recipe, stop=stop).on(1)
+    tuples = comb(prepared.encoded.n_columns, int(recipe.params.get("order", 1)))
+    made = prepared if tuples <= PLANNED else None  # planning a longer list is too slow for a price
+    price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
+    return price, "" if prepared.encoder is None else lost_text(prepared.encoder, hint)
+
+
+@dataclass(frozen=True)
+class StudyPrice:
+    """What the fits of a study that are left take.
+
+    Attributes:
+        fits: each recipe on each table, as many as there are fits of it left.
+        seconds: about how long all take one after the other; those of a recipe that is refused fail at once.
+        n_jobs: processes.
+    """
+
+    fits: tuple[tuple[int, Priced], ...]
+    seconds: float
+    n_jobs: int
+
+    def __str__(self) -> str:
+        lines = [f"{sum(count for count, _ in self.fits):,} fits, about {left_text(self.seconds / self.n_jobs)}"]
+        lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
+        lines += [
+            f"  {count:,} of {one.name}: " + (one.refused or f"about {one.seconds:.1g} s each")
+            for count, one in self.fits
+        ]
+        return "\n".join(lines)
+
+
+def price_study(study: "Study", n_jobs: int | None, stop: StopToken = NEVER) -> StudyPrice:
+    """Return the price of a study whose cells are fits on folds or holdouts; n_jobs: None for all processors.
+
+    Raises:
+        AlrvizError: cells are something else, such as fits along alpha, of which nobody knows beforehand how long
+            they take.
+    """
+    done = {id(cell) for cell, _ in study.results()}
+    left = [cell for cell in study.cells if id(cell) not in done and cell.recipe]
+    if others := {cell.task for cell in left} - {"fold"}:
+        raise AlrvizError(f"what a study of {study.kind} takes is not known before: it has cells of {min(others)!r}")
+    fits, total = list[tuple[int, Priced]](), 0.0
+    for key, dataset in study.datasets.items():
+        mine = [cell for cell in left if cell.data_hash == key]
+        if not mine:
+            continue
+        split = mine[0].split
+        holdout = 1 / split.folds if split.folds > 1 else split.holdout
+        for racer, one in enumerate(price_recipes(dataset, study.recipes, holdout, stop)):
+            shares = [cell.split.share for cell in mine if cell.racer == racer]
+            if shares:
+                fits.append((len(shares), one))
+                total += one.seconds * sum(shares)
+    jobs = available_threads() if n_jobs is None else n_jobs
+    return StudyPrice(tuple(fits), total, max(1, min(jobs, len(left))))
