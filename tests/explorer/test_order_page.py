@@ -15,8 +15,9 @@ from alrviz.explorer.session.managed_studies import GovernedStudy, Underway
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.widgets.study_costs import Costs, Priced, costs_html
+from alrviz.explorer.widgets.study_costs import Costs, costs_html
 from alrviz.studies.core import workers
+from alrviz.studies.core.cost import Priced
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until
@@ -64,6 +65,7 @@ def test_every_order_is_priced_before_anything_runs(page):
     assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
     assert "<td>n = 3</td>" in page.prices.object
     assert "about" in page.time.object
+    assert page.known.study._prices == {k: one.seconds for k, one in enumerate(page.known.priced)}
     assert "Press Run: 4 orders" in page.study_view.sentence.object
     assert not page.study_view.bar.run.disabled
     assert page.session.studies == {}

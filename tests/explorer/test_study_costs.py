@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from alrviz.explorer.widgets.study_costs import fit_seconds, whole_seconds
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.cost import fit_seconds, whole_seconds
 
 # Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,
 # rows, tuples, cells seen, milliseconds of a pass.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.shell.glossary import term_html
-from alrviz.explorer.widgets.study_costs import fit_seconds
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.cost import fit_seconds
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:

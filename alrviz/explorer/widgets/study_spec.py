@@ -13,10 +13,11 @@ from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.session.managed_studies import kept_where
 from alrviz.explorer.session.state import State
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
-from alrviz.explorer.widgets.study_costs import Costs, Priced, price_recipes, processes, remarks_of
+from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes, remarks_of
 from alrviz.explorer.widgets.table_settings import cut_params, with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
+from alrviz.studies.core.cost import Priced
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -214,6 +215,8 @@ class StudySpec:
                 table, costs.recipes[0] if self.single else list(costs.recipes), **self.arguments(costs.priced),
                 seed=seed, n_jobs=n_jobs, owner=owner, keep=kept_where(),
             )  # fmt: skip
+            if len(study.datasets) == 1:
+                study.expect([one.seconds for one in costs.priced if not one.refused])
             study.recall()
             study.summary()  # what is kept is taken apart here, not where it is shown
             return replace(costs, study=study, n_jobs=n_jobs)

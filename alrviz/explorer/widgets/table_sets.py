@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from alrviz.errors import AlrvizError, TableError
+from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.apply_kinds import chosen, read_upload, said, split_as
 from alrviz.explorer.session.session import Session
@@ -123,7 +123,7 @@ def open_all(
         except AlrvizError as error:
             if stop.stopped:
                 raise
-            absent.append((name, str(error)))
+            absent.append((name, for_page(error)))
             continue
         same = next((other for other in found if other.dataset.hash == table.dataset.hash), None)
         if same is not None:

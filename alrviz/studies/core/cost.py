@@ -6,7 +6,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from alrviz.data.encode import lost_text
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, for_page
 from alrviz.fitting.families.family import SECONDS
 from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.recipe import Recipe
@@ -97,7 +97,7 @@ def price_recipes(
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            found.append(Priced(name, recipe, None, str(error) or "too large"))
+            found.append(Priced(name, recipe, None, for_page(error) or "too large"))
     return tuple(found)
 
 

@@ -10,11 +10,11 @@ from alrviz.explorer.recipes.questions import ALPHAS, OWN
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import Priced
 from alrviz.explorer.widgets.study_page import StudyPage, TabbedPage
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.cost import Priced
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
 

@@ -18,7 +18,7 @@ from alrviz.explorer.session.state import MOST_SETS, State
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import dataset_code
-from alrviz.explorer.widgets.study_costs import Costs, Priced, price_recipes, remarks_of
+from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, TabbedPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.explorer.widgets.table_sets import OwnTables, Sets, Table, open_all, opener
@@ -26,6 +26,7 @@ from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
+from alrviz.studies.core.cost import Priced
 from alrviz.studies.core.names import short_names
 from alrviz.studies.protocols.compare import COMPARED, compare
 from alrviz.views.core.style import safe

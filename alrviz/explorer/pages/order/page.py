@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.explorer.recipes.questions import ALPHAS
 from alrviz.explorer.shell.glossary import explain, term_html
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import Priced, by_cv, costs_html, price_recipes, time_line, whole_seconds
+from alrviz.explorer.widgets.study_costs import costs_html, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
+from alrviz.studies.core.cost import Priced, by_cv, whole_seconds
 from alrviz.studies.protocols.choose_order import BOOSTING, choose_order
 from alrviz.views.studies.order import OrderStudyView
 

@@ -9,13 +9,14 @@ from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import Priced, price_recipes
+from alrviz.explorer.widgets.study_costs import price_recipes
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
+from alrviz.studies.core.cost import Priced
 from alrviz.studies.protocols.alpha_path import ALPHAS, has_path, path
 from alrviz.studies.protocols.alpha_path_verdict import Reading, alpha_text, best_of
 from alrviz.views.studies.path import PathView
