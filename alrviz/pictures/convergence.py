@@ -19,7 +19,7 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.downsample import min_max
 from alrviz.pictures.frame import FONT, FONT_NAME, frame
-from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, box, place, with_room
+from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
     MEASURES,
     Columns,
@@ -40,7 +40,9 @@ LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out rows", DASHES))  # words and dashes
 BEST = "best known F: smaller gaps are not resolved"  # at the line of `gap_floor`
+MOST = 0.75  # of the width of a picture, for the words of a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
+FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
 FEW = 60  # points; with more the line shows them well enough
 # Ticks of a logarithmic horizontal axis; those that would cover each other are left out by the axis.
 _TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
@@ -103,11 +105,14 @@ def contents(
     baseline: Mapping[str, float] | None = None,
     to_zero: bool = False,
     dark: bool = False,
+    rests: bool = True,
+    size: tuple[int, int] | None = None,
 ) -> Contents:
     """What the picture of these racers draws; pure data.
 
     measure: a key of `MEASURES`. axis: a key of `AXES`. span: a key of `SPANS`. baseline: `Trace.baseline`. to_zero:
-    whether NLL falls to 0. dark: whether the ground is dark.
+    whether NLL falls to 0. dark: whether the ground is dark. rests: whether the lines rest; names then keep off them.
+    size: width and height of the drawing frame in pixels, None for those of a window of 1280x720.
     """
     if span == "first":
         curves = [replace(curve, columns=first_steps(curve.columns)) for curve in curves]
@@ -137,7 +142,9 @@ def contents(
     names = [curve.name for curve in curves]
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
-    heads, words, grey = _marks(curves, train, heldout, levels, view, measure, dark)
+    within = view if size is None else replace(view, width=size[0], height=size[1])
+    drawn = [*(line for pair in whole for line in pair)] if rests else []
+    heads, words, grey = _marks(curves, train, heldout, levels, within, measure, dark, drawn)
     return Contents(tuple(train), tuple(heldout), tuple(beyond), heads, words, grey, view, zero)
 
 
@@ -158,23 +165,29 @@ def marks(
     levels: Mapping[str, float],
     view: Box,
     dark: bool = False,
+    drawn: Sequence[Data] = (),
 ) -> tuple[Data, Data, Data]:
     """Heads of the lines, the words beside them, and the grey lines, as columns.
 
-    ends: last point of each racer's line, None where it has none.
+    ends: last point of each racer's line, None where it has none. drawn: lines that words should leave free.
     """
     colours = racer_colours([curve.label for curve in curves], dark)
-    drawn = [
+    found = [
         (c, colours[k], MARKERS[k % len(MARKERS)], end) for k, (c, end) in enumerate(zip(curves, ends, strict=True))
     ]
-    there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in drawn if end is not None]
+    there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in found if end is not None]
     name, colour, marker, x, y = [list(column) for column in zip(*there, strict=True)] if there else [[]] * 5
-    lines = [(w, v) for w, v in levels.items() if view.bottom <= v <= view.top]
+    lines = [(_told(w, view.width), v) for w, v in levels.items() if view.bottom <= v <= view.top]
     # The words of the grey lines are placed first: a name can be told by its colour, a grey word only by its line.
     words = [*(w for w, _ in lines), *name]
-    at_x = [*(view.right for _ in lines), *x]
+    cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
+    at_x = [*(view.right for _ in lines), *(view.right if out else at for at, out in zip(x, cut, strict=True))]
     at_y = [*(v for _, v in lines), *y]
-    ends_there = [True] * len(lines) + [False] * len(name)
+    ends_there = [True] * len(lines) + cut
+    across = np.array([view.begin, view.right])
+    crossed = [Crossing(across, np.array([value, value]), FAINT) for _, value in lines]
+    crossed += [Crossing(line["x"], line["y"]) for line in drawn if len(line["x"]) > 1]
+    shifts = place(view, at_x, at_y, words, ends_there, crossed, len(lines))
     return (
         {"x": x, "y": y, "colour": colour, "marker": marker},
         {
@@ -184,10 +197,15 @@ def marks(
             "colour": [readable(c, dark) for c in (*(GREY for _ in lines), *colour)],
             "align": ["right" if end else "left" for end in ends_there],
             "dx": [-4 if end else 7 for end in ends_there],
-            "dy": [shift - 2 for shift in place(view, at_x, at_y, words, ends_there)],
+            "dy": [shift - 2 for shift in shifts],
         },
         {"x0": [view.begin] * len(lines), "x1": [view.right] * len(lines), "y": [v for _, v in lines]},
     )
+
+
+def _told(words: str, width: float) -> str:
+    """Words of a grey line; where they would take more than most of its length, without what explains them."""
+    return words if LETTER * len(words) < MOST * width else words.partition(":")[0]
 
 
 def named(what: Contents) -> tuple[Data, Data]:
@@ -204,10 +222,11 @@ def _marks(
     view: Box,
     measure: str,
     dark: bool,
+    drawn: Sequence[Data],
 ) -> tuple[Data, Data, Data]:
     lines = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in lines]
-    return marks(curves, ends, levels, view, dark)
+    return marks(curves, ends, levels, view, dark, drawn)
 
 
 def convergence(
@@ -219,14 +238,19 @@ def convergence(
     baseline: Mapping[str, float] | None = None,
     to_zero: bool = False,
     dark: bool = False,
+    rests: bool = True,
+    size: tuple[int, int] | None = None,
     name: str = "convergence",
     note: str = "",
 ) -> Picture:
-    """Draw the racers; the colours of axes and ground are left to the theme of the page.
+    """Draw the racers, with settings as for `contents`; the colours of axes and ground are left to the page's theme.
 
     note: words in the corner, which belong to the picture wherever it goes.
     """
-    what = contents(curves, measure=measure, axis=axis, span=span, baseline=baseline, to_zero=to_zero, dark=dark)
+    what = contents(
+        curves, measure=measure, axis=axis, span=span, baseline=baseline, to_zero=to_zero, dark=dark, rests=rests,
+        size=size,
+    )  # fmt: skip
     view = what.box
     labels = along_label(axis, span), axis_label(measure, to_zero)
     along, up = ("log" if log else "linear" for log in (view.log_x, view.log))
@@ -257,7 +281,8 @@ def convergence(
     fig.add_tools(hover)
     legend, corner = _legend(fig, items), _note(fig, readable(GREY, dark))
     picture = Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots), legend, hover, corner)
-    entitle(picture, measure=measure, axis=axis, span=span, to_zero=to_zero, note=note)
+    wide = WIDTH if size is None else size[0]
+    entitle(picture, measure=measure, axis=axis, span=span, to_zero=to_zero, note=note, width=wide)
     place_zero(picture, what.zero)
     return picture
 
@@ -274,8 +299,13 @@ def place_zero(picture: Picture, zero: float | None) -> None:
         picture.figure.xgrid[0].ticker = axis.ticker
 
 
-def entitle(picture: Picture, *, measure: str, axis: str, span: str, to_zero: bool, note: str) -> None:
-    """Name axes, legend and corner after what is drawn; measure, span and `to_zero` only within one kind of axis."""
+def entitle(
+    picture: Picture, *, measure: str, axis: str, span: str, to_zero: bool, note: str, width: int = WIDTH
+) -> None:
+    """Name axes, legend and corner after what is drawn; measure, span and `to_zero` only within one kind of axis.
+
+    width: pixels that a row of the legend has.
+    """
     fig, legend = picture.figure, picture.legend
     words: tuple[tuple[Any, dict[str, Any]], ...] = (
         (fig.xaxis[0], {"axis_label": along_label(axis, span)}),
@@ -286,7 +316,7 @@ def entitle(picture: Picture, *, measure: str, axis: str, span: str, to_zero: bo
     kinds = _kinds(measure)
     *racers, full, dashed = legend.items
     names = [str(item.label.value) for item in racers]
-    columns = math.ceil((len(names) + len(kinds)) / legend_rows(names, measure))
+    columns = math.ceil((len(names) + len(kinds)) / legend_rows(names, measure, width))
     words += (
         (legend, {"ncols": columns}),
         *((item, {"visible": item.label.value in kinds}) for item in (full, dashed)),
@@ -339,10 +369,10 @@ def _legend(fig: figure, items: list[LegendItem]) -> Legend:
     return legend
 
 
-def legend_rows(names: Sequence[str], measure: str) -> int:
-    """How many rows the legend of these racers needs."""
+def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
+    """How many rows the legend of these racers needs in so many pixels."""
     words = [*names, *_kinds(measure)]
-    return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / WIDTH))
+    return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / width))
 
 
 def _kinds(measure: str) -> list[str]:

@@ -1,8 +1,13 @@
 """Where things stand in a picture: ranges that move seldom, and labels at the ends of lines that do not collide.
 
 Ranges are worked out here, not by the browser, so that a live picture rests: the horizontal axis ends at a round number
-and grows only when a line comes near it. Labels are placed in pixels of a picture of assumed size (a wrong guess
-costs a little air): each label is moved up, or down, by whole lines of text until it covers none placed before.
+and grows only when a line comes near it. Labels are placed in pixels of a picture of known or assumed size: of the
+places a few lines of text above and below its own, each gets one such that the sum of these costs is small.
+
+    a line of text away from its point                      1
+    above a label whose point is above its own, or below    INVERTED
+    over another label                                      COVERED
+    over a line of the picture                              CROSSED, and ALONG times the share of its width
 """
 
 import math
@@ -11,12 +16,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.pictures.palette import GREY
 
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
+INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
+STIFF = 3.0  # as dear is a line away from a level across the whole picture: by place alone it tells whose its words are
+_STEPS = np.array([0.0, *(sign * k / 2 for k in range(1, 23) for sign in (1, -1))]) * LINE
+_FOLLOWED = 3  # ways to place the labels before, for each place of the last one
+_BIN = 5.0  # px across, in which a line has one lowest and one highest place
+_EDGE = 3.0  # px above and below letters that a line may touch
 _NOTHING: Mapping[str, Any] = {
     "x": math.nan, "y": math.nan, "words": "", "colour": GREY, "align": "left", "dx": 0, "dy": 0.0, "style": "normal",
     "marker": "circle",
@@ -41,19 +53,26 @@ class Box:
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
         """Position in the assumed frame, from its lower left corner."""
-        if self.log:
-            low, high, y = math.log(self.bottom), math.log(self.top), math.log(max(y, self.bottom))
-        else:
-            low, high = self.bottom, self.top
-        left, right = self.left, self.right
-        if self.log_x:
-            left, right, x = math.log(left), math.log(right), math.log(max(x, left))
-        return self.width * (x - left) / (right - left), self.height * (y - low) / (high - low)
+        across, up = self.pixels(np.array([x]), np.array([y]))
+        return float(across[0]), float(up[0])
+
+    def pixels(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions, as `pixel` has them."""
+        return (
+            self.width * _share(x, self.left, self.right, self.log_x),
+            self.height * _share(y, self.bottom, self.top, self.log),
+        )
 
     @property
     def begin(self) -> float:
         """Where lines across the picture begin: at 0, or where a logarithmic axis does."""
         return self.left if self.log_x else 0.0
+
+
+def _share(values: NDArray[np.float64], low: float, high: float, log: bool) -> NDArray[np.float64]:
+    if log:
+        values, low, high = np.log(np.maximum(values, low)), math.log(low), math.log(high)
+    return (values - low) / (high - low)
 
 
 def round_up(x: float) -> float:
@@ -106,27 +125,99 @@ def nearby(grey: Sequence[float], low: float, high: float, log: bool = False) ->
     return [value for value in grey if low - height <= value <= high + height]
 
 
-def place(
-    view: Box, x: Sequence[float], y: Sequence[float], words: Sequence[str], right: Sequence[bool]
-) -> list[float]:
-    """Vertical shifts in pixels (up is negative, as Bokeh has it) for labels at (x, y), in the order given.
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A line that labels should leave free.
 
-    right: whether a label ends at its x instead of beginning there. Earlier labels keep their place.
+    x, y: (n,) its points, x rising. weight: how much, beside a racer's line.
     """
-    taken: list[tuple[float, float, float]] = []
-    shifts = []
-    for at_x, at_y, text, ends in zip(x, y, words, right, strict=True):
-        px, py = view.pixel(at_x, at_y)
-        width = LETTER * len(text) + 12
-        left = px - width if ends else px
-        tries = [0.0, *(sign * k * LINE for k in range(1, 12) for sign in (1, -1))]
-        fits = [
-            up for up in tries if not _covers(taken, left, left + width, py + up) and 0 <= py + up <= view.height - LINE
-        ]
-        up = fits[0] if fits else 0.0
-        taken.append((left, left + width, py + up))
-        shifts.append(-up)
-    return shifts
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    weight: float = 1.0
+
+
+def place(
+    view: Box,
+    x: Sequence[float],
+    y: Sequence[float],
+    words: Sequence[str],
+    right: Sequence[bool],
+    lines: Sequence[Crossing] = (),
+    levels: int = 0,
+) -> list[float]:
+    """Vertical shifts in pixels (up is negative, as Bokeh has it) for labels at (x, y).
+
+    right: whether a label ends at its x instead of beginning there. lines: what is drawn where labels may come; in a
+    picture that moves none, or labels would jump. levels: so many of the first labels are of lines across the picture.
+    """
+    if not words:
+        return []
+    at = np.array([view.pixel(*point) for point in zip(x, y, strict=True)])
+    wide = LETTER * np.array([len(text) for text in words]) + 12
+    left = at[:, 0] - np.where(right, wide, 0.0)
+    free = _Free(view, lines)
+    # Levels first; then names that are above each other from the top down, as they will mostly stand: for every place
+    # of the last one the best places of those before are followed.
+    groups = _groups(left, left + wide, levels)
+    order = sorted(range(len(words)), key=lambda k: (groups[k], -at[k, 1]))
+    costs, places = np.zeros(1), np.full((1, len(words)), np.nan)
+    for n, k in enumerate(order):
+        of_level = k < levels
+        # Half a line off, words are struck through by their level; a whole one, rather under it than above.
+        low = at[k, 1] + (-_STEPS[_STEPS % LINE == 0] if of_level else _STEPS)
+        inside = (low >= 0) & (low <= view.height - LINE)
+        low = low[inside] if inside.any() else np.clip(at[k, 1:], 0, max(view.height - LINE, 0))
+        earlier = 1 + 1e-3 * (len(words) - k)  # of two that could stay, the first does
+        own = earlier * (STIFF if of_level else 1.0) * np.abs(low - at[k, 1]) / LINE
+        total = costs[:, None] + own + free.cost(left[k], left[k] + wide[k], low)
+        for j in order[:n]:
+            if left[k] < left[j] + wide[j] and left[j] < left[k] + wide[k]:
+                above = low - places[:, j : j + 1]
+                total += COVERED * (np.abs(above) < LINE)
+                if min(k, j) >= levels and abs(at[k, 1] - at[j, 1]) > 1:
+                    total += INVERTED * ((above > 0) != (at[k, 1] > at[j, 1]))
+        before = np.argsort(total, axis=0, kind="stable")[:_FOLLOWED].ravel()
+        at_low = np.tile(np.arange(len(low)), len(before) // len(low))
+        costs, places = total[before, at_low], places[before]
+        places[:, k] = low[at_low]
+    return (at[:, 1] - places[costs.argmin()] + 0.0).tolist()
+
+
+def _groups(left: NDArray[np.float64], right: NDArray[np.float64], levels: int) -> list[int]:
+    """A number for each label: 0 for levels, and one for names that are above each other or above one that is."""
+    groups, group, end = [0] * len(left), 0, -math.inf
+    for k in sorted(range(levels, len(left)), key=lambda k: left[k]):
+        if not left[k] < end:
+            group += 1
+        groups[k], end = group, max(end, right[k])
+    return groups
+
+
+class _Free:
+    """Where lines run, in pixels, by columns of a few pixels' width."""
+
+    def __init__(self, view: Box, lines: Sequence[Crossing]):
+        edges = np.arange(0.0, view.width + _BIN, _BIN)
+        self._low, self._high = np.full((2, len(lines), len(edges) - 1), np.nan)
+        self._weight = np.array([line.weight for line in lines])
+        for k, line in enumerate(lines):
+            known = np.isfinite(line.x) & np.isfinite(line.y)
+            if known.any():
+                px, py = view.pixels(line.x[known], line.y[known])
+                heights = np.interp(edges, px, py, left=np.nan, right=np.nan)
+                self._low[k] = np.minimum(heights[:-1], heights[1:])
+                self._high[k] = np.maximum(heights[:-1], heights[1:])
+
+    def cost(self, left: float, right: float, low: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What it costs to stand from `left` to `right`, at each of these lower ends."""
+        if not len(self._weight):
+            return np.zeros(len(low))
+        part = slice(max(int(left / _BIN), 0), max(int(np.ceil(right / _BIN)), 1))
+        bottom, top = (low + end for end in (_EDGE, LINE - _EDGE))
+        met = (self._high[:, part] > bottom[:, None, None]) & (self._low[:, part] < top[:, None, None])
+        along = met.sum(axis=2) * _BIN / (right - left)
+        return (self._weight * (CROSSED * met.any(axis=2) + ALONG * along)).sum(axis=1)
 
 
 def spread(view: Box, y: Sequence[float]) -> list[float]:
@@ -153,7 +244,3 @@ def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]
     between the two asks for colours that are not there. So the marks of a live picture are always as many.
     """
     return {key: [*column, *[_NOTHING[key]] * (rows - len(column))] for key, column in marks.items()}
-
-
-def _covers(taken: Sequence[tuple[float, float, float]], left: float, right: float, y: float) -> bool:
-    return any(left < r and right > lft and abs(y - other) < LINE for lft, r, other in taken)

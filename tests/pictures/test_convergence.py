@@ -1,11 +1,13 @@
 """The convergence picture as data: what is drawn, not how many pixels it takes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from alrviz.pictures.convergence import BEST, FEW, Curve, contents, convergence, legend_rows
-from alrviz.pictures.labels import LETTER, WIDTH
+from alrviz.pictures.labels import LETTER, LINE, WIDTH
 from alrviz.pictures.measures import FIRST, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, contrast, racer_colours
 
@@ -60,6 +62,35 @@ def test_gap_is_logarithmic_and_the_best_point_stands_on_a_line_of_its_own_below
     assert what.box.log
     assert what.grey["y"] == pytest.approx([0.1 / 3])
     assert not len(what.heldout[0]["y"])
+
+
+def test_at_rest_a_name_keeps_off_the_lines_of_racers_that_go_on():
+    short, long = curve("alr gradient descent", [2.0, 1.5, 1.4]), curve("lr", [2.0, *[1.42] * 20])
+
+    def crossed(rests):
+        what = contents([short, long], rests=rests)
+        k = what.words["words"].index(short.name)
+        _, end = what.box.pixel(what.words["x"][k], what.words["y"][k])
+        low, (_, line) = end - what.words["dy"][k], what.box.pixel(5, 1.42)
+        return low + 3 < line < low + LINE - 3
+
+    assert crossed(rests=False), "in a picture that moves names stay at their lines"
+    assert not crossed(rests=True)
+
+
+def test_in_a_narrow_picture_the_words_of_a_level_are_short_and_cover_no_name():
+    racers = [curve("lr", [2, 1.5, 1.0], best=ROWS * 0.9), curve("alr", [2, 1.0, 0.9], best=ROWS * 0.9)]
+    what = contents(racers, measure="gap", size=(220, 160))
+    assert what.words["words"] == ["best known F", "lr", "alr"]
+    (level, _, name), (at, _, down) = what.words["x"], what.words["dy"]
+    view = replace(what.box, width=220, height=160)
+    ends = [view.pixel(x, what.words["y"][k])[1] for k, x in ((0, level), (2, name))]
+    assert abs((ends[0] - at) - (ends[1] - down)) >= LINE
+    what = contents([curve("alr gradient descent", [2, 1.5, 1.0])], size=(220, 160))
+    assert what.words["align"] == ["right"]
+    assert what.words["x"] == [what.box.right], "a name that would be cut ends where the picture does"
+    assert contents([curve("alr gradient descent", [2, 1.5, 1.0])]).words["align"] == ["left"]
+    assert legend_rows(["alr gradient descent"] * 3, "nll", 220) > legend_rows(["alr gradient descent"] * 3, "nll")
 
 
 def test_the_tail_of_the_lowest_racer_is_no_cliff():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from alrviz.pictures.downsample import min_max
-from alrviz.pictures.labels import LETTER, LINE, Box, box, place, round_up, spread
+from alrviz.pictures.labels import LETTER, LINE, Box, Crossing, box, place, round_up, spread
 
 
 def test_labels_at_one_place_are_moved_apart_and_the_first_stays():
@@ -21,7 +21,36 @@ def test_labels_far_apart_stay():
 def test_a_label_that_ends_at_its_point_reaches_to_the_left():
     view = Box(0, 10, 0, 1)
     near = 10 - 0.5 * LETTER * 12 / 76
-    assert place(view, [10, near], [0.5, 0.5], ["class prior", "lr"], [True, False])[1] != 0
+    first, second = place(view, [10, near], [0.5, 0.5], ["class prior", "lr"], [True, False])
+    assert abs(first - second) >= LINE
+    assert place(view, [10, near], [0.5, 0.5], ["class prior", "lr"], [True, False], levels=1)[0] == 0
+
+
+def test_names_stand_in_the_order_of_their_lines():
+    """Of six lines that end close together each name is nearest to its own: none jumps over the others."""
+    view = Box(0, 10, 0, 1)
+    y = [0.50, 0.44, 0.47, 0.53, 0.49, 0.46]
+    shifts = place(view, [7] * 6, y, ["alr gradient descent"] * 6, [False] * 6)
+    at = [view.pixel(7, value)[1] - shift for value, shift in zip(y, shifts, strict=True)]
+    assert sorted(range(6), key=lambda k: at[k]) == sorted(range(6), key=lambda k: y[k])
+    assert min(np.diff(sorted(at))) >= LINE
+
+
+def test_names_keep_off_lines_and_words_of_levels_move_by_a_line_at_most():
+    view = Box(0, 10, 0, 1)
+    across = np.linspace(0, 10, 200)
+    runs_on = Crossing(across, np.full(200, 0.53))
+    assert place(view, [3], [0.5], ["alr"], [False]) == [0]
+    (moved,) = place(view, [3], [0.5], ["alr"], [False], [runs_on])
+    top, bottom = view.pixel(3, 0.5)[1] - moved + LINE, view.pixel(3, 0.5)[1] - moved
+    line = view.pixel(3, 0.53)[1]
+    assert not bottom + 3 < line < top - 3
+    assert abs(moved) <= LINE
+    (level,) = place(view, [10], [0.5], ["1 % milestone"], [True], [runs_on], levels=1)
+    assert level in (0, LINE), "on its line, or under it"
+    everywhere = [Crossing(across, np.full(200, height)) for height in np.arange(0.05, 1, 0.07)]
+    (level,) = place(view, [10], [0.5], ["1 % milestone"], [True], everywhere, levels=1)
+    assert level == 0, "no better place is near"
 
 
 @pytest.mark.parametrize(("x", "end"), [(1, 1), (11, 12), (115, 120), (0.034, 0.035), (9.5, 10), (0, 1), (np.nan, 1)])

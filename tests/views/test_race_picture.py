@@ -76,6 +76,33 @@ def test_the_first_iterations_and_a_logarithmic_axis_are_a_choice_away():
     assert RaceView(race, wake=lambda: None, span="log").picture.pane.object.xaxis[0].axis_label.endswith("log scale")
 
 
+def test_names_keep_off_lines_once_the_picture_rests_and_again_when_it_has_another_size(monkeypatch):
+    race, view = pressed()
+    rests, show = [], view.picture.show
+    monkeypatch.setattr(
+        view.picture, "show", lambda *args, **options: rests.append(options["rests"]) or show(*args, **options)
+    )
+    race.take(10)
+    pump(view, 5)
+    assert rests
+    assert not any(rests), "while it runs names would jump"
+    figure = view.picture.pane.object
+    figure.set_from_json("inner_width", 300)
+    figure.set_from_json("inner_height", 100)
+    count = len(rests)
+    race.end()
+    pump(view, 30)
+    assert rests[-1]
+    assert not any(rests[count:-1])
+    count = len(rests)
+    figure.set_from_json("inner_width", 250)
+    assert rests[count:] == [True]
+    figure.set_from_json("inner_width", 250)
+    assert len(rests) == count + 1
+    view.press_back()
+    assert rests[-1]
+
+
 def test_gap_is_hidden_when_objectives_differ():
     same, other = view_of(ByHand()), view_of(ByHand(Recipe("alr", order=1, alpha=0), Recipe("alr", order=2, alpha=0)))
     assert "gap" in same._measures.select.options.values()

@@ -6,17 +6,20 @@ as long, so one is made only where Bokeh cannot change the old one: racers of ot
 logarithmic. A reader's zoom is left alone until the reset button is pressed or another race is shown.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import panel as pn
+from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.models import ColumnDataSource
 from bokeh.models import Model as BokehModel
 
 from alrviz.pictures.convergence import FEW, Contents, Picture, contents, convergence, entitle, named, place_zero
 from alrviz.pictures.frame import describe
-from alrviz.pictures.labels import Box
+from alrviz.pictures.labels import WIDTH, Box
 from alrviz.pictures.measures import is_log
 from alrviz.views.core.trace_reader import Watched
 
@@ -25,10 +28,15 @@ TAIL = 3  # points at the end of a thinned line that the next step may replace
 
 
 class LivePicture:
-    """The pane of a race's convergence picture."""
+    """The pane of a race's convergence picture.
 
-    def __init__(self, name: str):
-        self.name = name
+    Args:
+        name: of its figure. resized: called when the browser has given its frame another size.
+    """
+
+    def __init__(self, name: str, resized: Callable[[], None]):
+        self.name, self._resized = name, resized
+        self._size: tuple[int, int] | None = None
         self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", min_height=260, margin=0)
         self._picture: Picture | None = None
         self._made_of: Any = None
@@ -38,8 +46,10 @@ class LivePicture:
         # Left, right, bottom, top that this race's picture was given so far.
         self._given: tuple[set[float], ...] = (set(), set(), set(), set())
 
-    def show(self, watched: Watched, measure: str, axis: str, span: str = "all", dark: bool = False) -> None:
-        """Draw what `watched` says is to be seen now."""
+    def show(
+        self, watched: Watched, measure: str, axis: str, span: str = "all", dark: bool = False, rests: bool = True
+    ) -> None:
+        """Draw what `watched` says is to be seen now. rests: whether that will stay so."""
         curves = watched.curves()
         options: dict[str, Any] = {
             "measure": measure,
@@ -48,6 +58,8 @@ class LivePicture:
             "baseline": watched.levels(),
             "to_zero": watched.to_zero,
             "dark": dark,
+            "rests": rests,
+            "size": self._size,
         }
         note = "recorded earlier" if getattr(watched.race, "recorded", False) else ""
         names = tuple((racer.name, racer.label) for racer in watched.racers)
@@ -56,14 +68,28 @@ class LivePicture:
         if self._picture is None or made_of != self._made_of:
             self._picture = convergence(curves, name=self.name, note=note, **options)
             self._box = contents(curves, **options).box
+            for side in ("inner_width", "inner_height"):
+                self._picture.figure.on_change(side, partial(self._sized, self._picture.figure))
             self.pane.object = self._picture.figure
         else:
             what = contents(curves, **options)
-            entitle(self._picture, measure=measure, axis=axis, span=span, to_zero=watched.to_zero, note=note)
+            entitle(
+                self._picture, measure=measure, axis=axis, span=span, to_zero=watched.to_zero, note=note,
+                width=WIDTH if self._size is None else self._size[0],
+            )  # fmt: skip
             place_zero(self._picture, what.zero)
             self._feed(self._picture, what, anew=drawn_of != self._drawn_of)
         self._made_of, self._drawn_of = made_of, drawn_of
         self.drawn = watched.number, min(watched.seen, watched.last)
+
+    def _sized(self, figure: Any, attr: str, old: Any, new: Any) -> None:
+        try:
+            size = figure.inner_width, figure.inner_height
+        except UnsetValueError:  # one comes before the other
+            return
+        if self._picture is not None and figure is self._picture.figure and min(size) > 0 and size != self._size:
+            self._size = size
+            self._resized()
 
     def describe(self, sentence: str) -> None:
         """Say what is drawn, for readers who hear the page.

@@ -118,7 +118,7 @@ class RaceView(NotebookViewer):
 
     def _build(self, height: str) -> None:
         name = f"alrviz-race-{uuid.uuid4().hex[:12]}"
-        self.picture = LivePicture(name)
+        self.picture = LivePicture(name, self._resized)
         self.transport = Transport(
             self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
             self._stopped_at, self._seen, Playback(self),
@@ -183,7 +183,7 @@ class RaceView(NotebookViewer):
             runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
             coming = Watched(SimpleNamespace(runs=runs))
             self._measures.offer(coming)
-            self.picture.show(coming, self.measure, self.axis, self.span, self.dark)
+            self._draw(coming)
 
     def _take(self, watched: Watched) -> None:
         self._drawn, self._judging = watched, None
@@ -291,8 +291,9 @@ class RaceView(NotebookViewer):
         turned = watched.to_zero != to_zero
         if turned:
             self._measures.offer(watched)
-        if turned or (changed and (watched.head < LONG or not player.playing or self._turn(3))):
-            self.picture.show(watched, self.measure, self.axis, self.span, self.dark)
+        came_to_rest = playing and not player.playing
+        if turned or came_to_rest or (changed and (watched.head < LONG or not player.playing or self._turn(3))):
+            self._draw(watched)
         judged = self._judging is not None and self._judging.done()
         if (changed and not player.playing) or turned or judged or (playing and self._turn(SLOW)):
             self._show_slow()
@@ -302,9 +303,17 @@ class RaceView(NotebookViewer):
         """Whether what is done every so many ticks is due."""
         return self._ticks % every == 0
 
+    def _draw(self, watched: Watched) -> None:
+        self.picture.show(watched, self.measure, self.axis, self.span, self.dark, rests=not self.player.playing)
+
+    def _resized(self) -> None:
+        if not self.player.playing:
+            with pn.io.hold():
+                self._redraw()
+
     def _redraw(self) -> None:
         if self.player.shown is not None:
-            self.picture.show(self.player.shown, self.measure, self.axis, self.span, self.dark)
+            self._draw(self.player.shown)
         self._show_status()
 
     # -- words --------------------------------------------------------------------------------------------------------
