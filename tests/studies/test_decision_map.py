@@ -14,7 +14,7 @@ import alrviz
 from alrviz.errors import Stopped, TableError
 from alrviz.stop import StopToken
 from alrviz.studies.maps import decision_map as numbers
-from alrviz.studies.maps.axes import MOST_LEVELS, axes_of, axis_of, one_scale
+from alrviz.studies.maps.axes import MOST_LEVELS, axes_of, axis_of, first_axes, one_scale
 from alrviz.studies.maps.decision_map import decision_map
 from alrviz.studies.maps.partial_dependence import NEAREST, WIDTH, others_of
 
@@ -306,11 +306,34 @@ def test_what_is_no_fitted_classifier_cannot_be_mapped(model):
 
 def test_a_map_begins_with_scales_unless_others_are_wished_for(mixed):
     X, _ = mixed
-    assert numbers.first_axes(X[["colour", "length", "size", "weight"]]) == ("length", "weight")
-    assert numbers.first_axes(X, "colour", "length") == ("colour", "length")
-    assert numbers.first_axes(X, None, "length") == ("weight", "length")
-    assert numbers.first_axes(X, "colour", "gone") == ("colour", "length")
-    assert numbers.first_axes(X, "weight", "weight") == ("weight", "length")
+    assert first_axes(X[["colour", "length", "size", "weight"]]) == ("length", "weight")
+    assert first_axes(X, "colour", "length") == ("colour", "length")
+    assert first_axes(X, None, "length") == ("weight", "length")
+    assert first_axes(X, "colour", "gone") == ("colour", "length")
+    assert first_axes(X, "weight", "weight") == ("weight", "length")
+
+
+def test_a_map_begins_with_the_columns_that_tell_most_about_the_classes():
+    draw = np.random.default_rng(0)
+    y = draw.integers(0, 2, 400)
+    clear, other = y + 0.6 * draw.normal(size=400), y + 0.8 * draw.normal(size=400)
+    columns = {
+        "signup year": 2020 + y,  # tells all, but in two columns of points
+        "noise": draw.normal(size=400),
+        "other": np.where(draw.random(400) < 0.05, np.nan, other),
+        "copy": clear * 2,
+        "clear": clear,
+        "plan": np.where(y, "a", "b"),
+    }
+    frame = pd.DataFrame(columns)
+    assert first_axes(frame) == ("noise", "other")
+    assert first_axes(frame, y=y) == ("other", "copy"), "a copy adds nothing to what it is one of"
+    assert first_axes(frame, None, "noise", y=y)[0] in ("clear", "copy")
+    assert first_axes(frame[["signup year", "plan", "noise"]], y=y) == ("signup year", "noise")
+    assert first_axes(frame[["plan", "noise"]], y=y) == ("noise", "plan")
+    X = frame[["noise", "copy", "other"]]
+    surface = last(decision_map(LogisticRegression().fit(X.fillna(0), y), X.fillna(0), y, sides=(8,)))
+    assert (surface.across.name, surface.up.name) == ("copy", "other")
 
 
 def test_one_column_makes_no_map():

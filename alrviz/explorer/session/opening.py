@@ -286,7 +286,11 @@ class Opening(param.Parameterized):
 
     def _arrived(self, dataset: "Dataset", source: Source) -> None:
         self.source = source
-        self.param.update(dataset=dataset, pending=None, loading=None, wanted=None)
+        before = self.dataset
+        # Places of columns and rows in another table mean nothing here.
+        same = before is None or before.table.names == dataset.table.names
+        map_of = {} if same else {"axes": (), "others": "", "row": None}
+        self.param.update(dataset=dataset, pending=None, loading=None, wanted=None, **map_of)
 
     def refuse(self, error: Exception) -> None:
         """Say what went wrong; what was shown before stays."""

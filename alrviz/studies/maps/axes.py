@@ -23,6 +23,10 @@ MOST_LEVELS = 30  # on one axis; more could not be read, and the model would be 
 AIR = 0.06  # share of a scale's length beyond its first and last value
 FARTHEST = 4  # times as long as the other may an axis be that shares its scale: a longer one would leave a line of it
 LONGEST = 2.0  # times as long as the other is such an axis shown, at most: of a strip little would be seen
+FEW = 10  # values of a scale on which a map would show columns of points
+LOOKED_AT, MOST_ASKED = 3_000, 60  # rows and columns that are asked which columns tell most about the classes
+CELLS = 6  # of a column, to be asked so
+_LEVELS = 2
 _UNIT = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*$")  # "petal width (cm)"
 _NUMBER = re.compile(r"\d+")
 _COORDINATE = re.compile(r"(.*(?:[^a-z]|^))([xyz])")  # "x", "pos_y"
@@ -112,6 +116,70 @@ def axis_of(frame: pd.DataFrame, name: Any, keep: Axis | None = None) -> Axis:
         raise TableError(f"no column is called {name!r}{nearest(str(name), known)}; the columns are {', '.join(known)}")
     column = frame[name]
     return _scale(name, column, keep) if is_numeric(column) else _levels(name, column)
+
+
+def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any = None) -> tuple[Any, Any]:
+    """Return the two columns that a map begins with: those wished for if they are there, then the most telling ones.
+
+    Scales of many values come before those of few, and these before levels. Among them, where the classes `y` (N,) are
+    given, that which tells most about them comes first, and beside it that which tells most together with it; without
+    classes the order is the table's.
+
+    Raises:
+        TableError: if there are fewer than two columns, or no rows.
+    """
+    if frame.shape[1] < 2 or not len(frame):
+        raise TableError(f"a map needs two columns and some rows, got {frame.shape[1]} and {len(frame):,}")
+    wished = [name if name in frame.columns else None for name in (across, up if up != across else None)]
+    names, places = list(frame.columns), np.linspace(0, len(frame) - 1, min(LOOKED_AT, len(frame))).astype(np.intp)
+    rows = frame.iloc[places]
+    kinds = {name: _kind(rows[name]) for name in names}
+    free = sorted((name for name in names if name not in wished), key=kinds.__getitem__)
+    found = [name for name in wished if name is not None]
+    while len(found) < 2:
+        asked = [name for name in free if kinds[name] == kinds[free[0]]][:MOST_ASKED]
+        if y is not None and len(y) == len(frame) and len(free) + len(found) > 2:
+            classes = pd.factorize(np.asarray(y, dtype=object)[places].astype(str))[0]
+            beside = _cells(rows[found[0]]) if found else 0
+            best = max(asked, key=lambda name: _information(beside * CELLS + _cells(rows[name]), classes))
+        else:
+            best = asked[0]
+        free.remove(best)
+        found.append(best)
+    if wished == [None, None]:
+        first, second = sorted(found, key=lambda name: (kinds[name] == _LEVELS, names.index(name)))
+    else:
+        first, second = found if wished[0] is not None else reversed(found)
+    return first, second
+
+
+def _kind(column: pd.Series) -> int:
+    """0 for a scale of many values, 1 for one of few, _LEVELS for levels."""
+    return _LEVELS if not is_numeric(column) else int(column.nunique() <= FEW)
+
+
+def _cells(column: pd.Series) -> NDArray[np.intp]:
+    """A number below CELLS for each value: its fifth of a scale, or its level among the most frequent; one for none."""
+    if not is_numeric(column):
+        codes = pd.factorize(column)[0] + 1  # 0 where there is none
+        rank = np.argsort(np.argsort(-np.bincount(codes), kind="stable"), kind="stable")
+        return np.minimum(rank[codes], CELLS - 1)
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    known = np.isfinite(values)
+    ends = np.quantile(values[known], np.arange(1, CELLS - 1) / (CELLS - 1)) if known.any() else np.zeros(1)
+    return np.where(known, np.searchsorted(ends, values), CELLS - 1).astype(np.intp)
+
+
+def _information(cells: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
+    """What the cells tell about the classes, in nats: their mutual information, less what chance makes of few rows."""
+    counts = np.zeros((cells.max() + 1, classes.max() + 1))
+    np.add.at(counts, (cells, classes), 1.0)
+    share = counts / counts.sum()
+    by_chance = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
+    there = share > 0
+    told = (share[there] * np.log(share[there] / by_chance[there])).sum()
+    chance = (share.any(axis=1).sum() - 1) * (share.any(axis=0).sum() - 1) / (2 * len(cells))
+    return float(told - chance)
 
 
 def axes_of(

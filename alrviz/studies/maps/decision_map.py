@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.maps.axes import Axis, Floats, axes_of, axis_of, is_numeric, one_scale
+from alrviz.studies.maps.axes import Axis, Floats, axes_of, axis_of, first_axes, one_scale
 from alrviz.studies.maps.classifier_adapter import Asked
 from alrviz.studies.maps.partial_dependence import Others, others_of
 
@@ -121,21 +121,6 @@ def frame_of(X: Any) -> pd.DataFrame:
     return pd.DataFrame(matrix, columns=[str(j) for j in range(matrix.shape[1])]).infer_objects()
 
 
-def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None) -> tuple[Any, Any]:
-    """Return the two columns that a map begins with: those wished for if they are there, then scales before levels.
-
-    Raises:
-        TableError: if there are fewer than two columns, or no rows.
-    """
-    if frame.shape[1] < 2 or not len(frame):
-        raise TableError(f"a map needs two columns and some rows, got {frame.shape[1]} and {len(frame):,}")
-    wished = [name if name in frame.columns else None for name in (across, up if up != across else None)]
-    names = sorted(frame.columns, key=lambda name: not is_numeric(frame[name]))
-    free = iter([name for name in names if name not in wished])
-    first, second = (next(free) if name is None else name for name in wished)
-    return first, second
-
-
 def decision_map(
     model: Any,
     X: Any,
@@ -156,7 +141,7 @@ def decision_map(
         model: has `classes_` and `predict_proba` or `decision_function`.
         X: (N, a) DataFrame or matrix, the columns the model takes; its rows span the axes.
         y: (N,) the true classes, None for no points.
-        across, up: two columns (or axes made of them); without both of them the first two, scales first.
+        across, up: two columns (or axes made of them); without both of them `first_axes`.
         others: what stands in the other columns, a key of `OTHERS`. row: the row for "row".
         classes: the order of classes; None for the model's. seed: draws rows where not all are used.
         sides: places along a scale of each map, None for SIDES.
@@ -174,7 +159,7 @@ def decision_map(
     """
     frame = frame_of(X)
     if across is None or up is None:
-        across, up = first_axes(frame)
+        across, up = first_axes(frame, y=y)
     ask = Asked(model, matrix=not isinstance(X, pd.DataFrame), classes=classes)
     if isinstance(across, Axis) or isinstance(up, Axis):
         across, up = (axis if isinstance(axis, Axis) else axis_of(frame, axis) for axis in (across, up))

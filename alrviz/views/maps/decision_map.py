@@ -18,8 +18,8 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures.labels import WIDTH
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
-from alrviz.studies.maps.axes import LONGEST, axes_of
-from alrviz.studies.maps.decision_map import Surface, decision_map, first_axes, frame_of
+from alrviz.studies.maps.axes import LONGEST, axes_of, first_axes
+from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.latest_task import Asking, at_rest
@@ -182,7 +182,7 @@ class DecisionMapView(NotebookViewer):
         if frame is None:
             return
         try:
-            across, up = first_axes(frame, self.across, self.up)
+            across, up = first_axes(frame, self.across, self.up, self._y)
         except AlrvizError:
             return  # asked for, it says the same in words
         with param.parameterized.discard_events(self):

@@ -8,7 +8,7 @@ import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
 from alrviz.studies.density.density_frames import Scene
-from alrviz.studies.maps.decision_map import first_axes
+from alrviz.studies.maps.axes import first_axes
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -69,7 +69,7 @@ class ColumnMenus:
         names, table = list(dataset.X.columns), dataset.table.names
         asked = [table[k] for k in axes if k < len(table) and table[k] in names]
         try:
-            chosen: list[Any] = asked if len(set(asked)) == 2 else list(first_axes(dataset.X))
+            chosen: list[Any] = asked if len(set(asked)) == 2 else list(first_axes(dataset.X, y=dataset.y))
         except AlrvizError:
             chosen = [None, None]
         self._set([{str(name): name for name in names}] * 2, chosen)

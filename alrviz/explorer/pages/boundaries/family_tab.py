@@ -24,7 +24,7 @@ from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.maps.decision_map import first_axes
+from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.views.core.panes import say
@@ -125,7 +125,7 @@ class FamilyTab:
             axes = [_name_at(dataset, k) for k in session.axes]
             if all(name in names for name in axes):
                 kept |= dict(zip(("across", "up"), axes, strict=True))
-        self._others = first_others(dataset.X, *_axes_of(dataset.X, kept))
+        self._others = first_others(dataset.X, *_axes_of(dataset, kept))
         kept |= {"others": self._others, "row": 0}
         if session.others in self.map.param.others.objects:
             kept |= {"others": session.others, "row": min(session.row or 0, dataset.n_rows - 1)}
@@ -272,10 +272,10 @@ class FamilyTab:
         self.jobs.close()
 
 
-def _axes_of(frame: Any, kept: dict[str, Any]) -> tuple[Any, Any]:
+def _axes_of(dataset: Any, kept: dict[str, Any]) -> tuple[Any, Any]:
     """The axes that the map will have, (None, None) of a table without two columns."""
     try:
-        return first_axes(frame, kept.get("across"), kept.get("up"))
+        return first_axes(dataset.X, kept.get("across"), kept.get("up"), dataset.y)
     except AlrvizError:
         return None, None
 
