@@ -1,7 +1,5 @@
 """The page "Bias and variance" without a browser: both tabs, their prices, links, what is kept, the scripts."""
 
-import contextlib
-import io
 from functools import partial
 
 import pytest
@@ -10,7 +8,6 @@ from alrviz.explorer.pages.bias import curve as bias_curve
 from alrviz.explorer.pages.bias.page import GRIDS, BiasPage, GridSpec, with_alpha
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.session.state import State, read_link
-from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -171,40 +168,15 @@ def test_recipes_are_chosen_by_chips_of_any_family(opened):
     assert page.tab.menus["grid"].value == OWN
 
 
-def test_the_script_prints_the_screens_numbers(opened):
-    page = opened(SMALL + "&sizes=50-100&seed=3")
-    run(page)
-    out = io.StringIO()
-    text = page.tab.script()
-    with contextlib.redirect_stdout(out):
-        exec(compile(text.replace("seed=3,\n)", "seed=3, n_jobs=1,\n)"), "script", "exec"), {})
-    assert page.tab.study_view.study.summary().to_string() in out.getvalue()
-
-
 # -- the learning curve --------------------------------------------------------------------------------------------
 
 
-def test_the_curve_runs_from_its_link_and_its_script_says_the_same(opened):
+def test_the_curve_runs_from_its_link(opened):
     page = opened(CURVE)
     assert (page.tab.spec.repeats, page.tab.spec.window) == (3, 100)
     assert not page.tab.menus["theta"].visible, "no learner has theta"
     run(page)
     assert "mean over the last 100 rows" in page.tab.study_view.told.object
-    out = io.StringIO()
-    text = page.tab.script()
-    with contextlib.redirect_stdout(out):
-        exec(compile(text.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), "script", "exec"), {})
-    assert page.tab.study_view.study.summary().to_string() in out.getvalue()
-
-
-def test_settings_of_the_curve_are_in_the_link(opened):
-    page = opened("?page=bias&data=monks-1&tab=learning-curve")
-    page.tab.menus["theta"].value = "single-pass"
-    page.tab.menus["window"].value = 300
-    link = page.session.link
-    assert "theta=single-pass" in link
-    assert "folds=5-300" in link
-    assert opened(link).tab.spec == page.tab.spec
 
 
 def test_whatever_a_link_asks_for_is_made_a_learner():
@@ -236,12 +208,6 @@ def test_a_tab_that_is_not_seen_is_not_priced(opened):
     assert grid.known.study.dataset.name == "monks-1"
     page.choice.value = "grid"
     until(page, lambda: grid.known is not None and grid.known.study.dataset.name == "xor")
-
-
-def test_the_cards_explain_themselves():
-    for of in BiasPage.tabs.values():
-        assert "<abbr" in rich(of.about)
-    assert "<math" in rich(BiasPage.tabs["Grid"].about)
 
 
 def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():

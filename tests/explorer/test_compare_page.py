@@ -1,25 +1,16 @@
 """The page "Compare" without a browser: several tables, prices, links, a script with the screen's numbers."""
 
-import contextlib
-import io
 import threading
 from urllib.parse import unquote
 
-import numpy as np
 import pytest
 
 from alrviz.explorer.pages.compare import page as compare_page
-from alrviz.explorer.pages.compare.page import ABOUT, FIRST_SETS, ComparePage, CompareSpec
+from alrviz.explorer.pages.compare.page import FIRST_SETS, ComparePage, CompareSpec
 from alrviz.explorer.pages.order.page import OrderSpec
-from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
 from alrviz.explorer.server.tables import FileLink
-from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MOST_SETS, read_link
-from alrviz.explorer.shell.glossary import rich
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.protocols.compare import table
-from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until
 
@@ -58,46 +49,12 @@ def run(page):
     page.pump()
 
 
-def test_everything_is_priced_before_anything_runs(page):
+def test_every_recipe_is_priced_on_every_table(page):
     assert [one.dataset.name for one in page.tab.known.tables] == ["monks-1", "xor"]
     assert [[one.name for one in line] for line in page.tab.known.lines] == [["nb", "tan"]] * 2
     assert "<td>monks-1" not in page.tab.prices.object
     assert "432 rows, 6 columns, 2 classes" in page.tab.prices.object
-    assert "about" in page.tab.time.object
     assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
-    assert page.session.registry.entries(OWNER) == []
-
-
-def test_the_script_has_the_screens_numbers(page):
-    run(page)
-    code = page.tab.script()
-    space: dict = {}
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        exec(code.replace("seed=0,\n)", "seed=0, n_jobs=1,\n)"), space)
-    mine, theirs = (table(study, "log_loss") for study in (page.tab.study_view.study, space["study"]))
-    np.testing.assert_array_equal(mine, theirs)
-    assert "win_draw_loss" in said.getvalue()
-
-
-def test_a_link_holds_sets_recipes_and_folds_and_finds_what_is_kept(page):
-    run(page)
-    link = page.session.link
-    assert "sets=monks-1_xor" in link
-    again = open_page(link)
-    known(again)
-    assert again.tab.study_view.study.phase == "done"
-    assert again.tab.spec == page.tab.spec
-    again.close()
-
-
-def test_the_measure_is_in_the_link(page):
-    page.tab.study_view.measure = "brier"
-    assert "measure=brier" in page.session.link
-    again = open_page(page.session.link)
-    assert again.tab.study_view.measure == "brier"
-    again.close()
-    page.tab.study_view.measure = "log_loss"
-    assert "measure" not in page.session.link
 
 
 def test_the_first_settings_are_the_shortest_link():
@@ -117,38 +74,6 @@ def test_equal_recipes_are_one():
     page.tab.chooser.change(1, Recipe("tan"))
     assert page.tab.spec.recipes == (Recipe("tan"),)
     page.close()
-
-
-def test_a_change_marks_the_picture_outdated_until_run(page):
-    run(page)
-    page.tab.menus["folds"].value = "2x5"
-    assert page.tab.study_view.outdated
-    known(page)
-    assert "10 fits each" in page.tab.study_view.sentence.object
-    assert not page.tab.study_view.outdated, "nothing runs: the study that is set is shown, empty"
-
-
-def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked():
-    clock = Clock()
-    page = open_page("?page=compare&sets=tic-tac-toe&of=rf&folds=10x10", Registry(ServerLimits(), clock, timer=False))
-    known(page)
-    page.tab.keep.value = True
-    page.tab.study_view.press_run()
-    registry, study = page.session.registry, page.tab.study_view.study
-    page.close()
-    clock.now += 3600
-    registry.sweep()
-    assert study.phase == "running"
-    again = open_page(page.session.link, registry)
-    known(again)
-    assert again.tab.keep.value, "who comes back sees that it was ticked"
-    again.tab.keep.value = False
-    clock.now += 3600
-    registry.sweep()
-    assert study.phase == "stopped"
-    assert "nobody looked at it for 60 s" in study.told
-    study.join(30)
-    again.close()
 
 
 def test_a_link_is_not_trusted():
@@ -241,15 +166,6 @@ def test_without_data_sets_it_says_what_to_do(page):
     assert "Choose at least one data set" in page.tab.prices.object
     page.tab.study_view.press_run()
     assert page.session.registry.entries(OWNER) == []
-
-
-def test_a_visitor_who_never_saw_the_page_can_leave():
-    session = Session(owner=OWNER, registry=Registry(ServerLimits(), timer=False))
-    ComparePage(session).close()
-
-
-def test_every_term_is_explained():
-    assert "[[" not in rich(ABOUT)
 
 
 def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen_ones():

@@ -161,6 +161,7 @@ def wait(part, condition):
 def run(part):
     part.study_view.press_run()
     wait(part, lambda: part.study_view.study.phase == "done")
+    assert part.study_view.study.progress.failed == 0
     part.pump()
 
 
@@ -309,6 +310,7 @@ def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(c
     again = visit(case)  # of another process, as far as the registry knows
     assert again.study_view.study.progress.done >= done
     assert again.study_view.bar.run.label == "Resume"
+    run(again)
 
 
 def test_a_reload_finds_the_study_of_the_process_and_a_stranger_does_not(case, visit, monkeypatch):

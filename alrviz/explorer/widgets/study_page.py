@@ -7,7 +7,7 @@ A page derives from `StudyPage` and adds its picture and what is peculiar to it;
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
@@ -436,34 +436,11 @@ class StudyPage:
         self.jobs.close()
 
 
-class Tab(Protocol):
-    """What stands on a page of tabs: a page of a study, or another part that is built like one."""
-
-    slug: str
-    first: Any  # beside the menu of tabs
-    below: Any
-
-    def build(self) -> None:
-        """Make both."""
-
-    def follow(self) -> None:
-        """Follow the session from now on."""
-
-    def ask(self) -> None:
-        """Turn to what came meanwhile."""
-
-    def write(self) -> None:
-        """Put what is set into the link."""
-
-    def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
-
-    def close(self) -> None:
-        """End the threads' work."""
-
-
 class TabbedPage:
-    """A page of tabs, each built when it is first shown; they share a drawer, and the link is of the one in front."""
+    """A page of tabs, each built when it is first shown; they share a drawer, and the link is of the one in front.
+
+    A tab is a page of a study, or a part of the same methods: build, follow, ask, write, pump, close.
+    """
 
     title: str
     icon: str
@@ -473,7 +450,7 @@ class TabbedPage:
 
     def __init__(self, session: Session):
         self.session = session
-        self._built: dict[str, Tab] = {}
+        self._built: dict[str, Any] = {}
         # What the link says, of the tab it is about.
         self._linked = self.front if issubclass(self._classes()[self.front], StudyPage) else next(iter(self._classes()))
         self._own = session.own(self.slug)

@@ -5,7 +5,8 @@ methods say what study of a table they make, what that costs and how a script ma
 it: menus, link, price, run, "copy as Python". Nothing here shows anything.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -104,6 +105,7 @@ class StudySpec:
     icon: ClassVar[str]
     make: ClassVar[Callable[..., Any]]  # the function of `alrviz` that makes the study, a static method
     first: ClassVar[tuple[Recipe, ...]]  # the page's own recipes
+    splits: ClassVar[Mapping[str, tuple[int, int]]] = FOLDS  # where it is a cross-validation, with a setting `folds`
     single: ClassVar[bool] = False  # whether that function takes one recipe
     menus: ClassVar[Mapping[str, Menu]] = {}
     imports: ClassVar[str] = ""  # of the script
@@ -164,23 +166,28 @@ class StudySpec:
     # -- the study and its cost ----------------------------------------------------------------------------------------
 
     @property
+    def split(self) -> tuple[int, int]:
+        """Repeats and folds, where it is a cross-validation."""
+        return self.splits[vars(self)["folds"]]
+
+    @property
     def holdout(self) -> float:
-        """Share of the rows that a fit does not learn from."""
-        raise NotImplementedError
+        """Share of the rows that a fit does not learn from: a fold."""
+        return 1 / self.split[1]
 
-    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
         """Return what `make` is given beside table, recipes and seed, also in the script."""
-        raise NotImplementedError
+        return dict(zip(("repeats", "folds"), self.split, strict=True))
 
-    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+    def seconds(self, dataset: "Dataset | None", there: Sequence[Priced]) -> float:
         """Return about how long the fits of recipes that can be run take, one after the other."""
-        raise NotImplementedError
+        return sum(one.seconds for one in there) * math.prod(self.split)
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
         """Price a fit of every recipe."""
         return price_recipes(dataset, self.recipes, self.holdout, stop)
 
-    def runnable(self, priced: tuple[Priced, ...]) -> tuple[Recipe, ...]:
+    def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
         """Return the recipes that can be run."""
         return tuple(recipe for recipe, one in zip(self.recipes, priced, strict=True) if not one.refused)
 

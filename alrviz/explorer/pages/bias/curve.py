@@ -1,7 +1,7 @@
 """The tab "learning curve" of "Bias and variance": learners that meet rows one by one, shuffles, the window."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -160,7 +160,7 @@ print(study.summary().to_string())
         """Every row is learned from, after it was predicted."""
         return 0.0
 
-    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
         """Return shuffles, window, and where theta is from."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
@@ -173,7 +173,7 @@ print(study.summary().to_string())
 
         return price_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
-    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
         """Return about how long it takes."""
         return sum(one.seconds for one in there) * self.repeats
 

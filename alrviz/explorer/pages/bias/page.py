@@ -1,7 +1,7 @@
 """The page "Bias and variance": a tab for the grid of recipes and training sizes, and one for the learning curve."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +19,7 @@ from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+    pass
 
 ORDERS = (1, 2, 3)
 FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
@@ -117,7 +117,7 @@ class GridSpec(StudySpec):
     """A grid of recipes and training sizes; folds and sizes are slugs, as a link has them."""
 
     noun, icon, make = "bias and variance", "balance", staticmethod(bias_variance)
-    first = GRIDS["orders"].recipes
+    first, splits = GRIDS["orders"].recipes, FOLDS
     menus: ClassVar[Mapping[str, Menu]] = {
         "grid": grids_menu(GRIDS),
         "alpha": Menu(
@@ -166,20 +166,13 @@ print(study.summary().to_string())
         with_own = self.recipes == with_alpha(self.recipes, None)
         return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or with_own)
 
-    @property
-    def holdout(self) -> float:
-        """A fold."""
-        return 1 / FOLDS[self.folds][1]
-
-    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
         """Return rounds, folds and sizes."""
-        rounds, folds = FOLDS[self.folds]
-        return {"rounds": rounds, "folds": folds, "train_shares": self.shares}
+        return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
-    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
         """Return about how long it takes: half of what a fit takes does not shrink with its rows."""
-        rounds, folds = FOLDS[self.folds]
-        return sum(one.seconds for one in there) * rounds * folds * sum((1 + share) / 2 for share in self.shares)
+        return super().seconds(dataset, there) * sum((1 + share) / 2 for share in self.shares)
 
     def fresh(self, columns: int) -> Recipe:
         """Return the last recipe's next order, else a family that is not there yet."""

@@ -3,7 +3,7 @@
 Its tab "history" lists all that the visitor ran, on whatever page.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -71,7 +71,7 @@ class TableCosts(Costs):
     absent: tuple[tuple[str, str], ...] = ()
 
     @property
-    def lines(self) -> list[tuple[Priced, ...]]:
+    def lines(self) -> list[Sequence[Priced]]:
         """The prices of each table."""
         return lines_of(self.priced, len(self.names))
 
@@ -83,7 +83,7 @@ class TableCosts(Costs):
         return [*lost, *(f"{column[0].name}: {column[0].refused}" for column in columns)]
 
 
-def lines_of(priced: tuple[Priced, ...], recipes: int) -> list[tuple[Priced, ...]]:
+def lines_of(priced: Sequence[Priced], recipes: int) -> list[Sequence[Priced]]:
     """Return the prices of each table, of so many recipes each."""
     return [priced[start : start + recipes] for start in range(0, len(priced), recipes)]
 
@@ -117,17 +117,7 @@ print(ranks(study, "log_loss"))
             return super().written()
         return super().written() | {"sets": self.sets.demos, "files": tuple(link for link, _ in self.sets.own)}
 
-    @property
-    def holdout(self) -> float:
-        """A fold."""
-        return 1 / FOLDS[self.folds][1]
-
-    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
-        """Return the folds."""
-        repeats, folds = FOLDS[self.folds]
-        return {"repeats": repeats, "folds": folds}
-
-    def runnable(self, priced: tuple[Priced, ...]) -> tuple[Recipe, ...]:
+    def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
         """Return the recipes that some table can take."""
         lines = lines_of(priced, len(self.recipes))
         return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not line[k].refused for line in lines))
@@ -151,10 +141,9 @@ print(ranks(study, "log_loss"))
                 priced += line
                 found = () if table.demo else remarks_of(table.dataset, [one.lost for one in line])
                 remarks += [f"{table.dataset.name}: {words}" for words in found]
-            repeats, folds = FOLDS[self.folds]
-            seconds = sum(one.seconds for one in priced if not one.refused) * repeats * folds
+            seconds = self.seconds(None, [one for one in priced if not one.refused])
             costs = TableCosts(
-                tuple(priced), self.runnable(tuple(priced)), seconds, tuple(remarks),
+                tuple(priced), self.runnable(priced), seconds, tuple(remarks),
                 names=tuple(short_names(self.recipes)), tables=tables, absent=absent,
             )  # fmt: skip
             made: TableCosts = finish(costs, [table.dataset for table in tables], stop, tell)

@@ -1,6 +1,7 @@
 """The page "Which order?": the same cross-validation for orders 0 to 3, one sentence, and a way to use the answer."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -113,16 +114,10 @@ for sentence in (verdict.sentence, *verdict.notes):
         """Return the first that has orders."""
         return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
 
-    @property
-    def holdout(self) -> float:
-        """A fold."""
-        return 1 / FOLDS[self.folds][1]
-
-    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
         orders = [0, *(order for order, one in zip(ORDERS, priced, strict=True) if not one.refused)]
-        repeats, folds = FOLDS[self.folds]
-        return {"orders": orders, "repeats": repeats, "folds": folds, "references": True}
+        return {"orders": orders} | super().arguments(priced) | {"references": True}
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
         """Price a fit of each order above 0."""
@@ -130,15 +125,15 @@ for sentence in (verdict.sentence, *verdict.notes):
         priced = price_recipes(dataset, recipes, self.holdout, stop)
         return tuple(replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
 
-    def runnable(self, priced: tuple[Priced, ...]) -> tuple[Recipe, ...]:
+    def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order above 0."""
         return () if all(one.refused for one in priced) else self.recipes
 
-    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
         """Return about how long it takes, boosting included."""
-        rows, (repeats, folds) = round(dataset.n_rows * (1 - self.holdout)), FOLDS[self.folds]
+        rows = round(dataset.n_rows * (1 - self.holdout))
         boosting = whole_seconds(BOOSTING, rows, dataset.X.shape[1], dataset.n_classes)
-        return (sum(one.seconds for one in there) + boosting) * repeats * folds
+        return super().seconds(dataset, there) + boosting * math.prod(self.split)
 
 
 class OrderPage(StudyPage):

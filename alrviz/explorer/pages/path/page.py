@@ -154,7 +154,7 @@ for row in study.rows():
         """The path's own."""
         return 0.3
 
-    def arguments(self, priced: tuple[Priced, ...]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
         """Return nothing: the path's alphas and split are its own."""
         return {}
 
@@ -162,7 +162,7 @@ for row in study.rows():
         """Price a fit of every path on the split that it has."""
         return price_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
 
-    def seconds(self, dataset: "Dataset", there: list[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
         """Return about how long it takes, two fits without a penalty beside it included."""
         free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
         return sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free
