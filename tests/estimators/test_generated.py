@@ -15,13 +15,13 @@ from alrviz.estimators.generated import classifier_of
 from alrviz.estimators.make import of_class
 from alrviz.estimators.stubs import stubs
 from alrviz.fitting import families
-from alrviz.fitting.families.cells import AnJE
+from alrviz.fitting.families.cells import TABLES, Cells
 from alrviz.fitting.families.family import FitRequest, Made
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
 
 
-class Tempered(AnJE):
+class Tempered(Cells):
     """AnJE whose cells count less."""
 
     name = words = "tempered"
@@ -29,8 +29,9 @@ class Tempered(AnJE):
 
     {parameters}
     """
+    colours: ClassVar[Mapping[str, str]] = {"tempered": "#444444"}
     params: ClassVar[Mapping[str, Param]] = {
-        **AnJE.params,
+        **TABLES,
         "power": Param(0.5, low=0.0, high=1.0, about="What log theta is multiplied by; 1 is AnJE."),
     }
 
@@ -63,6 +64,7 @@ def test_a_familys_classifier_is_one_of_scikit_learns(tempered):
     np.testing.assert_array_equal(plain.intercept_, model.intercept_)
     assert model.weights_ is None
     assert of_class(tempered, Recipe("tempered", order=3, power=0.5)).get_params()["order"] == 3
+    assert not Recipe("tempered").paper  # nobody's
     with pytest.raises(RecipeError, match="power=2 is out of range"):
         tempered(power=2).fit(data.X, data.y)
 

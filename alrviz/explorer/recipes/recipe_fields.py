@@ -30,6 +30,10 @@ class Field:
     step: float = 1
 
 
+# Whose weights are found step by step; dlr, of numbers, has a page of its own.
+RACING = tuple(name for name, of in FAMILIES.items() if of.counts_cells and "max_iter" in of.params)
+
+
 @dataclass(frozen=True, slots=True)
 class Choosable:
     """What a page lets one choose of a recipe.
@@ -39,7 +43,7 @@ class Choosable:
     mend: turns any recipe of these families into one that the page can take; what it would change is not offered.
     """
 
-    families: tuple[str, ...] = ("lr", "alr", "elr")
+    families: tuple[str, ...] = RACING
     what: str = "Racer"
     hidden: Collection[str] = ()
     by_fold: bool = False

@@ -77,7 +77,6 @@ class Cells(Family):
     """What the linear families share."""
 
     has_steps = True
-    paper = _PAPER
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -139,6 +138,7 @@ class Cells(Family):
 class Fitted(Cells):
     """What lr and alr share: weights that are found."""
 
+    paper = _PAPER
     _labels: ClassVar[Mapping[str, str]]
 
     def check_together(self, params: Mapping[str, Any]) -> None:
