@@ -31,7 +31,7 @@ from alrviz.data.splitting import (
     split_again,
     split_by,
 )
-from alrviz.data.target import Choice, check_labels, class_labels, target_choices
+from alrviz.data.target import TargetChoice, check_labels, class_labels, target_choices
 from alrviz.errors import Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
 
@@ -103,7 +103,7 @@ class Table:
         return sentinels([column.series for column in self.values if not column.made])
 
     @cached_property
-    def target_choices(self) -> list[Choice]:
+    def target_choices(self) -> list[TargetChoice]:
         """The columns that may be the class, the likeliest first, each with why."""
         return target_choices(self.values)
 

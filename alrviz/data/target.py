@@ -32,14 +32,14 @@ MOST_CLASSES = 20  # of a guess: whoever means more says so
 
 
 @dataclass(frozen=True)
-class Choice:
+class TargetChoice:
     """A column that may be the class, and why."""
 
     name: str
     why: str
 
 
-def target_choices(values: Sequence[Values]) -> list[Choice]:
+def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
     """Return the columns that may be the class, the likeliest first; the first is the guess.
 
     Where none is named like a class and the last column is a measured number, that one is first: it has to be cut.
@@ -67,7 +67,7 @@ def target_choices(values: Sequence[Values]) -> list[Choice]:
         found.setdefault(column.name, f"{counts[column.name]} classes")
     if not found and own:
         found[(last or own[-1]).name] = "the last column"
-    return [Choice(name, why) for name, why in found.items()]
+    return [TargetChoice(name, why) for name, why in found.items()]
 
 
 def _is_date(column: Values) -> bool:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
-from alrviz.estimators.recipes import Progress, RecipeClassifier
+from alrviz.estimators.recipes import FitProgress, RecipeClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.families.networks import Learned, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
@@ -35,7 +35,7 @@ class CountedClassifier(RecipeClassifier):
     n_bins: int = 10
 
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: Progress | None = None
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: FitProgress | None = None
     ) -> None:
         require_learnable(prepared.encoded)
         require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))

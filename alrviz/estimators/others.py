@@ -30,7 +30,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from alrviz.estimators.checks import threads
-from alrviz.estimators.recipes import Progress, RecipeClassifier
+from alrviz.estimators.recipes import FitProgress, RecipeClassifier
 from alrviz.estimators.text import documented
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of, require_memory
@@ -51,7 +51,7 @@ class TableClassifier(RecipeClassifier):
     random_state: Any = None
 
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: Progress | None = None
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: FitProgress | None = None
     ) -> None:
         encoded = prepared.encoded
         require_memory(price_of(encoded, recipe, max_memory=self.max_memory))

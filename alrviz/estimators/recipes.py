@@ -131,7 +131,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ).fit(X, y, weights)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         prepared = Prepared(encoder.encode(X, y, weights), None, encoder, threads(self.n_jobs))
-        with Progress(self, context, on_step) as progress:
+        with FitProgress(self, context, on_step) as progress:
             self._learn(prepared, recipe, progress=progress)
         self._remember(encoder, recipe)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
@@ -186,7 +186,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "Progress | None" = None
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
     ) -> None:
         """Learn the model of rows whose covers and counts others may have asked for, and keep it."""
 
@@ -275,7 +275,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
 
 
-class Progress:
+class FitProgress:
     """Who watches a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks."""
 
     def __init__(self, estimator: RecipeClassifier, context: CallbackContext, on_step: Callable[[Step], object] | None):
@@ -297,7 +297,7 @@ class Progress:
             )
         return ends
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "FitProgress":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -323,7 +323,7 @@ class RunClassifier(RecipeClassifier):
     }
 
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "Progress | None" = None
+        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
     ) -> None:
         run = Run.on(prepared, recipe, max_memory=self.max_memory)
         for step in run.steps():

@@ -27,7 +27,7 @@ warm_passes(int(sys.argv[1]), False, LOSSES[sys.argv[2]])
 """
 
 
-class Beside:
+class CompileProcess:
     """Passes of `n_classes` being compiled by another process, if that is worth one; `wait` lets it come to its end.
 
     A process that fails costs nothing: what it did not keep is compiled here.

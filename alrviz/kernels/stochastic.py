@@ -82,7 +82,7 @@ def _residual(z, own, weight, squared):
 @kernel
 def sgd(
     order, begin, end, keys, first, at, links, inner, inner_at, outside, scale, owner, shared, y, weights, squared,
-    w, center, pull, flown, eta0, decay, clock,
+    w, center, ridge, flown, eta0, decay, clock,
 ):  # fmt: skip
     """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V; flown_j: the sum of eta up to which j is made up for.
 
@@ -90,7 +90,7 @@ def sgd(
     """
     classes = scale.shape[1]
     cells, z = np.empty(outside // 2 + 1, np.int64), np.empty(classes)
-    pulled = pull.any()
+    pulled = ridge.any()
     for row in order[begin:end]:
         n = _places(keys, first, at, links, inner, inner_at, outside, row, len(scale) - 1, cells)
         if pulled:
@@ -98,7 +98,7 @@ def sgd(
                 for k in range(classes):
                     j = _owner(owner, shared, cells[i], k, classes)
                     if flown[j] != clock[1]:
-                        w[j] = center[j] + (w[j] - center[j]) * exp(-pull[j] * (clock[1] - flown[j]))
+                        w[j] = center[j] + (w[j] - center[j]) * exp(-ridge[j] * (clock[1] - flown[j]))
                         flown[j] = clock[1]
         _scores(cells, n, w, scale, owner, shared, z)
         _residual(z, y[row], weights[row], squared)
@@ -113,7 +113,7 @@ def sgd(
 @kernel
 def adagrad(
     order, begin, end, keys, first, at, links, inner, inner_at, outside, scale, owner, shared, y, weights, squared,
-    w, center, pull, squares, eta0, g,
+    w, center, ridge, squares, eta0, g,
 ):  # fmt: skip
     """Visit rows order[begin:end]. pull_j = 2 alpha q_j / V_j; `squares` is G; g is 0 and is so again at the end."""
     classes = scale.shape[1]
@@ -129,7 +129,7 @@ def adagrad(
             for k in range(classes):
                 j = _owner(owner, shared, cells[i], k, classes)
                 if np.isfinite(g[j]):  # NaN marks what this row has moved already
-                    slope = g[j] + pull[j] * (w[j] - center[j])
+                    slope = g[j] + ridge[j] * (w[j] - center[j])
                     squares[j] += slope * slope
                     w[j] -= eta0 / (1e-9 + sqrt(squares[j])) * slope
                     g[j] = np.nan

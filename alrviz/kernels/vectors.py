@@ -119,7 +119,7 @@ def spread(scale, w, rows, begin, end):
 
 
 @kernel
-def pull(scale, rows, slope, begin, end):
+def adjoint(scale, rows, slope, begin, end):
     """slope = scale * rows[:, :C], rows begin..end."""
     for i in range(begin, end):
         for k in range(slope.shape[1]):

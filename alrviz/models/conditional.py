@@ -79,7 +79,7 @@ class ConditionalTables:
         mass = np.add.reduceat(np.exp(shifted), self.groups, axis=0)
         return shifted - np.repeat(np.log(mass), size, axis=0)
 
-    def pull(self, gradient: Floats, phi: Floats) -> Floats:
+    def adjoint(self, gradient: Floats, phi: Floats) -> Floats:
         """Return dF/dw (S, C) of dF/dphi (S, C) at `phi`."""
         size = np.diff(np.append(self.groups, len(phi)))
         return gradient - np.exp(phi) * np.repeat(np.add.reduceat(gradient, self.groups, axis=0), size, axis=0)

@@ -14,9 +14,9 @@ from alrviz.models.density_votes import (
     LARGEST,
     LIMIT,
     WIDEST,
-    Curve,
     DensityVotes,
     Features,
+    VoteCurve,
     category_codes,
     require_fit,
 )  # fmt: skip
@@ -27,7 +27,7 @@ from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LARGEST", "LIMIT", "WIDEST", "Curve", "DensityFeatures", "Features"]
+__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityFeatures", "Features", "VoteCurve"]
 
 
 class DensityFeatures(DensityVotes):

@@ -32,7 +32,7 @@ from alrviz.passes.sources import LARGEST, PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LARGEST", "LIMIT", "WIDEST", "Curve", "DensityVotes", "Features"]
+__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityVotes", "Features", "VoteCurve"]
 
 # log h stays within this of Silverman's: far below every row stands alone, far above all are one.
 WIDEST = float(np.log(1e3))
@@ -56,7 +56,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class VoteCurve:
     """One numeric column over a line of x, for pictures.
 
     Attributes:
@@ -192,7 +192,7 @@ class DensityVotes:
         places = [category_codes(codes[j], of) for j, of in zip(self.categorical, self._counts, strict=True)]
         return self._fill(xs, places, self._strangers(count), log_h, gradient, spacing, previous, stop)
 
-    def curve(self, feature: int, x: Floats, log_h: float) -> Curve:
+    def curve(self, feature: int, x: Floats, log_h: float) -> VoteCurve:
         """Return one numeric feature (0 .. D_num - 1) and the density of each class over x (M,)."""
         x = np.require(x, np.float64, ["C", "W"])
         column, h = self._columns[feature], float(np.exp(log_h))
@@ -201,7 +201,7 @@ class DensityVotes:
         want = Wanted(column, x, places, h, 0.0, phi, none, logs)
         passes.fill([want], self._strangers(count), self.smoothing, self._thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
-        return Curve(x, phi, np.exp(logs - log_scale[:, None]))
+        return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
     def nodes(self, log_h: Floats) -> list[Nodes]:
         """Return what rows look the sums of each numeric feature (D_num,) up on at these bandwidths."""

@@ -88,11 +88,11 @@ class Parameterisation:
 
         `out` (S + 1, C) is room for it; it is used up where weights are shared.
         """
-        vectors.pull(self.scale, rows, out, n_jobs)
+        vectors.adjoint(self.scale, rows, out, n_jobs)
         out[-1] = self.scale[-1] * last
         return out if self.owner is None else self._by_owner(out)
 
-    def pull(self, dphi: Floats) -> Floats:
+    def adjoint(self, dphi: Floats) -> Floats:
         """Return dF/dw of dF/dphi (S + 1, C), which is used up."""
         dphi *= self.scale
         return dphi if self.owner is None else self._by_owner(dphi)
@@ -102,7 +102,7 @@ class Parameterisation:
         nearest, in the least squares of phi.
         """
         norms = self.norms
-        pulled = self.pull(phi.copy())
+        pulled = self.adjoint(phi.copy())
         return np.divide(pulled, norms**2, out=np.zeros_like(pulled), where=norms != 0)
 
     def weights_of(self, model: object) -> Floats:

@@ -59,22 +59,22 @@ class SingleRows:
         self._span = max(1, int(_CALL / (outside // 2 + 1) / self._n_classes))
 
     def sgd(
-        self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, decay: float,
+        self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, decay: float,
         clock: Floats, stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` by stochastic gradient descent; `pull` is 2 alpha q / V; moves `w` and `clock`."""
+        """Visit the rows of `order` by stochastic gradient descent; `ridge` is 2 alpha q / V; moves `w` and `clock`."""
         flown = np.full(len(w), clock[1])
-        self._in_parts(kernels.sgd, order, stop, self._squared, w, center, pull, flown, eta0, decay, clock)
-        if pull.any():
-            w[:] = center + (w - center) * np.exp(-pull * (clock[1] - flown))
+        self._in_parts(kernels.sgd, order, stop, self._squared, w, center, ridge, flown, eta0, decay, clock)
+        if ridge.any():
+            w[:] = center + (w - center) * np.exp(-ridge * (clock[1] - flown))
 
     def adagrad(
-        self, order: NDArray[np.intp], w: Floats, center: Floats, pull: Floats, eta0: float, squares: Floats,
+        self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, squares: Floats,
         stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` by AdaGrad; `pull` is 2 alpha q / V_j; moves `w` and `squares`, which is G."""
+        """Visit the rows of `order` by AdaGrad; `ridge` is 2 alpha q / V_j; moves `w` and `squares`, which is G."""
         room = np.zeros(len(w))
-        self._in_parts(kernels.adagrad, order, stop, self._squared, w, center, pull, squares, eta0, room)
+        self._in_parts(kernels.adagrad, order, stop, self._squared, w, center, ridge, squares, eta0, room)
 
     def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
         """Return the loss summed over the rows of `order`; infinite where scores are no numbers."""

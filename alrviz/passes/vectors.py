@@ -71,10 +71,10 @@ def spread(scale: Floats, w: Floats, rows: Floats, n_jobs: int = 1) -> None:
     _share(len(rows), jobs, lambda begin, end: kernels.spread(scale, w, rows, begin, end), 0)
 
 
-def pull(scale: Floats, rows: Floats, out: Floats, n_jobs: int = 1) -> None:
+def adjoint(scale: Floats, rows: Floats, out: Floats, n_jobs: int = 1) -> None:
     """Write scale (cells, C) times the first lanes of `rows` (cells, W) to `out`: the transpose of `spread`."""
     jobs = n_jobs if rows.size > _MOVED else 1
-    _share(len(rows), jobs, lambda begin, end: kernels.pull(scale, rows, out, begin, end), 0)
+    _share(len(rows), jobs, lambda begin, end: kernels.adjoint(scale, rows, out, begin, end), 0)
 
 
 def _sum(size: int, n_jobs: int, work: Callable[[Floats, int, int], None]) -> float:

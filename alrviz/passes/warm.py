@@ -92,4 +92,4 @@ def _warm_vectors(cells: aligned_buffers.Floats) -> None:
     vectors.add_ridge_gradient(cells, cells, cells, cells)
     vectors.ridge_line_derivatives(cells, cells, cells, cells)
     vectors.spread(cells, cells, cells)
-    vectors.pull(cells, cells, cells)
+    vectors.adjoint(cells, cells, cells)

@@ -49,7 +49,7 @@ _TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class RacerCurve:
     """One racer as a picture sees it.
 
     name: at the end of its line. label: its family's, for the colour. columns: its trace's frame, or that frame's
@@ -97,7 +97,7 @@ class Picture:
 
 
 def contents(
-    curves: Sequence[Curve],
+    curves: Sequence[RacerCurve],
     *,
     measure: str = "nll",
     axis: str = "iterations",
@@ -122,7 +122,7 @@ def contents(
     gaps = measure == "gap"
     floor = gap_floor(values(c.columns, measure, "train", c.rows, c.best) for c in curves) if gaps else None
 
-    def of(curve: Curve, part: str) -> Data:
+    def of(curve: RacerCurve, part: str) -> Data:
         found = points(
             curve.columns, measure, part, axis=axis, rows=curve.rows, best=curve.best, log=log, floor=floor, zero=zero
         )
@@ -160,7 +160,7 @@ def _levels(measure: str, baseline: Mapping[str, float] | None) -> dict[str, flo
 
 
 def marks(
-    curves: Sequence[Curve],
+    curves: Sequence[RacerCurve],
     ends: Sequence[tuple[float, float] | None],
     levels: Mapping[str, float],
     view: Box,
@@ -215,7 +215,7 @@ def named(what: Contents) -> tuple[Data, Data]:
 
 
 def _marks(
-    curves: Sequence[Curve],
+    curves: Sequence[RacerCurve],
     train: Sequence[Data],
     heldout: Sequence[Data],
     levels: Mapping[str, float],
@@ -230,7 +230,7 @@ def _marks(
 
 
 def convergence(
-    curves: Sequence[Curve],
+    curves: Sequence[RacerCurve],
     *,
     measure: str = "nll",
     axis: str = "iterations",

@@ -28,7 +28,7 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ReplayAxis:
     """What the lines go along.
 
     word: on its button. label: below it. log: whether it is logarithmic. falling: whether it falls from left to right.
@@ -41,7 +41,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ReplayLine:
     """One line of a film.
 
     name: at its end. light, dark: its colour on either ground. x: its places along each axis, (S,), NaN beyond its end.
@@ -74,7 +74,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class ReplayPanel:
     """A small picture whose curves change with the step.
 
     x: (G,) places, or None with `levels` (G,). frames: (S, K, G). low, high: the heights shown. colours: of the K
@@ -107,11 +107,11 @@ class Film:
     counted: str
     steps: Floats
     sentences: Sequence[tuple[int, str]]
-    axes: Sequence[Axis]
-    lines: Sequence[Line]
+    axes: Sequence[ReplayAxis]
+    lines: Sequence[ReplayLine]
     views: Sequence[View]
     measure: int = 0
-    panels: Sequence[Panel] = ()
+    panels: Sequence[ReplayPanel] = ()
     ground: Ground | None = None
     about: Sequence[str] = ()
 
@@ -192,7 +192,7 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
 COLUMNS = ("steps", "x", "y", "held")
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
+def _panel(panel: ReplayPanel) -> dict[str, Any]:
     places = panel.levels if panel.x is None else panel.x
     return {
         "name": panel.name,

@@ -10,7 +10,7 @@ import pytest
 import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
-from alrviz.explorer.pages.convergence.settings import Choice
+from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT, WHY
 from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
@@ -85,7 +85,7 @@ def test_a_recorded_race_and_a_live_one_agree():
 
 
 def test_an_alpha_that_a_question_brings_leaves_with_it():
-    choice = Choice("")
+    choice = RaceSettings("")
     for question, alpha in (("pull", PULL), ("alr-or-lr", 0.0), ("pull", PULL), ("solvers", 0.0)):
         choice.choose("question", question)
         choice.ask(12, 0)
@@ -96,7 +96,7 @@ def test_an_alpha_that_a_question_brings_leaves_with_it():
         choice.choose("question", question)
         choice.ask(12, 0)
         assert choice.alpha == 1.0
-    choice = Choice("pull")
+    choice = RaceSettings("pull")
     choice.choose("alpha", PULL)
     choice.choose("question", "alr-or-lr")
     assert choice.alpha == PULL

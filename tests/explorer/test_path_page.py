@@ -5,7 +5,7 @@ import pytest
 from alrviz.explorer.pages.path.page import Grid, PathPage, PathSpec, grid_of, racers_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import live_alpha_path
-from alrviz.studies.protocols.alpha_path_verdict import Reading
+from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict
 from tests.explorer.pages import opened
 from tests.explorer.pages import until_study as until
 
@@ -60,7 +60,7 @@ def test_the_best_alpha_is_offered_and_raced(page):
 
 def test_of_several_paths_each_brings_its_best_and_of_ones_there_is_no_lr():
     recipes = [Recipe("alr", center=1), Recipe("lr")]
-    found = [Reading(k, 10.0**k, 0.1, 0.2, 0.3, "between") for k in range(2)]
+    found = [AlphaPathVerdict(k, 10.0**k, 0.1, 0.2, 0.3, "between") for k in range(2)]
     assert [(r.family, r.params["alpha"], r.seed) for r in racers_of(recipes, found, 7)] == [
         ("alr", 1, 7),
         ("lr", 10, 7),

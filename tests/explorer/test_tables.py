@@ -4,13 +4,13 @@ import pytest
 
 from alrviz.errors import TableError
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.tables import FileLink, Tables, Upload
+from alrviz.explorer.server.tables import FileLink, Upload, UploadedTables
 from tests.explorer.fakes import Clock
 
 
 def holding(*owners):
     clock = Clock()
-    tables = Tables(ServerLimits(uploads=100, tables=2, idle=60), clock)
+    tables = UploadedTables(ServerLimits(uploads=100, tables=2, idle=60), clock)
     for owner in owners:
         tables.keep(owner, "h", Upload(owner, b"x" * 40))
         clock.now += 1

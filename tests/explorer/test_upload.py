@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.tables import Tables
+from alrviz.explorer.server.tables import UploadedTables
 from alrviz.explorer.session.arrival import PATIENCE, Arrival
 from alrviz.explorer.shell.drop_strip import WORDS, DropStrip
 from tests.explorer.fakes import Clock
@@ -11,7 +11,7 @@ from tests.explorer.fakes import Clock
 
 @pytest.fixture
 def tables():
-    return Tables(ServerLimits(uploads=12))
+    return UploadedTables(ServerLimits(uploads=12))
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.density import hierarchical
-from alrviz.fitting.density.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, Memory, _bfgs
+from alrviz.fitting.density.hierarchical import GROWTH, LONGEST, STILL, Hierarchical, OuterMemory, _bfgs
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers.state import State
+from alrviz.fitting.solvers.state import SolverState
 from alrviz.models import density as of_density
 from alrviz.models import density_votes
 from alrviz.models.linear import log_softmax
@@ -233,7 +233,7 @@ def test_weights_of_0_leave_the_bandwidths_nothing_to_gain(learned, tol):
     point = objective.value_grad(start)
     assert not point.slopes.any()
     assert not objective.curvature(point).any()
-    end = Hierarchical(tol).advance(objective, State(3, point, 4, 5.0, carry=Memory(True, learned)))
+    end = Hierarchical(tol).advance(objective, SolverState(3, point, 4, 5.0, carry=OuterMemory(True, learned)))
     assert end.stalled
     assert "no step of the bandwidths would lower the loss" in end.note
     assert (end.index, end.passes) == (4, 5.0)

@@ -52,7 +52,7 @@ def naive_pull(objective, places, owner, order):
     looked = np.zeros(objective.center.size)
     for row in order:
         looked[np.unique(owner[places[row]])] += 1
-    return objective.pull.ravel() / np.maximum(1, looked), looked
+    return objective.ridge.ravel() / np.maximum(1, looked), looked
 
 
 @pytest.mark.parametrize("loss", ["nll", "mse"])
@@ -67,21 +67,21 @@ def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
     weights, center = single._weights, objective.center.ravel()
     start = w0.ravel() + 0.1 * np.random.default_rng(1).normal(size=w0.size)
 
-    pull = objective.pull.ravel() / len(single.all)
+    ridge = objective.ridge.ravel() / len(single.all)
     w, clock = start.copy(), np.zeros(2)
-    single.sgd(order[:50], w, center, pull, 0.3, 0.01, clock)
-    single.sgd(order[50:], w, center, pull, 0.3, 0.01, clock)
+    single.sgd(order[:50], w, center, ridge, 0.3, 0.01, clock)
+    single.sgd(order[50:], w, center, ridge, 0.3, 0.01, clock)
     of_rows = (order, places, single.y, weights, objective.scale, owner)
-    expected = naive_sgd(*of_rows, start, center, pull, 0.3, 0.01, loss)
+    expected = naive_sgd(*of_rows, start, center, ridge, 0.3, 0.01, loss)
     np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
     assert clock[0] == 80
 
-    pull, looked = naive_pull(objective, places, owner, single.all)
+    ridge, looked = naive_pull(objective, places, owner, single.all)
     np.testing.assert_array_equal(single.visits(single.all, len(w)), looked)
     w, squares = start.copy(), np.zeros(len(start))
-    single.adagrad(order[:50], w, center, pull, 0.3, squares)
-    single.adagrad(order[50:], w, center, pull, 0.3, squares)
-    expected, total = naive_adagrad(*of_rows, start, center, pull, 0.3, loss)
+    single.adagrad(order[:50], w, center, ridge, 0.3, squares)
+    single.adagrad(order[50:], w, center, ridge, 0.3, squares)
+    expected, total = naive_adagrad(*of_rows, start, center, ridge, 0.3, loss)
     np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(squares, total, rtol=1e-9, atol=1e-20)
     assert single.loss(order, w) == pytest.approx(naive_loss(*of_rows, w, loss), rel=1e-12)
@@ -101,7 +101,7 @@ def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
         assert len(kept) == encoded.weights.sum()
         assert set(single._weights[single.all]) == {1.0}
         w = w0.ravel().copy()
-        single.sgd(single.all, w, objective.center.ravel(), objective.pull.ravel() / len(kept), 0.1, 0.01, np.zeros(2))
+        single.sgd(single.all, w, objective.center.ravel(), objective.ridge.ravel() / len(kept), 0.1, 0.01, np.zeros(2))
         ends.append(objective.value_grad(w.reshape(w0.shape)).objective)
     assert ends[0] == pytest.approx(ends[1], rel=0.02)  # merged rows stand in another order
     encoded.weights[:] = np.random.default_rng(0).uniform(0.1, 2.9, 40)
@@ -189,7 +189,7 @@ def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, m
     for k in range(PASSES):
         order = np.random.default_rng((5, 1, k)).permutation(plan.sample)
         decay = (1 / (HALF * 100),) if method == "sgd" else ()
-        getattr(plan.rows, method)(order, w, plan.center, plan.pull, eta0, *decay, memory)
+        getattr(plan.rows, method)(order, w, plan.center, plan.ridge, eta0, *decay, memory)
         mean = mean + 4 / (k + 4) * (w - mean)
     expected = plan.rows.loss(plan.sample, mean) * len(plan.rows.all) / 100 + penalty(mean)
     assert state.extra["search_objective"] == pytest.approx(expected, rel=1e-12)

@@ -62,7 +62,7 @@ def test_slopes_against_differences(name):
         return gradient
 
     phi = tables.phi(w)
-    slopes = tables.pull(by_phi(phi), phi)
+    slopes = tables.adjoint(by_phi(phi), phi)
     eps = 1e-6
     for s in rng.choice(len(w), 12, replace=False):
         for k in range(3):

@@ -100,7 +100,7 @@ def test_owners_are_the_cells_of_the_formula(tables, share):
 def test_pull_is_the_transpose_of_phi(tables, family, share):
     of, rng = parameterise(family, tables, share=share), np.random.default_rng(0)
     w, dphi = rng.normal(size=of.shape), rng.normal(size=of.scale.shape)
-    assert (of.pull(dphi.copy()) * w).sum() == pytest.approx((dphi * of.phi(w)).sum(), rel=1e-12)
+    assert (of.adjoint(dphi.copy()) * w).sum() == pytest.approx((dphi * of.phi(w)).sum(), rel=1e-12)
     for place in {0, of.shape[0] // 2, of.shape[0] - 1}:
         unit = np.zeros(of.shape)
         unit[place, 0] = 1.0

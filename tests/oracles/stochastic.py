@@ -6,25 +6,25 @@ from scipy.special import softmax
 from tests.oracles.losses import naive_residual
 
 
-def naive_sgd(order, places, y, weights, scale, owner, w, center, pull, eta0, decay, loss="nll", t=0):
-    """Visit rows; `places[i]` are the rows of scale that row i adds up, `pull` = 2 alpha q / V. Returns w."""
+def naive_sgd(order, places, y, weights, scale, owner, w, center, ridge, eta0, decay, loss="nll", t=0):
+    """Visit rows; `places[i]` are the rows of scale that row i adds up, `ridge` = 2 alpha q / V. Returns w."""
     w = w.copy()
     for row in order:
         eta = eta0 / (1 + decay * t)
         slope = _slope(places[row], y[row], weights[row], scale, owner, w, loss)
         w -= eta * slope
-        w = center + (w - center) * np.exp(-eta * pull)
+        w = center + (w - center) * np.exp(-eta * ridge)
         t += 1
     return w
 
 
-def naive_adagrad(order, places, y, weights, scale, owner, w, center, pull, eta0, loss="nll"):
-    """Visit rows; `pull` = 2 alpha q / (rows that look at each w). Returns w and G."""
+def naive_adagrad(order, places, y, weights, scale, owner, w, center, ridge, eta0, loss="nll"):
+    """Visit rows; `ridge` = 2 alpha q / (rows that look at each w). Returns w and G."""
     w, total = w.copy(), np.zeros(len(w))
     for row in order:
         active = np.unique(owner[places[row]])
         slope = _slope(places[row], y[row], weights[row], scale, owner, w, loss)
-        g = slope[active] + pull[active] * (w[active] - center[active])
+        g = slope[active] + ridge[active] * (w[active] - center[active])
         total[active] += g**2
         w[active] -= eta0 / (1e-9 + np.sqrt(total[active])) * g
     return w, total

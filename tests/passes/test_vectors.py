@@ -7,10 +7,10 @@ from alrviz.kernels.vectors import CHUNK, LANES
 from alrviz.passes import vectors
 from alrviz.passes.vectors import (
     add_ridge_gradient,
+    adjoint,
     combine,
     difference,
     dot,
-    pull,
     ridge_line_derivatives,
     spread,
     step,
@@ -58,7 +58,7 @@ def test_phi_is_spread_over_rows_and_pulled_back(classes):
     assert np.array_equal(rows[:, :classes], scale * w)
     assert (rows[:, classes:] == 9.0).all()
     out = np.empty((50, classes))
-    pull(scale, rows, out)
+    adjoint(scale, rows, out)
     assert np.array_equal(out, scale * (scale * w))
 
 
@@ -88,6 +88,6 @@ def _others(a, b, n_jobs):
     sums = (add_ridge_gradient(gradient, a, b, a, n_jobs), *ridge_line_derivatives(a, b, a, b, n_jobs))
     rows, out = np.zeros((size, 2)), np.empty((size, 1))
     spread(a[:, None], b[:, None], rows, n_jobs)
-    pull(b[:, None], rows, out, n_jobs)
+    adjoint(b[:, None], rows, out, n_jobs)
     short = difference(a, b, np.empty(size, np.float32), n_jobs)
     return [np.array(sums), gradient, step(a, 0.1, b, np.empty(size), n_jobs), short, rows, out]

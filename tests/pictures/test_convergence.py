@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.convergence import BEST, FEW, Curve, contents, convergence, legend_rows
+from alrviz.pictures.convergence import BEST, FEW, RacerCurve, contents, convergence, legend_rows
 from alrviz.pictures.labels import LETTER, LINE, WIDTH
 from alrviz.pictures.measures import FIRST, MEASURES, axis_label
 from alrviz.pictures.palette import FAMILY_COLOURS, contrast, racer_colours
@@ -26,7 +26,7 @@ def frame(values, heldout=True):
 
 
 def curve(name, values, **more):
-    return Curve(name=name, label=more.pop("label", name), columns=frame(values), rows=ROWS, **more)
+    return RacerCurve(name=name, label=more.pop("label", name), columns=frame(values), rows=ROWS, **more)
 
 
 LR, ALR = curve("lr", [2.0, 1.5, 1.2, 1.0]), curve("alr", [2.0, 1.1, 0.95])
@@ -139,7 +139,7 @@ def test_scrubbing_keeps_the_rest_as_a_ghost():
 def test_nothing_yet_and_nothing_watched():
     empty = contents([curve("lr", [])], baseline=BASELINE)
     assert empty.heads["x"] == []
-    bare = Curve(name="lr", label="lr", columns=frame([1.0, 0.5], heldout=False), rows=ROWS)
+    bare = RacerCurve(name="lr", label="lr", columns=frame([1.0, 0.5], heldout=False), rows=ROWS)
     assert not len(contents([bare], measure="rmse").train[0]["y"])
     assert not len(contents([bare]).heldout[0]["y"])
     for measure in MEASURES:

@@ -6,17 +6,29 @@ import re
 import numpy as np
 import pytest
 
-from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, live_html, replay_html
+from alrviz.pictures.replay import (
+    STEPS,
+    Film,
+    ReplayAxis,
+    ReplayLine,
+    ReplayPanel,
+    View,
+    kept_steps,
+    live_html,
+    replay_html,
+)
 
 EVIL = "</script><script>alert(1)</script>\u2028&amp;<!--"
 
 
 def a_film(name="lr", steps=3, racers=1, **changes):
     x = np.arange(steps, dtype=float)
-    line = Line(name=name, light="#D55E00", dark="#E69F00", x=[x])
+    line = ReplayLine(name=name, light="#D55E00", dark="#E69F00", x=[x])
     view = View(label="NLL", short="training", log=False, train=[np.sqrt(x) / 3] * racers, heldout=[None] * racers)
     parts = {"title": name, "counted": "iteration", "steps": x, "sentences": [(0, name)], "about": [name]}
-    return Film(**{**parts, "axes": [Axis("steps", "steps")], "lines": [line] * racers, "views": [view], **changes})
+    return Film(
+        **{**parts, "axes": [ReplayAxis("steps", "steps")], "lines": [line] * racers, "views": [view], **changes}
+    )
 
 
 def data_of(page):
@@ -25,7 +37,7 @@ def data_of(page):
 
 
 def test_the_numbers_come_back():
-    panel = Panel(name="u", frames=np.zeros((3, 1, 2)), low=-1.0, high=1.0, colours=["text"], levels=("a", "b"))
+    panel = ReplayPanel(name="u", frames=np.zeros((3, 1, 2)), low=-1.0, high=1.0, colours=["text"], levels=("a", "b"))
     data = data_of(replay_html(a_film(panels=[panel])))
     assert data["measures"][0]["lines"][0] == {"y": [0, 0.333333, 0.471405], "held": []}
     assert data["lines"][0]["x"] == [[0, 1, 2]]

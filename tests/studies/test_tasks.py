@@ -9,7 +9,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import StopToken
 from alrviz.studies.core import alpha_path_task, tasks
-from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.alpha_path import path
 from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.studies.sweeps import small
@@ -97,7 +97,7 @@ ONE = [Recipe("lr", order=1, alpha=1.0)]
 def test_a_stop_ends_the_cell_under_way(made):
     study, stop = made(), StopToken()
     stop.stop()
-    cell, table = study.cells[0], Table.of(study.dataset)
+    cell, table = study.cells[0], SentTable.of(study.dataset)
     with pytest.raises(Stopped):
         tasks.TASKS[cell.task](cell, table, stop)
     found = tasks.compute(cell, table, stop)

@@ -25,7 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.limits import ServerLimits, below, limits_from
 from alrviz.explorer.server.shares import Shares
-from alrviz.explorer.server.tables import Tables
+from alrviz.explorer.server.tables import UploadedTables
 from alrviz.explorer.server.visitor_ids import LOCAL, new_id
 from alrviz.memory import give_back
 
@@ -138,7 +138,7 @@ class Registry:
         self, limits: ServerLimits | None = None, clock: Callable[[], float] = time.monotonic, timer: bool = True
     ):
         self.limits = limits or limits_from()
-        self.tables = Tables(self.limits, clock)
+        self.tables = UploadedTables(self.limits, clock)
         self._clock = clock
         self._timer = timer
         self._entries: dict[str, Entry] = {}

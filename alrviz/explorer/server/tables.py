@@ -3,7 +3,7 @@
 An `Upload` is the file's bytes and how they are to be read; the bytes are kept so that delimiter, encoding or missing
 tokens can be changed. Nothing is written to disk. Per owner the oldest is dropped, and the process holds so many bytes:
 owners leave without saying so, and what was unseen for longest makes room for who comes. Files that still arrive or are
-being read count as well: a `Claim` is room for one of them.
+being read count as well: a `UploadClaim` is room for one of them.
 """
 
 import re
@@ -72,10 +72,10 @@ def link_of(upload: Upload, table: "Table") -> FileLink:
     return FileLink(upload.name, table.n_rows, len(table.names), sha256(upload.data).hexdigest()[:16])
 
 
-class Claim:
+class UploadClaim:
     """Room for a file on its way: `size` bytes of what the process may hold, until `release`."""
 
-    def __init__(self, tables: "Tables", owner: str):
+    def __init__(self, tables: "UploadedTables", owner: str):
         self._tables, self._owner, self.size = tables, owner, 0
 
     def resize(self, size: int) -> None:
@@ -87,7 +87,7 @@ class Claim:
         self._tables.release(self)
 
 
-class Tables:
+class UploadedTables:
     """The tables a process holds, by owner and hash."""
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic):
@@ -95,7 +95,7 @@ class Tables:
         self._clock = clock
         self._held: dict[tuple[str, str], Upload] = {}
         self._seen: dict[str, float] = {}  # by owner
-        self._claims: set[Claim] = set()
+        self._claims: set[UploadClaim] = set()
         self._lock = threading.Lock()
 
     @property
@@ -113,23 +113,23 @@ class Tables:
             if owner in self._seen:
                 self._seen[owner] = self._clock()
 
-    def claim(self, owner: str) -> Claim:
+    def claim(self, owner: str) -> UploadClaim:
         """Return room for a file of this owner, of no bytes yet."""
-        return Claim(self, owner)
+        return UploadClaim(self, owner)
 
-    def resize(self, claim: Claim, owner: str, size: int) -> None:
+    def resize(self, claim: UploadClaim, owner: str, size: int) -> None:
         """Let a claim grow or shrink; `TableError` where it would be too much beside the files of who is there."""
         with self._lock:
             self._leave(self._room(owner, size, claim))
             claim.size = size
             self._claims.add(claim)
 
-    def release(self, claim: Claim) -> None:
+    def release(self, claim: UploadClaim) -> None:
         """Forget a claim."""
         with self._lock:
             self._claims.discard(claim)
 
-    def _room(self, owner: str, size: int, claim: Claim | None = None) -> list[str]:
+    def _room(self, owner: str, size: int, claim: UploadClaim | None = None) -> list[str]:
         """Return the owners whose files have to go for one of this size, the longest unseen first.
 
         What other claims hold stays; of this owner's files it is not asked: they give way to the new one.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from alrviz.data.limits import size_text
 from alrviz.errors import TableError
-from alrviz.explorer.server.tables import Claim
+from alrviz.explorer.server.tables import UploadClaim
 
 PATIENCE = 60.0  # seconds without a piece: the browser, or the way to it, is gone
 
@@ -28,7 +28,7 @@ class Arrival:
 
     def __init__(
         self,
-        claim: Claim,
+        claim: UploadClaim,
         limit: int | None,
         failed: Callable[[Exception], None],
         clock: Callable[[], float] = time.monotonic,

@@ -16,7 +16,7 @@ import param
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.server.registry import Registry, process_registry
 from alrviz.explorer.server.table_process import READERS
-from alrviz.explorer.server.tables import Claim, FileLink, Upload, link_of, safe_name
+from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.explorer.session.apply_kinds import TARGETS, chosen, read_upload, said, split_as
 from alrviz.explorer.session.arrival import Arrival
@@ -62,7 +62,7 @@ class Opening(param.Parameterized):
         self.tables = self.registry.tables
         self.source = Source()
         self._before = Source()  # of `dataset`, while another table is pending
-        self._claim: Claim | None = None
+        self._claim: UploadClaim | None = None
         self._of_a_file: Loading[Any] | Arrival | None = None  # the work that reads one, over or not
         self.on_wake: Callable[[], None] = lambda: None
         self._held: list[Loading[Any]] | None = None  # work that waits until the page is drawn; None once it is
@@ -185,7 +185,7 @@ class Opening(param.Parameterized):
         if self.upload is not None:
             self.read(self.upload.replace(options=options, points=""), self.source.kinds, split=self.source.split)
 
-    def read(self, upload: Upload, kinds: Mapping[int, str], claim: Claim | None = None, split: str = "") -> None:
+    def read(self, upload: Upload, kinds: Mapping[int, str], claim: UploadClaim | None = None, split: str = "") -> None:
         """Read a file on a thread; `claim` is its room while it is not held, `split` how its rows are split."""
         limits, changed = self.registry.limits, dict(kinds)
 
@@ -302,7 +302,7 @@ class Opening(param.Parameterized):
         work: Callable[[StopToken], Any],
         title: str,
         done: Callable[[Any], None],
-        claim: Claim | None = None,
+        claim: UploadClaim | None = None,
         places: AbstractContextManager[Any] = TABLES,
     ) -> None:
         self.cancel()

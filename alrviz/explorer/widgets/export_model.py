@@ -49,7 +49,7 @@ ABOUT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
+class ExportableModel:
     """A classifier that was fitted at one go, as a race of one racer that has ended.
 
     classifier: of a family in `READY`. dataset: the table, of whose rows it was fitted on so many.
@@ -61,7 +61,7 @@ class Ready:
     ended: bool = True
 
     @property
-    def runs(self) -> tuple["Ready"]:
+    def runs(self) -> tuple["ExportableModel"]:
         """Itself."""
         return (self,)
 
@@ -230,7 +230,7 @@ class ModelPart:
 
 
 def _classifier_of(run: Any) -> "RecipeClassifier":
-    if isinstance(run, Ready):
+    if isinstance(run, ExportableModel):
         from alrviz.estimators.model_parts import reading_of
 
         fitted: RecipeClassifier = run.classifier
@@ -243,7 +243,7 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
 
 def _fitted_on(run: Any, dataset: Any) -> str:
     """How many rows a model has learned from, and why not all."""
-    rows = run.rows if isinstance(run, Ready) else len(run.encoded.y)
+    rows = run.rows if isinstance(run, ExportableModel) else len(run.encoded.y)
     rest = dataset.n_rows - rows
     return (
         f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are held out to judge it)" if rest > 0 else f"all {rows:,} rows"
@@ -252,7 +252,7 @@ def _fitted_on(run: Any, dataset: Any) -> str:
 
 def _size(run: Any) -> int:
     """The numbers that a run's model holds: cells x classes, or of dlr the numbers that vote."""
-    if isinstance(run, Ready):
+    if isinstance(run, ExportableModel):
         model = run.classifier
         return int((model.counts_ if run.recipe.definition.shows_weights else model.tables_.counts).size)
     if run.tables is not None:
@@ -262,7 +262,7 @@ def _size(run: Any) -> int:
 
 def _has_model(run: Any) -> bool:
     """Whether there are weights to hand over: not of a recorded race, not of a fit that went astray."""
-    if isinstance(run, Ready):
+    if isinstance(run, ExportableModel):
         return True
     return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
 

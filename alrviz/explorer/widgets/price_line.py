@@ -168,7 +168,7 @@ def priced(
     tell: Callable[[str], None] = lambda doing: None,
 ) -> "list[tuple[str, Price]]":
     """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
-    from alrviz.fitting.parallel_compile import Beside
+    from alrviz.fitting.parallel_compile import CompileProcess
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.pricing.price import price_of
     from alrviz.fitting.warm import warm_covers
@@ -179,7 +179,7 @@ def priced(
         prepared = prepare(dataset, recipe, stop=stop)
         tell("preparing: compiling")
         if recipe.definition.counts_cells:
-            beside = beside or Beside(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
+            beside = beside or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
             beside.wait(stop)  # the price times a pass, which needs those kernels and the processor to itself
         tell("preparing: planning, pricing")

@@ -21,7 +21,7 @@ from alrviz.fitting.density.objective import DensityObjective, DensityPoint
 from alrviz.fitting.density.weights import WeightsObjective
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
-from alrviz.fitting.solvers.state import Solver, State
+from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.models.density import Features
 from alrviz.passes.aligned_buffers import Floats
 
@@ -41,7 +41,7 @@ _STILL = "the last step moved no bandwidth by more than a hundredth"
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class OuterMemory:
     """What goes on from step to step: whether the weights are settled, the inverse Hessian of E, how far h moved."""
 
     settled: bool = False
@@ -64,7 +64,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Hierarchical(Solver):
-    """Weights inside, bandwidths outside. Carries a `Memory`.
+    """Weights inside, bandwidths outside. Carries a `OuterMemory`.
 
     Args:
         tol: ends where a step of the bandwidths is expected to lower E by less than this share of itself, or of FITTED
@@ -73,14 +73,14 @@ class Hierarchical(Solver):
 
     tol: float = 1e-6
 
-    def init(self, objective: DensityObjective, w0: Floats) -> State:
+    def init(self, objective: DensityObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         point = objective.value_grad(w0)
-        return State(0, point, 1, 2.0, carry=Memory(), extra=objective.report(point))
+        return SolverState(0, point, 1, 2.0, carry=OuterMemory(), extra=objective.report(point))
 
-    def advance(self, objective: DensityObjective, state: State) -> State:
+    def advance(self, objective: DensityObjective, state: SolverState) -> SolverState:
         """Return the state one step later, inner or outer."""
-        memory: Memory = state.carry
+        memory: OuterMemory = state.carry
         if not memory.settled:
             new = self._inner(objective, state)
             if not new.stalled:
@@ -89,7 +89,7 @@ class Hierarchical(Solver):
             return _ended(state, _AT_REST)
         return self._outer(objective, state)
 
-    def _inner(self, objective: DensityObjective, state: State) -> State:
+    def _inner(self, objective: DensityObjective, state: SolverState) -> SolverState:
         point: DensityPoint = state.point  # type: ignore[assignment]
         if point.of.criterion(point.inner) < SETTLED:
             return replace(state, stalled=True)
@@ -100,7 +100,7 @@ class Hierarchical(Solver):
         memory = replace(state.carry, settled=point.of.criterion(new.point) < SETTLED)
         return replace(new, point=moved, carry=memory, extra=objective.report(moved))
 
-    def _outer(self, objective: DensityObjective, state: State) -> State:
+    def _outer(self, objective: DensityObjective, state: SolverState) -> SolverState:
         point: DensityPoint = state.point  # type: ignore[assignment]
         if objective.mode == "paper" and state.carry.moved < STILL:
             return _ended(state, _STILL)
@@ -124,7 +124,7 @@ class Hierarchical(Solver):
         return _ended(spent, _END)
 
 
-def _ended(state: State, note: str) -> State:
+def _ended(state: SolverState, note: str) -> SolverState:
     return replace(state, index=state.index + 1, step_size=0.0, stalled=True, note=note, kind="inner")
 
 
@@ -159,8 +159,8 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
 
 
 def _accepted(
-    objective: DensityObjective, state: State, trial: Trial, spacing: np.ndarray, inverse: Floats, t: float
-) -> State:
+    objective: DensityObjective, state: SolverState, trial: Trial, spacing: np.ndarray, inverse: Floats, t: float
+) -> SolverState:
     """The state at a trial, on the grids of its own bandwidths."""
     before: DensityPoint = state.point  # type: ignore[assignment]
     if not np.array_equal(objective.features.spacing(trial.features.log_h), spacing):
@@ -171,8 +171,8 @@ def _accepted(
     point = objective.point(trial.of, trial.inner, trial.features, trial.beside)
     step = point.features.log_h - before.features.log_h
     inverse = _bfgs(inverse, step, point.slopes - before.slopes)
-    memory = Memory(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))
-    return State(
+    memory = OuterMemory(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))
+    return SolverState(
         state.index + 1, point, state.evaluations, state.passes, step_size=t, carry=memory, kind="outer",
         extra=objective.report(point),
     )  # fmt: skip

@@ -26,8 +26,8 @@ class WeightsObjective(Objective):
     """
 
     def __init__(self, of: FeatureRows, alpha: float, center: int, stop: StopToken = NEVER):
-        pull = 2.0 * alpha if alpha else None
-        super().__init__(of.rows, all_weights(of.phi, center), pull, alpha=alpha, stop=stop)
+        ridge = 2.0 * alpha if alpha else None
+        super().__init__(of.rows, all_weights(of.phi, center), ridge, alpha=alpha, stop=stop)
         self.of = of
 
     def scores(self, w: Floats, rows: FeatureRows | None = None) -> Floats:

@@ -17,7 +17,7 @@ from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, ShapePrice
 from alrviz.fitting.solvers.brent import BrentGradients
-from alrviz.fitting.solvers.choice import Choice
+from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.networks import LOOKUPS
@@ -37,7 +37,7 @@ _VECTORS = 16
 _CELLS = 10
 # Seconds of what a pass calls, beside all sums.
 _CALLS = 60e-6
-_CHOICE = Choice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
+_CHOICE = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
 
 
 class ELR(Networks):

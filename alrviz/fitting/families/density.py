@@ -20,7 +20,7 @@ from alrviz.fitting.families.family import Family, FitRequest, Made, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.prepare import class_weighted, split
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
-from alrviz.fitting.solvers.choice import Choice
+from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import others_of, parts_of
@@ -105,7 +105,7 @@ class DLR(Family):
         watched = 8 * n_heldout * values * columns
         table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED * n * numeric
         size = (_SETS if moves else 1) * features + scores + watched + table
-        choice = Choice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
+        choice = SolverChoice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
         shape = ShapePrice(parameters, size, choice, reference_seconds(encoded, recipe))
         return price_shape(shape, "features", request)
 

@@ -19,7 +19,7 @@ from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_cells, price_shape
-from alrviz.fitting.solvers.choice import Choice
+from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
 from alrviz.models.dependence import class_information, conditional_information
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SMOOTHED = Param(1.0, low=0.0, high=1e6, open_low=True)
 # Vectors as long as phi: counts, phi, start, logarithms.
 _COUNTED = 4
-_COUNTING = Choice("none", 0, "nothing is fitted: counting is all", 0)
+_COUNTING = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ from typing import Any
 
 from alrviz.fitting.objectives.protocol import Minimised
 from alrviz.fitting.prepare import Covered, class_weighted
-from alrviz.fitting.solvers import State
+from alrviz.fitting.solvers import SolverState
 from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
-Observer = Callable[[State], dict[str, float]]
+Observer = Callable[[SolverState], dict[str, float]]
 
 
 def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
@@ -32,7 +32,7 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
 def training(objective: Minimised) -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
 
-    def observe(state: State) -> dict[str, float]:
+    def observe(state: SolverState) -> dict[str, float]:
         sums = state.point.sums
         scores = per_row(sums, objective.total, objective.n_classes)
         return {
@@ -50,7 +50,7 @@ def heldout(objective: Minimised, rows: Any) -> Observer:
     total = float(rows.weights.sum())
     spent = 0.0
 
-    def observe(state: State) -> dict[str, float]:
+    def observe(state: SolverState) -> dict[str, float]:
         nonlocal spent
         start = time.perf_counter()
         z = objective.scores(state.point.w, rows)
@@ -68,7 +68,7 @@ def first_rise() -> Observer:
     """
     before, found = math.inf, math.nan
 
-    def observe(state: State) -> dict[str, float]:
+    def observe(state: SolverState) -> dict[str, float]:
         nonlocal before, found
         wrong = state.point.sums.wrong
         if math.isnan(found) and wrong > before:

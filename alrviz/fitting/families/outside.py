@@ -10,7 +10,7 @@ from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import SECONDS, Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
-from alrviz.fitting.solvers.choice import Choice
+from alrviz.fitting.solvers.choice import SolverChoice
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LEVEL, _TREE, _BINNED, _PAIR = 4.7e-8, 1.5e-3, 8e-9, 1.1e-7
 # What scikit-learn keeps of a kernel's rows.
 _KERNEL = 200 * 2**20
-_CHOICE = Choice("none", 0, "scikit-learn fits it, by no solver of this package", 0)
+_CHOICE = SolverChoice("none", 0, "scikit-learn fits it, by no solver of this package", 0)
 _TREES = Param(100, low=1, high=10_000, integer=True)
 
 

@@ -91,7 +91,7 @@ class ConditionalObjective:
         cells, table = self._room()
         self.rows.scatter(self._blocks, residual, table, self.stop)
         self._blocks.scatter_to_cells(table, cells, self.rows.n_jobs, self.stop)
-        slopes = self.tables.pull(cells[self._outside :, : self.n_classes], phi)
+        slopes = self.tables.adjoint(cells[self._outside :, : self.n_classes], phi)
         last = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
         gradient = np.concatenate([slopes, last[None, :]])
         return Point(w, z, sums, 0.0, sums.nll, gradient)

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.ridge import Line, Objective, Point
+from alrviz.fitting.objectives.ridge import LineObjective, Objective, Point
 from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
@@ -57,9 +57,9 @@ class LinearObjective(Objective):
         stop: StopToken = NEVER,
     ):
         norms = parameterisation.norms
-        pull = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+        ridge = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
         goal = parameterisation.weights_of(center)
-        super().__init__(rows, goal, pull, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
+        super().__init__(rows, goal, ridge, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
         self.parameterisation = parameterisation
         self.scale = parameterisation.scale
         self._space = parameterisation.tables.space
@@ -83,14 +83,14 @@ class LinearObjective(Objective):
         table, bias = self._expanded(direction, self.rows, change=True)
         return self.rows.forward_change(self._cover.blocks, table, bias, self._lend(self.rows), self.stop)
 
-    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> LineObjective:
         """Return the line through `point` along `direction`: one forward pass, which looks at `guess` as it goes."""
         if guess is None:
             return super().line_along(point, direction)
         table, bias = self._expanded(direction, self.rows, change=True)
         of = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
         dz, looked = self.rows.forward_trial(*of)
-        return Line(self, point, direction, dz, {guess: looked})
+        return LineObjective(self, point, direction, dz, {guess: looked})
 
     def slopes(self, residual: Floats) -> Floats:
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
@@ -134,7 +134,7 @@ class LinearObjective(Objective):
     def _bent(self, curvature: Floats) -> Floats:
         """The diagonal of the Hessian of F from that of the loss with respect to phi, which is used up."""
         curvature *= self.scale
-        diagonal = self.parameterisation.pull(curvature)
+        diagonal = self.parameterisation.adjoint(curvature)
         if self._q is not None:
             diagonal += self._q
         return diagonal

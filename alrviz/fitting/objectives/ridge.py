@@ -42,7 +42,7 @@ class Objective(ABC):
     Args:
         rows: training rows; their weights count rows in the loss (class weights already multiplied in).
         center: the weights that the penalty shrinks toward, shaped as w.
-        pull: 2 alpha q, shaped as w or one number for all; None without a penalty.
+        ridge: 2 alpha q, shaped as w or one number for all; None without a penalty.
         alpha: weight of the penalty, at least 0.
         loss: what is summed over the rows.
         bounds: between which every w stays, class weights included; None for anywhere.
@@ -55,7 +55,7 @@ class Objective(ABC):
         self,
         rows: Rows,
         center: Floats,
-        pull: Any,
+        ridge: Any,
         *,
         alpha: float,
         loss: Loss = NLL,
@@ -70,7 +70,7 @@ class Objective(ABC):
         self.total = float(rows.weights.sum())
         self.stop = stop
         self.room = Pool()
-        self._q = None if pull is None else np.full(center.shape, pull) if np.isscalar(pull) else pull
+        self._q = None if ridge is None else np.full(center.shape, ridge) if np.isscalar(ridge) else ridge
 
     @property
     def n_classes(self) -> int:
@@ -129,11 +129,11 @@ class Objective(ABC):
             product += self._q * direction
         return product
 
-    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "Line":
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "LineObjective":
         """Return the line through `point` along `direction`: one forward pass. At `guess` it may be looked at on the
         way.
         """
-        return Line(self, point, direction, self.change(direction))
+        return LineObjective(self, point, direction, self.change(direction))
 
     def line_eval(self, z: Floats, dz: Floats, t: float) -> Trial:
         """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
@@ -148,11 +148,11 @@ class Objective(ABC):
         )
 
     @property
-    def pull(self) -> Floats:
+    def ridge(self) -> Floats:
         """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
         return np.zeros_like(self.center) if self._q is None else self._q
 
-    def moved(self, line: "Line", t: float) -> Point:
+    def moved(self, line: "LineObjective", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
         point = line.start
         w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.rows.n_jobs)
@@ -170,7 +170,7 @@ class Objective(ABC):
         return self.room.empty(max(rows.n_rows, self.rows.n_rows), rows.padded)[: rows.n_rows]
 
 
-class Line:
+class LineObjective:
     """F along point.w + t * direction.
 
     `at` costs a softmax pass, but where the loss was `looked` at before. `move` ends the line: its dz becomes room for

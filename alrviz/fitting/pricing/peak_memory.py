@@ -30,7 +30,7 @@ SNAPSHOT_LIMIT = 64 * 2**20  # bytes of weights kept along a run, so that a view
 MANY = 10**9
 
 
-class Tables(NamedTuple):
+class TableSizes(NamedTuple):
     """Blocks, the joint values and links of all of them, those that take wide keys, and threads that join them."""
 
     blocks: int
@@ -42,7 +42,7 @@ class Tables(NamedTuple):
 
 def tables_of(
     levels: NDArray[np.int64], order: int, rows: "RowCounts", cells_seen: int | None, plan: Plan | None, jobs: int
-) -> Tables:
+) -> TableSizes:
     """Return what is planned; without a plan every tuple is a block, and "no level" makes joint values too."""
     if plan is not None:
         blocks, joint, links, largest = len(plan.blocks), plan.joint, plan.links, plan.largest
@@ -52,7 +52,7 @@ def tables_of(
         blocks, links = n_tuples if joint else 0, joint
         largest = float(min(np.sort(levels + 1)[-order:].astype(float).prod(), rows.given, joint))
     wide = min(blocks, 1 + int(joint / _WIDE)) if largest > _WIDE else 0
-    return Tables(blocks, joint, links, wide, min(jobs, max(1, blocks)))
+    return TableSizes(blocks, joint, links, wide, min(jobs, max(1, blocks)))
 
 
 class RowCounts(NamedTuple):
@@ -73,7 +73,7 @@ def peak_bytes(
     cells: int,
     seen: int,
     free: int,
-    tables: Tables,
+    tables: TableSizes,
     steps: int,
     solver: int,
 ) -> int:
@@ -113,7 +113,7 @@ def _passing(
     n_tuples: int,
     seen: int,
     free: int,
-    tables: Tables,
+    tables: TableSizes,
     steps: int,
     solver: int,
 ) -> float:

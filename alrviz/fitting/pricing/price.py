@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_bytes, tables_of
-from alrviz.fitting.solvers.choice import Choice, choose
+from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
 from alrviz.models.index import MOST_ROWS
@@ -59,7 +59,7 @@ class Price:
     seconds_per_pass: float | None
     allowed: int
     refused: str = ""
-    choice: Choice | None = None
+    choice: SolverChoice | None = None
 
 
 class ShapePrice(NamedTuple):
@@ -69,7 +69,7 @@ class ShapePrice(NamedTuple):
 
     parameters: int
     bytes: int
-    choice: Choice
+    choice: SolverChoice
     seconds: float | None = None
 
 

@@ -27,7 +27,7 @@ from alrviz.fitting.runs.run_attributes import Facts
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.runs.worker import Driven, Worker
-from alrviz.fitting.solvers import State
+from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import Judge
 from alrviz.fitting.solvers.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
@@ -116,7 +116,7 @@ class Run(Facts, Driven):
         self._prepared: Prepared | None = None
         self._fit: Fit | None = None
         self._tables: Tables | None = None
-        self._state: State | None = None
+        self._state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots()
         self._worker = Worker(self._turn, f"alrviz-run-{recipe.label}")
@@ -267,7 +267,7 @@ class Run(Facts, Driven):
                 if self._fit is not None:
                     self._fit.objective.release(self._state.point if self._state else None)
 
-    def _next(self) -> tuple[State, Step, Outcome | None]:
+    def _next(self) -> tuple[SolverState, Step, Outcome | None]:
         fit = self._fit or self._prepare()
         begin = time.perf_counter()
         before = self._state  # once: a stop may put another in its place
@@ -283,7 +283,7 @@ class Run(Facts, Driven):
                 extra.update(observe(state))
         return state, self._report(state, extra), verdict
 
-    def _report(self, state: State, extra: dict[str, float]) -> Step:
+    def _report(self, state: SolverState, extra: dict[str, float]) -> Step:
         point = state.point
         return Step(
             index=state.index,

@@ -13,7 +13,7 @@ from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.solvers import State
+from alrviz.fitting.solvers import SolverState
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
@@ -33,7 +33,7 @@ class Facts:
     _prepared: Prepared | None
     _fit: Fit | None
     _tables: Tables | None
-    _state: State | None
+    _state: SolverState | None
     _snapshots: Snapshots
 
     @property
@@ -72,7 +72,7 @@ class Facts:
         return self._fit.objective if self._fit else None
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> SolverState | None:
         """The solver's state at the latest step."""
         return self._state
 

@@ -6,7 +6,7 @@ from alrviz.fitting.objectives.ridge import Objective
 from alrviz.fitting.solvers.line_search import LBFGS, ConjugateGradients, GradientDescent
 from alrviz.fitting.solvers.scipy_lbfgsb import LBFGSB
 from alrviz.fitting.solvers.solver_support import check_solver
-from alrviz.fitting.solvers.state import REFRESH, Solver, State
+from alrviz.fitting.solvers.state import REFRESH, Solver, SolverState
 from alrviz.fitting.solvers.stochastic import Stochastic
 from alrviz.fitting.solvers.tron import Tron
 
@@ -17,7 +17,7 @@ __all__ = [
     "ConjugateGradients",
     "GradientDescent",
     "Solver",
-    "State",
+    "SolverState",
     "Stochastic",
     "Tron",
     "make_solver",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from scipy.optimize import minimize_scalar
 
-from alrviz.fitting.solvers.state import Solver, State, stalled
+from alrviz.fitting.solvers.state import Solver, SolverState, stalled
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import dot
 
@@ -30,7 +30,7 @@ MOST_TRIALS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class BrentMemory:
     """The last direction, the gradient before it, and the step times the slope along it."""
 
     direction: Floats
@@ -40,13 +40,13 @@ class Memory:
 
 @dataclass(frozen=True)
 class BrentGradients(Solver):
-    """Nonlinear conjugate gradients with Brent's search. Carries a `Memory`."""
+    """Nonlinear conjugate gradients with Brent's search. Carries a `BrentMemory`."""
 
-    def init(self, objective: "ConditionalObjective", w0: Floats) -> State:
+    def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
         """Return the state at the start point."""
-        return State(0, objective.value_grad(w0), 1, 1.0)
+        return SolverState(0, objective.value_grad(w0), 1, 1.0)
 
-    def advance(self, objective: "ConditionalObjective", state: State) -> State:
+    def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         gradient, memory = state.point.gradient, state.carry
         new, t = state, 0.0
@@ -60,12 +60,12 @@ class BrentGradients(Solver):
         if t == 0.0:
             return stalled(new)
         w = state.point.w + t * direction
-        carry = Memory(direction, gradient, t * dot(gradient, direction))
-        return State(
+        carry = BrentMemory(direction, gradient, t * dot(gradient, direction))
+        return SolverState(
             state.index + 1, objective.value_grad(w), new.evaluations + 1, new.passes + 1.0, t, carry=carry
         )  # fmt: skip
 
-    def direction(self, gradient: Floats, memory: Memory) -> Floats:
+    def direction(self, gradient: Floats, memory: BrentMemory) -> Floats:
         """Return the direction to search along."""
         before = memory.gradient
         beta = (dot(gradient, gradient) - dot(gradient, before)) / dot(before, before)
@@ -73,8 +73,8 @@ class BrentGradients(Solver):
 
 
 def _searched(
-    objective: "ConditionalObjective", state: State, direction: Floats, memory: Memory | None
-) -> tuple[State, float]:
+    objective: "ConditionalObjective", state: SolverState, direction: Floats, memory: BrentMemory | None
+) -> tuple[SolverState, float]:
     """The state charged with the search along `direction`, and the step; 0 where F does not fall."""
     slope = dot(state.point.gradient, direction)
     if not slope < 0.0:
@@ -82,7 +82,7 @@ def _searched(
     longest = float(abs(direction).max())
     guess = 1.0 / longest if memory is None else memory.drop / slope
     t, trials = lowest(lambda t: objective.value(state.point.w + t * direction), state.point.objective, guess)
-    charged = State(
+    charged = SolverState(
         state.index, state.point, state.evaluations + trials, state.passes + 0.5 * trials, carry=state.carry
     )  # fmt: skip
     return charged, t

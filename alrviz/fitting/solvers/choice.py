@@ -26,7 +26,7 @@ _WHY: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """A solver ("none" where nothing is fitted), its number of corrections (0 without any), why, vectors it keeps."""
 
     solver: str
@@ -35,27 +35,27 @@ class Choice:
     vectors: int
 
 
-def choose(params: Mapping[str, Any], room: float) -> Choice:
+def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     """Return what runs for `params` (complete, as a recipe holds them) with `room` for so many vectors of weights."""
     solver = chosen_solver(params)
     if solver == "none":
-        return Choice(solver, 0, "nothing is fitted: counting is all", 0)
+        return SolverChoice(solver, 0, "nothing is fitted: counting is all", 0)
     auto, wanted = params.get("solver") == "auto", params.get("memory", 0)
     why = _WHY[solver] if auto else f"{solver}, as the recipe says"
     if solver == "lbfgsb":
-        return Choice(solver, wanted, why, 2 * wanted + _VECTORS[solver])
+        return SolverChoice(solver, wanted, why, 2 * wanted + _VECTORS[solver])
     if solver == "tron":
         memory = next((m for m in range(wanted, 0, -1) if _of_tron(m) <= room), 0)
         if memory >= min(LEAST, wanted) or not auto:
-            return Choice(solver, memory, _short(solver, memory, wanted, why), _of_tron(memory))
+            return SolverChoice(solver, memory, _short(solver, memory, wanted, why), _of_tron(memory))
         solver, why = "lbfgs", "lbfgs instead of tron: max_memory leaves no room for its inner loop"
     if solver != "lbfgs":
-        return Choice(solver, 0, why, _VECTORS.get(solver, 0))
+        return SolverChoice(solver, 0, why, _VECTORS.get(solver, 0))
     # What runs is not decided by max_iter, though a short fit fills less: its steps are the first of a long one.
     memory = int(max(0, min(wanted, room)))  # a correction is two vectors of float32
     if memory < min(LEAST, wanted):
         return _without_memory(params, room)
-    return Choice(solver, memory, _short(solver, memory, wanted, why), min(memory, params["max_iter"]))
+    return SolverChoice(solver, memory, _short(solver, memory, wanted, why), min(memory, params["max_iter"]))
 
 
 def _of_tron(memory: int) -> int:
@@ -69,8 +69,8 @@ def _short(solver: str, memory: int, wanted: int, why: str) -> str:
     return f"{solver}, with {memory} corrections instead of {wanted}: max_memory leaves no room for more"
 
 
-def _without_memory(params: Mapping[str, Any], room: float) -> Choice:
+def _without_memory(params: Mapping[str, Any], room: float) -> SolverChoice:
     held = max(0, int(room))
     solver = "gd" if params["scale"] == "diagonal-adaptive" else "cg"
     why = f"{solver} instead of lbfgs: max_memory leaves room for {held} corrections, fewer than {LEAST} are no help"
-    return Choice(solver, 0, why, _VECTORS.get(solver, 0))
+    return SolverChoice(solver, 0, why, _VECTORS.get(solver, 0))

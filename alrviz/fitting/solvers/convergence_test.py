@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.fitting.objectives.protocol import Minimised
-from alrviz.fitting.solvers import State
+from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
 
@@ -35,7 +35,7 @@ class Judge:
         self._turns = 0
         self._values: deque[tuple[int, float]] = deque()
 
-    def verdict(self, state: State) -> Outcome | None:
+    def verdict(self, state: SolverState) -> Outcome | None:
         """Return why the fit ends at `state`, or None if it goes on."""
         point: Any = state.point  # the objective's own kind
         total = self._objective.total
@@ -79,7 +79,7 @@ class Judge:
             first += (second - first) * (since - turns) / (after - turns)
         return first - last < self._tol * max(abs(last), 1e-300)
 
-    def confirm(self, outcome: Outcome, state: State) -> Outcome:
+    def confirm(self, outcome: Outcome, state: SolverState) -> Outcome:
         """Return `outcome`, or a failure if the scores kept are not those of the weights."""
         if outcome.code == DIVERGED:
             return outcome

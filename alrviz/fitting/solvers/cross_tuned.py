@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.brent import BrentGradients
-from alrviz.fitting.solvers.state import Solver, State, stalled
+from alrviz.fitting.solvers.state import Solver, SolverState, stalled
 from alrviz.passes.aligned_buffers import Floats
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Tuning:
 
     chosen: tuple[int, ...] = ()
     fold: Fold | None = None
-    state: State | None = None
+    state: SolverState | None = None
     lowest: float = np.inf
     best: int = 0
 
@@ -76,12 +76,12 @@ class CrossTuned(Solver):
     make: Callable[[int], Fold]
     max_iter: int
 
-    def init(self, objective: "ConditionalObjective", w0: Floats) -> State:
+    def init(self, objective: "ConditionalObjective", w0: Floats) -> SolverState:
         """Return the state at the start point."""
         carry = Tuning() if self.n_folds and self.max_iter else Tuned(self.max_iter)
         return replace(self.solver.init(objective, w0), carry=carry)
 
-    def advance(self, objective: "ConditionalObjective", state: State) -> State:
+    def advance(self, objective: "ConditionalObjective", state: SolverState) -> SolverState:
         """Return the state after one iteration of a fold's fit, or of the fit itself."""
         if isinstance(state.carry, Tuning):
             return self._tune(state, state.carry)
@@ -100,7 +100,7 @@ class CrossTuned(Solver):
             extra={"tuned_stop": float(m)},
         )
 
-    def _tune(self, state: State, tuning: Tuning) -> State:
+    def _tune(self, state: SolverState, tuning: Tuning) -> SolverState:
         fold = tuning.fold or self.make(len(tuning.chosen))
         before = tuning.state
         if before is None:
@@ -125,7 +125,7 @@ class CrossTuned(Solver):
         )
 
 
-def _losses(fold: Fold, inner: State, number: int) -> dict[str, float]:
+def _losses(fold: Fold, inner: SolverState, number: int) -> dict[str, float]:
     sums, total = inner.point.sums, fold.objective.total
     nll, wrong = fold.objective.judge(inner.point.w, fold.heldout)
     held = float(fold.heldout.weights.sum())
@@ -139,7 +139,7 @@ def _losses(fold: Fold, inner: State, number: int) -> dict[str, float]:
     }
 
 
-def _flat(before: State | None, inner: State) -> bool:
+def _flat(before: SolverState | None, inner: SolverState) -> bool:
     return before is not None and before.point.objective - inner.point.objective < FLAT * inner.point.objective
 
 

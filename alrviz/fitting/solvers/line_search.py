@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alrviz.fitting.objectives.ridge import Objective
-from alrviz.fitting.solvers.state import Solver, State, line_search_step, stalled, start
+from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.vectors import Short, combine, difference, dot
 
@@ -33,11 +33,11 @@ Pairs = tuple[tuple[Short, Short, float], ...]
 class GradientDescent(Solver):
     """Steepest descent in w, RELAXED. Carries nothing."""
 
-    def init(self, objective: Objective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         return start(objective, w0)
 
-    def advance(self, objective: Objective, state: State) -> State:
+    def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
         new, falls = line_search_step(objective, state, -_times(metric, state.point.gradient), None, RELAXED)
@@ -48,11 +48,11 @@ class GradientDescent(Solver):
 class ConjugateGradients(Solver):
     """Nonlinear conjugate gradients. Carries the last direction and the gradient before it."""
 
-    def init(self, objective: Objective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         return start(objective, w0)
 
-    def advance(self, objective: Objective, state: State) -> State:
+    def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         gradient = state.point.gradient
         direction = -gradient
@@ -79,11 +79,11 @@ class LBFGS(Solver):
 
     memory: int = 10
 
-    def init(self, objective: Objective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         return replace(start(objective, w0), carry=())
 
-    def advance(self, objective: Objective, state: State) -> State:
+    def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         state, metric = _with_metric(objective, state)
         new, pairs = quasi_newton(objective, state, state.carry, metric, self.memory)
@@ -91,8 +91,8 @@ class LBFGS(Solver):
 
 
 def quasi_newton(
-    objective: Objective, state: State, pairs: Pairs, metric: Floats | None, memory: int
-) -> tuple[State, Pairs | None]:
+    objective: Objective, state: SolverState, pairs: Pairs, metric: Floats | None, memory: int
+) -> tuple[SolverState, Pairs | None]:
     """Return the state after a step of L-BFGS, carrying nothing, and the corrections then; None where F falls no more.
 
     `metric` is D of the start of the two loops, None for the identity.
@@ -115,7 +115,7 @@ def quasi_newton(
     return new, pairs
 
 
-def _with_metric(objective: Objective, state: State) -> tuple[State, Floats | None]:
+def _with_metric(objective: Objective, state: SolverState) -> tuple[SolverState, Floats | None]:
     metric = objective.metric(state.point)
     return (state, None) if metric is None else (replace(state, passes=state.passes + 0.5), metric)
 

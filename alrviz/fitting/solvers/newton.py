@@ -7,7 +7,7 @@ fall, so that the last steps are quadratic. No radius is kept (cf. tron.py): the
 from dataclasses import replace
 
 from alrviz.fitting.objectives.ridge import Objective, Point
-from alrviz.fitting.solvers.state import State, line_search_step, stalled
+from alrviz.fitting.solvers.state import SolverState, line_search_step, stalled
 from alrviz.fitting.solvers.tron import inverted, newton_step
 from alrviz.passes.aligned_buffers import Floats
 
@@ -19,7 +19,7 @@ MOST_STEPS = 60
 _ANYWHERE = 1e100  # a radius that no step reaches
 
 
-def newton(objective: Objective, state: State) -> State:
+def newton(objective: Objective, state: SolverState) -> SolverState:
     """Return the state one step later; stalled where no step lowers F."""
     inverse = inverted(objective.hessian_diagonal(state.point))
     eta = min(LOOSE, objective.criterion(state.point) ** 0.5)
@@ -30,7 +30,7 @@ def newton(objective: Objective, state: State) -> State:
 
 def minimise(objective: Objective, w: Floats) -> tuple[Point, int, float]:
     """Return the point at which the weights are settled, from `w` on, and the evaluations and passes it took."""
-    state = State(0, objective.value_grad(w), 1, 1.0)
+    state = SolverState(0, objective.value_grad(w), 1, 1.0)
     for _ in range(MOST_STEPS):
         if objective.criterion(state.point) < SETTLED:
             break

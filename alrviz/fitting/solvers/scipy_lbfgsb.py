@@ -7,8 +7,8 @@ waits for the next iterate:
              <-- done ---  one iterate, or how it ended
 
 SciPy ends by its own tests, |F_k - F_k+1| <= max(|F_k|, |F_k+1|, 1) * min(tol, factr * eps) with factr = 1e7, and a
-projected gradient below pgtol = 1e-33 (what the papers ran). Whoever no longer needs the thread closes it (`State.
-released`); a helper that nobody holds is closed too.
+projected gradient below pgtol = 1e-33 (what the papers ran). Whoever no longer needs the thread closes it
+(`SolverState.released`); a helper that nobody holds is closed too.
 """
 
 import threading
@@ -20,7 +20,7 @@ import numpy as np
 
 from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting.objectives.ridge import Objective, Point
-from alrviz.fitting.solvers.state import Solver, State, start
+from alrviz.fitting.solvers.state import Solver, SolverState, start
 from alrviz.passes.rows import Floats
 
 FACTR = 1e7
@@ -134,7 +134,7 @@ class LBFGSB(Solver):
     memory: int = 5
     tol: float = 1.0
 
-    def init(self, objective: Objective, w0: Floats) -> State:
+    def init(self, objective: Objective, w0: Floats) -> SolverState:
         """Return the state at the start point, moved between the bounds if it is not."""
         bounds = objective.bounds
         first = start(objective, w0 if bounds is None else np.clip(w0, *bounds))
@@ -145,13 +145,13 @@ class LBFGSB(Solver):
         options = {"options": limits, "bounds": None if bounds is None else [bounds] * first.point.w.size}
         return replace(first, carry=Helper(objective, first.point, options))
 
-    def advance(self, objective: Objective, state: State) -> State:
+    def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
         helper: Helper = state.carry
         if helper.index != state.index:
             raise AlrvizError(f"SciPy's L-BFGS-B is at step {helper.index} and cannot go back to step {state.index}")
         point, spent, message = helper.next()
-        return State(
+        return SolverState(
             state.index + 1,
             point,
             1 + spent,

@@ -1,6 +1,6 @@
 """What every solver shares: the state between two iterations, what a driver asks of a solver, a step along a line.
 
-A `State` is a value: `advance` returns a new one and never writes into the old, arrays that did not change are shared.
+A `SolverState` is a value: `advance` returns a new one and never writes into the old; unchanged arrays are shared.
 """
 
 import math
@@ -18,7 +18,7 @@ REFRESH = 50
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class SolverState:
     """A solver between two iterations.
 
     Attributes:
@@ -47,7 +47,7 @@ class State:
     kind: str = "inner"
     extra: Mapping[str, float] = field(default_factory=dict)
 
-    def released(self) -> "State":
+    def released(self) -> "SolverState":
         """Return the state of a run that has ended, without `carry`, which is closed if it can be."""
         close = getattr(self.carry, "close", None)
         if close is not None:
@@ -58,25 +58,30 @@ class State:
 class Solver(Protocol):
     """What a driver needs of a solver."""
 
-    def init(self, objective: Any, w0: Floats) -> State:
+    def init(self, objective: Any, w0: Floats) -> SolverState:
         """Return the state at the start point."""
 
-    def advance(self, objective: Any, state: State) -> State:
+    def advance(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
 
-    def look(self, objective: Any, state: State) -> State:
+    def look(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state with a point to report, where going on needs none; nobody's time and passes count it."""
         return state
 
 
-def start(objective: Objective, w0: Floats) -> State:
+def start(objective: Objective, w0: Floats) -> SolverState:
     """Return the state at `w0`."""
-    return State(0, objective.value_grad(w0), 1, 1.0)
+    return SolverState(0, objective.value_grad(w0), 1, 1.0)
 
 
 def line_search_step(
-    objective: Objective, state: State, direction: Floats, guess: float | None, share: float = 1.0, untried: bool = True
-) -> tuple[State, bool]:
+    objective: Objective,
+    state: SolverState,
+    direction: Floats,
+    guess: float | None,
+    share: float = 1.0,
+    untried: bool = True,
+) -> tuple[SolverState, bool]:
     """Return the state after the search along `direction`, carrying nothing, and whether F falls.
 
     If it does not, the state is the one given, charged with what the search took.
@@ -101,9 +106,9 @@ def line_search_step(
         w = point.w
         del point
         point, evaluations, passes = objective.value_grad(w), evaluations + 1, passes + 1.0
-    return State(index, point, evaluations, passes, t), True
+    return SolverState(index, point, evaluations, passes, t), True
 
 
-def stalled(state: State) -> State:
+def stalled(state: SolverState) -> SolverState:
     """Return the state that says that no step lowers F."""
     return replace(state, index=state.index + 1, step_size=0.0, stalled=True)

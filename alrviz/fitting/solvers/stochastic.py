@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.solvers.state import Solver, State, start
+from alrviz.fitting.solvers.state import Solver, SolverState, start
 from alrviz.passes.rows import Floats
 from alrviz.passes.single import SingleRows
 
@@ -46,13 +46,13 @@ LEAST = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What stays the same during a fit: rows one by one, the penalty's slope and its pull in each row, the sample."""
+class StochasticPlan:
+    """What stays the same during a fit: single rows, the penalty's slope, its share in each row, the sample."""
 
     rows: SingleRows
     center: Floats
     slope: Floats
-    pull: Floats
+    ridge: Floats
     sample: NDArray[np.intp]
 
 
@@ -60,7 +60,7 @@ class Plan:
 class Search:
     """The ends of the search, what is known by log10 eta0, and how often the ends were drawn together."""
 
-    plan: Plan
+    plan: StochasticPlan
     low: float
     high: float
     known: Mapping[float, float] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Search:
 class Training:
     """Weights (flat) after the last pass, their mean, what the method remembers, eta0, passes made."""
 
-    plan: Plan
+    plan: StochasticPlan
     w: Floats
     mean: Floats
     memory: Floats
@@ -91,11 +91,11 @@ class Stochastic(Solver):
     method: str
     seed: int = 0
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         return replace(start(objective, w0), carry=None)
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: LinearObjective, state: SolverState) -> SolverState:
         """Return the state one trial fit or one pass later."""
         carry = state.carry or Search(self._plan(objective), *ENDS[self.method])
         while isinstance(carry, Search):
@@ -116,23 +116,23 @@ class Stochastic(Solver):
             extra={"eta0": training.eta0},
         )
 
-    def look(self, objective: LinearObjective, state: State) -> State:
+    def look(self, objective: LinearObjective, state: SolverState) -> SolverState:
         """Return the state with F and its gradient, which no step needs."""
         if not isinstance(state.carry, Training):
             return state
         return replace(state, point=objective.value_grad(state.carry.mean.reshape(state.point.w.shape)))
 
-    def _plan(self, objective: LinearObjective) -> Plan:
+    def _plan(self, objective: LinearObjective) -> StochasticPlan:
         rows = objective.single()
-        slope = objective.pull.ravel()
+        slope = objective.ridge.ravel()
         if self.method == "sgd":
-            pull = slope / len(rows.all)
+            ridge = slope / len(rows.all)
         else:
             looked = rows.visits(rows.all, slope.size, objective.stop) if slope.any() else np.ones(slope.size)
-            pull = slope / np.maximum(1.0, looked)
-        return Plan(rows, objective.center.ravel(), slope, pull, drawn_sample(rows.all, rows.y, self.seed))
+            ridge = slope / np.maximum(1.0, looked)
+        return StochasticPlan(rows, objective.center.ravel(), slope, ridge, drawn_sample(rows.all, rows.y, self.seed))
 
-    def _trial(self, objective: LinearObjective, state: State, search: Search, x: float) -> State:
+    def _trial(self, objective: LinearObjective, state: SolverState, search: Search, x: float) -> SolverState:
         plan, w = search.plan, state.point.w.ravel()
         training = Training(plan, w, w, self._memory(w), 10.0**x)
         for k in range(PASSES):
@@ -149,7 +149,7 @@ class Stochastic(Solver):
             extra={"eta0": 10.0**x, "search_objective": value},
         )
 
-    def _narrowed(self, state: State, search: Search, grid: list[float]) -> Search | Training:
+    def _narrowed(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
         best = min(range(POINTS), key=lambda k: search.known[grid[k]])
         low, high = grid[max(0, best - 1)], grid[min(POINTS - 1, best + 1)]
         least = search.known[grid[best]]
@@ -162,7 +162,7 @@ class Stochastic(Solver):
     def _passed(self, objective: LinearObjective, training: Training, order: NDArray[np.intp]) -> Training:
         """Return the training after a pass over the rows of `order`."""
         plan, w, memory = training.plan, training.w.copy(), training.memory.copy()
-        where = (order, w, plan.center, plan.pull, training.eta0)
+        where = (order, w, plan.center, plan.ridge, training.eta0)
         if self.method == "sgd":
             plan.rows.sgd(*where, 1.0 / (HALF * len(order)), memory, objective.stop)
         else:

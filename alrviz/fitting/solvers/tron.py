@@ -32,7 +32,7 @@ import numpy as np
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
-from alrviz.fitting.solvers.state import Solver, State, line_search_step, stalled, start
+from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
 from alrviz.passes.aligned_buffers import Floats, Pool
 from alrviz.passes.vectors import Short, dot, ridge_line_derivatives
 from alrviz.passes.vectors import step as add
@@ -88,12 +88,12 @@ class Tron(Solver):
 
     memory: int = 10
 
-    def init(self, objective: LinearObjective, w0: Floats) -> State:
+    def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         head = Head(inverted(objective.diagonal_at_shares())) if self.memory else None
         return replace(start(objective, w0), carry=head)
 
-    def advance(self, objective: LinearObjective, state: State) -> State:
+    def advance(self, objective: LinearObjective, state: SolverState) -> SolverState:
         """Return the state one step of L-BFGS, or one outer iteration, later."""
         head = state.carry
         if isinstance(head, Head):
@@ -107,7 +107,7 @@ class Tron(Solver):
         return _newton(objective, state, min(KEPT, self.memory))
 
 
-def _newton(objective: LinearObjective, state: State, kept: int) -> State:
+def _newton(objective: LinearObjective, state: SolverState, kept: int) -> SolverState:
     """Return the state one outer iteration later."""
     point = state.point
     inverse = inverted(_milder(objective.hessian_diagonal(point), objective))
@@ -131,8 +131,8 @@ def _newton(objective: LinearObjective, state: State, kept: int) -> State:
 def _milder(diagonal: Floats, objective: LinearObjective) -> Floats:
     """Make the Hessian's diagonal to M."""
     if objective.alpha:
-        pull, twice = objective.pull, 2.0 * objective.alpha  # pull / twice is q: D' = D / q
-        share = np.divide(diagonal, pull, out=np.zeros_like(diagonal), where=pull != 0.0)
+        ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q
+        share = np.divide(diagonal, ridge, out=np.zeros_like(diagonal), where=ridge != 0.0)
         share *= twice * twice / MILD
         share += 1.0
         diagonal /= np.sqrt(share, out=share)

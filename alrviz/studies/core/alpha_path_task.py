@@ -16,8 +16,8 @@ from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result, Row
-from alrviz.studies.core.fold_cache import Ready, ready, test_rows, warm
-from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.core.fold_cache import FoldCache, ready, test_rows, warm
+from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes
 from alrviz.studies.statistics.measures import measures, row_losses, row_squares
 
@@ -27,7 +27,7 @@ JUDGED = ("log_loss", "error", "rmse")  # measures whose differences have a stan
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class AlphaPoint:
     """One fit of a path.
 
     Attributes:
@@ -50,7 +50,7 @@ class Along:
         table: holds the rows to be judged on.
     """
 
-    def __init__(self, made: Ready, table: Table):
+    def __init__(self, made: FoldCache, table: SentTable):
         X, self.y = test_rows(table, made)
         assert made.prepared.encoder is not None
         self.prepared = made.prepared
@@ -58,7 +58,7 @@ class Along:
         self._known = np.searchsorted(table.classes, made.prepared.encoder.classes_)
         self._classes, self._n_train = len(table.classes), len(made.train)
 
-    def fit(self, recipe: Recipe, start: LinearModel | None, max_memory: int | None, stop: StopToken) -> Point:
+    def fit(self, recipe: Recipe, start: LinearModel | None, max_memory: int | None, stop: StopToken) -> AlphaPoint:
         """Fit a recipe from a model of the same rows and order, or from its own start."""
         run = Run.on(self.prepared, recipe, max_memory=max_memory, start=start)
         for _ in run.steps():
@@ -71,10 +71,10 @@ class Along:
         about = {"alpha": recipe.params["alpha"], "outcome": outcome.code, "sentence": outcome.sentence}
         wrong = log_p.argmax(axis=1) != self.y
         costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)], dtype=np.float32)
-        return Point({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, model, costs)
+        return AlphaPoint({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, model, costs)
 
 
-def path(cell: Cell, table: Table, stop: StopToken) -> Result:
+def path(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """Fit a recipe with every alpha of the options on the training rows of a split: a row each, in their order.
 
     train_seconds are the solver's alone: encoding and counting are shared by all of a path.
@@ -82,7 +82,7 @@ def path(cell: Cell, table: Table, stop: StopToken) -> Result:
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
     along = Along(ready(table, cell.split, recipe), table)
-    points: list[Point] = []
+    points: list[AlphaPoint] = []
     for alpha in json.loads(cell.options)["alphas"]:
         start = points[-1].model if points else None
         points.append(along.fit(recipe.replace(alpha=alpha), start, cell.max_memory or None, stop))

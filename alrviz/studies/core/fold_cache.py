@@ -20,14 +20,14 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_covers, warm_cuts
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.splits import Split
-from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.core.table_transfer import SentTable
 
 # Encodings a worker keeps: cells come split by split, and the recipes of one differ by their cuts at most.
 KEPT = 2
 _mine = threading.local()
 
 
-class Ready:
+class FoldCache:
     """The training rows of one split and encoding.
 
     Attributes:
@@ -37,7 +37,7 @@ class Ready:
         seconds: what encoding took.
     """
 
-    def __init__(self, table: Table, split: Split, recipe: Recipe):
+    def __init__(self, table: SentTable, split: Split, recipe: Recipe):
         self.train, self.test = split.rows(table.y, table.splitting)
         start = time.perf_counter()
         self.X, labels = table.X.iloc[self.train], table.labels[self.train]
@@ -78,14 +78,14 @@ class Ready:
         return () if price.refused else orders
 
 
-def ready(table: Table, split: Split, recipe: Recipe) -> Ready:
+def ready(table: SentTable, split: Split, recipe: Recipe) -> FoldCache:
     """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
-    shelf: OrderedDict[Any, Ready] = _mine.__dict__.setdefault("shelf", OrderedDict())
+    shelf: OrderedDict[Any, FoldCache] = _mine.__dict__.setdefault("shelf", OrderedDict())
     key = (table.hash, split, recipe.cuts, recipe.n_bins, recipe.missing)
     if key not in shelf:
         while len(shelf) >= KEPT:
             shelf.popitem(last=False)
-        shelf[key] = Ready(table, split, recipe)
+        shelf[key] = FoldCache(table, split, recipe)
     shelf.move_to_end(key)
     return shelf[key]
 
@@ -102,6 +102,6 @@ def warm(recipe: Recipe, n_classes: int) -> None:
     recipe.definition.warm(recipe, n_classes)
 
 
-def test_rows(table: Table, made: Ready) -> tuple[pd.DataFrame, NDArray[Any]]:
+def test_rows(table: SentTable, made: FoldCache) -> tuple[pd.DataFrame, NDArray[Any]]:
     """Return X and the class indices of the rows to be judged on."""
     return table.X.iloc[made.test], table.y[made.test]

@@ -21,7 +21,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result
 from alrviz.studies.core.fold_cache import ready, warm
 from alrviz.studies.core.seeds import seed_of
-from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.core.table_transfer import SentTable
 
 # Step lengths tried, and on how many rows.
 ETAS = tuple(float(10.0**power) for power in np.arange(-5.0, 2.25, 0.5))
@@ -32,7 +32,7 @@ POINTS = 120
 _LOOKUPS = 1_000_000
 
 
-def prequential(cell: Cell, table: Table, stop: StopToken) -> Result:
+def prequential(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """Judge, then learn, every row: a row for each point of the curve."""
     recipe, options = Recipe.from_json(cell.recipe), json.loads(cell.options)
     warm(recipe, len(table.classes))

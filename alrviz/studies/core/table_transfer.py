@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 # Tables that a worker keeps: the studies of a sitting are about one or two.
 KEPT = 2
-_opened: "OrderedDict[str, Table]" = OrderedDict()
+_opened: "OrderedDict[str, SentTable]" = OrderedDict()
 _lock = threading.Lock()  # a worker of a cluster computes on several threads
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class SentTable:
     """What a cell is computed from: X, the classes sorted, each row's index among them, and what splits keep to."""
 
     hash: str
@@ -36,7 +36,7 @@ class Table:
     splitting: Splitting = AT_RANDOM
 
     @classmethod
-    def of(cls, dataset: "Dataset") -> "Table":
+    def of(cls, dataset: "Dataset") -> "SentTable":
         """Return the table of a data set."""
         return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting)
 
@@ -69,14 +69,14 @@ class Shipment:
     @classmethod
     def of(cls, dataset: "Dataset") -> "Shipment":
         """Return the shipment of a data set."""
-        return cls(dataset.hash, pickle.dumps(Table.of(dataset), protocol=5))
+        return cls(dataset.hash, pickle.dumps(SentTable.of(dataset), protocol=5))
 
     @property
     def bare(self) -> "Shipment":
         """The same without its content, for a worker that has it."""
         return Shipment(self.hash)
 
-    def table(self) -> Table:
+    def table(self) -> SentTable:
         """Return the table, kept for whoever asks next in this process; raises `TableMissing`."""
         with _lock:
             table = _opened.get(self.hash)

@@ -20,9 +20,9 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import path
 from alrviz.studies.core.cells import RELIABILITY, Cell, Result, Row, failure, pack
-from alrviz.studies.core.fold_cache import Ready, ready, test_rows, warm
+from alrviz.studies.core.fold_cache import FoldCache, ready, test_rows, warm
 from alrviz.studies.core.learning_curve_task import prequential
-from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes, share_log_p
 from alrviz.studies.statistics.measures import measures, reliability
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 _EXPECTED = (AlrvizError, ValueError, MemoryLimitError, np.linalg.LinAlgError)
 
 
-def compute(cell: Cell, table: Table, stop: StopToken = NEVER) -> Result:
+def compute(cell: Cell, table: SentTable, stop: StopToken = NEVER) -> Result:
     """Return what comes of a cell; an error becomes its outcome. Once `stop` is pulled it ends with the step it is at.
 
     What follows from recipe and table fails for good; no memory, a stop and an error of alrviz's own are passing.
@@ -82,7 +82,7 @@ class _OneThread:
 _ONE_THREAD = _OneThread()
 
 
-def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
+def fold(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """Fit a recipe on the training rows of a split and judge it on the others: one row.
 
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, balanced_error,
@@ -115,7 +115,7 @@ def fold(cell: Cell, table: Table, stop: StopToken) -> Result:
     return Result([row], pack(known[log_p.argmax(axis=1)]), str(row["outcome"]))
 
 
-def shares(cell: Cell, table: Table, stop: StopToken) -> Result:
+def shares(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """Judge the class prior of the training rows, the model of order 0: one row as `fold` has it."""
     train, test = cell.split.rows(table.y, table.splitting)
     start = time.perf_counter()
@@ -132,7 +132,7 @@ def shares(cell: Cell, table: Table, stop: StopToken) -> Result:
     return Result([row], pack(log_p.argmax(axis=1)))
 
 
-def _cut(made: Ready) -> Row:
+def _cut(made: FoldCache) -> Row:
     """How many numeric columns the training rows have, how many of them no cut divides, and the first of those."""
     encoder = made.prepared.encoder
     if encoder is None or encoder.discretize == "keep":
@@ -175,6 +175,6 @@ def _parameters(estimator: RecipeClassifier) -> int | None:
     return None if phi is None else int((len(phi) + 1) * phi.shape[1])
 
 
-TASKS: Mapping[str, Callable[[Cell, Table, StopToken], Result]] = MappingProxyType(
+TASKS: Mapping[str, Callable[[Cell, SentTable, StopToken], Result]] = MappingProxyType(
     {"fold": fold, "shares": shares, "path": path, "prequential": prequential}
 )

@@ -23,7 +23,7 @@ from alrviz.lifeline import end_with
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result, failure
-from alrviz.studies.core.table_transfer import Shipment, Table, TableMissing
+from alrviz.studies.core.table_transfer import SentTable, Shipment, TableMissing
 from alrviz.studies.core.tasks import compute
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class _Board:
 class _Here:
     """The calling process; a stop ends the cell under way with the step it is at."""
 
-    def __init__(self, tables: Mapping[str, Table], stop: StopToken):
+    def __init__(self, tables: Mapping[str, SentTable], stop: StopToken):
         self._tables, self._stop = tables, stop
 
     def compute(self, cell: Cell) -> Result:
@@ -242,7 +242,7 @@ def _slots(
         return _on_cluster(scheduler, datasets, n_jobs, cells, ending)
     wanted = available_threads() if n_jobs is None else jobs_of(n_jobs)
     if min(wanted, cells) <= 1:
-        return [_Here({key: Table.of(dataset) for key, dataset in datasets.items()}, stop)]
+        return [_Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)]
     shipments = {key: Shipment.of(dataset) for key, dataset in datasets.items()}
     return [_Process(shipments) for _ in range(min(wanted, cells))]
 

@@ -27,7 +27,7 @@ _ERRORS = 2.0  # standard errors from which a difference counts
 
 
 @dataclass(frozen=True)
-class Reading:
+class AlphaPathVerdict:
     """What one path says.
 
     Attributes:
@@ -64,7 +64,7 @@ def path_names(study: "Study") -> list[str]:
     return [name if center in name else name + center for name, center in names]
 
 
-def reading(curve: "pd.DataFrame", measure: str) -> Reading:
+def reading(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     """Return what the rows of one path say of a measure; curve: of `summary()`, one racer."""
     line = curve.sort_values("alpha", ascending=False)
     values, errors = line[measure].to_numpy(float), line[f"{measure}_above_se"].to_numpy(float)
@@ -72,22 +72,22 @@ def reading(curve: "pd.DataFrame", measure: str) -> Reading:
     worse = [bool(values[k] - values[best] > _ERRORS * errors[k]) for k in (0, -1)]
     place = {(True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE, (False, False): FLAT}
     alpha, first, last = float(line.alpha.iloc[best]), float(values[0]), float(values[-1])
-    return Reading(int(line.racer.iloc[0]), alpha, float(values[best]), first, last, place[worse[0], worse[1]])
+    return AlphaPathVerdict(int(line.racer.iloc[0]), alpha, float(values[best]), first, last, place[worse[0], worse[1]])
 
 
-def readings(study: "Study", measure: str) -> list[Reading]:
+def readings(study: "Study", measure: str) -> list[AlphaPathVerdict]:
     """Return what each path that is there by now says of a measure (log_loss, rmse, error)."""
     return _readings(study, study.summary(), measure)
 
 
-def _readings(study: "Study", lines: "pd.DataFrame", measure: str) -> list[Reading]:
+def _readings(study: "Study", lines: "pd.DataFrame", measure: str) -> list[AlphaPathVerdict]:
     if f"{measure}_above_se" not in lines:  # no path yet
         return []
     parts = [lines[lines.racer == racer] for racer in range(len(paths_of(study)))]
     return [reading(part, measure) for part in parts if len(part)]
 
 
-def best_of(found: Sequence[Reading]) -> Reading | None:
+def best_of(found: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
     """Return the reading of the lowest held-out value; None where there is none."""
     return min(found, key=lambda one: one.value, default=None)
 
@@ -115,7 +115,7 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     return text + "."
 
 
-def _sentence(of: Reading, words: str, paths: str, ends: tuple[str, str]) -> str:
+def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str]) -> str:
     lowest = f"alpha {alpha_text(of.alpha)} has held-out {words} {loss_text(of.value)}"
     first, last = ends
     if of.place == BETWEEN:
@@ -141,7 +141,7 @@ def alpha_text(alpha: float) -> str:
     return f"{alpha:,.0f}" if alpha >= 1000 else np.format_float_positional(float(f"{alpha:.3g}"), trim="-")
 
 
-def _ends(study: "Study", lines: "pd.DataFrame", of: Reading, measure: str) -> tuple[str, str]:
+def _ends(study: "Study", lines: "pd.DataFrame", of: AlphaPathVerdict, measure: str) -> tuple[str, str]:
     """Both ends in words: the strongest and the weakest penalty that were fitted, and what lies beyond them."""
     recipe = study.recipes[of.racer]
     mine = lines[lines.racer == of.racer]

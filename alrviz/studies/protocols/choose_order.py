@@ -38,7 +38,7 @@ _SURE, _SMALL, _MANY = 2.0, 0.01, 5.0
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OrderVerdict:
     """Which order, and why.
 
     Attributes:
@@ -59,7 +59,7 @@ class Verdict:
 class OrderStudy(Study):
     """The study that `choose_order` returns: a `Study` with a verdict."""
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> OrderVerdict:
         """Return the verdict of the folds that all orders have by now."""
         return _verdict(self)
 
@@ -204,12 +204,12 @@ def _error(differences: "pd.Series", tested: float, trained: float) -> float:
     return corrected_error(differences.to_numpy(), tested, trained)
 
 
-def _verdict(study: Study) -> Verdict:
+def _verdict(study: Study) -> OrderVerdict:
     losses, lines = _losses(study), study.summary()
     refused = _refused(study.frame()).items()
     lost = "".join(f"; n = {order} could not be fitted: {why}" for order, why in refused)
     if len(losses) < 2:
-        return Verdict(None, None, f"not enough folds yet to say{lost}")
+        return OrderVerdict(None, None, f"not enough folds yet to say{lost}")
     means = losses.mean()
     best = means.idxmin()
     ratio = study.frame()[["test_rows", "train_rows"]].mean()
@@ -228,7 +228,7 @@ def _verdict(study: Study) -> Verdict:
         _cuts_note(study),
         _boosting_note(study, by_order.loc[best].log_loss),
     )
-    return Verdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
+    return OrderVerdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
 
 
 def _clear(lines: "pd.DataFrame", order: int) -> bool:

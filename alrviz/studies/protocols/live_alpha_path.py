@@ -12,9 +12,9 @@ from alrviz.models.linear import LinearModel
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import Along
 from alrviz.studies.core.cells import Row, plain
-from alrviz.studies.core.fold_cache import Ready, warm
+from alrviz.studies.core.fold_cache import FoldCache, warm
 from alrviz.studies.core.splits import Split
-from alrviz.studies.core.table_transfer import Table
+from alrviz.studies.core.table_transfer import SentTable
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -41,7 +41,7 @@ class LivePath:
     """
 
     def __init__(self, dataset: "Dataset", holdout: float = 0.3, seed: int = 0, max_memory: int | None = None):
-        self._table = Table.of(dataset)
+        self._table = SentTable.of(dataset)
         self._split = Split(0, 0, 0, seed, holdout)
         self._max_memory = max_memory
         self._along: Along | None = None
@@ -76,6 +76,6 @@ class LivePath:
             warm(recipe, len(self._table.classes))
             stop.check()
         if self._along is None or self._encoding != encoding:
-            self._along = Along(Ready(self._table, self._split, recipe), self._table)
+            self._along = Along(FoldCache(self._table, self._split, recipe), self._table)
             self._encoding = encoding
         return self._along

@@ -48,7 +48,7 @@ class Truth:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class ReferenceFit:
     """A fitted peer and what the held-out rows say of it.
 
     Attributes:
@@ -74,7 +74,7 @@ def fit_beside(
     seed: int,
     truth: "Callable[[pd.DataFrame], Floats] | None" = None,
     stop: StopToken = NEVER,
-) -> Beside:
+) -> ReferenceFit:
     """Fit the peer `name` on the training rows that a run with this `holdout` and `seed` has.
 
     name: a key of `estimators.peers.known_peers()`, or "truth", for which `truth` is taken.
@@ -93,7 +93,7 @@ def fit_beside(
             train = train[split(y[train], 1 - MOST / len(train), seed)[0]]  # every class keeps a row
         model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
     stop.check()
-    return Beside(name, model, rows, *_judged(model, X.iloc[held], y[held]))
+    return ReferenceFit(name, model, rows, *_judged(model, X.iloc[held], y[held]))
 
 
 def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:

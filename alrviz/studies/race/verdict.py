@@ -41,7 +41,7 @@ NOTHING_TO_FIT = ("anje", "nb")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RaceVerdict:
     """code: which sentence of the fixed list. sentence: its words. winner: the racer it names as faster, if any.
 
     factor: how many times fewer iterations the winner needs than the slowest; a lower bound where `at_least`.
@@ -59,7 +59,7 @@ def objective_key(recipe: Recipe) -> Hashable:
     return recipe.definition.objective_key(recipe)
 
 
-def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> Verdict:
+def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
     """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it.
 
     `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
@@ -68,9 +68,9 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):
         broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
-        return _ended_early(broken, by) if broken else Verdict("waiting", "Press Run to start the race.")
+        return _ended_early(broken, by) if broken else RaceVerdict("waiting", "Press Run to start the race.")
     if any(lane.outcome is None for lane in lanes):
-        return Verdict("racing", racing_words(lanes))
+        return RaceVerdict("racing", racing_words(lanes))
     if any(lane.outcome in ("diverged", "failed") for lane in lanes):
         return _broken(lanes)
     if any(lane.outcome == "stopped" for lane in lanes):
@@ -78,9 +78,9 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
             counts = f"{max(lane.iterations for lane in lanes)} iterations"
         else:
             counts = _with_unit(f"{lane.name} {lane.iterations}" for lane in lanes)
-        return Verdict("stopped", f"Stopped by {by} after {counts}{_so_far(lanes)}.")
+        return RaceVerdict("stopped", f"Stopped by {by} after {counts}{_so_far(lanes)}.")
     if len(by_objective(lanes)) > 1:
-        return Verdict(
+        return RaceVerdict(
             "different",
             f"Different objectives: the curves have no common minimum, so compare held out. {heldout_words(lanes)}",
         )
@@ -89,14 +89,14 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
     return _raced(lanes, milestones(lanes, unit))
 
 
-def _ended_early(lanes: Sequence[RacerSummary], by: str) -> Verdict:
+def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
     lane = lanes[0]
     if lane.outcome == "stopped":
-        return Verdict("stopped", f"Stopped by {by} before the first step.")
-    return Verdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
+        return RaceVerdict("stopped", f"Stopped by {by} before the first step.")
+    return RaceVerdict("diverged", f"{lane.name} failed before the first step. {lane.detail}".rstrip())
 
 
-def _broken(lanes: Sequence[RacerSummary]) -> Verdict:
+def _broken(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     parts = []
     for lane in lanes:
         if lane.outcome == "diverged":
@@ -106,7 +106,7 @@ def _broken(lanes: Sequence[RacerSummary]) -> Verdict:
             )
         elif lane.outcome == "failed":
             parts.append(f"{lane.name} failed after {_iterations(lane)}. {lane.detail}".rstrip())
-    return Verdict("diverged", " ".join(parts))
+    return RaceVerdict("diverged", " ".join(parts))
 
 
 def _so_far(lanes: Sequence[RacerSummary]) -> str:
@@ -123,37 +123,37 @@ def _so_far(lanes: Sequence[RacerSummary]) -> str:
     return f"; {low.name} is lower so far ({level_words(lanes, low)} against {others})"
 
 
-def _perfect(lanes: Sequence[RacerSummary]) -> Verdict:
+def _perfect(lanes: Sequence[RacerSummary]) -> RaceVerdict:
     many = {1: "fits", 2: "Both fit"}.get(len(lanes), f"All {len(lanes)} fit")
     who = f"{lanes[0].name} {many}" if len(lanes) == 1 else many
     if lanes[0].loss == "hinge":  # 0 as soon as every row's own class leads by 1: the weights need not grow for ever
         why = "F falls to 0, where many models are equally good"
     else:
         why = "no finite optimum exists, the weights grow without end"
-    return Verdict(
+    return RaceVerdict(
         "perfect",
         f"{who} the training rows perfectly: {why}, and the race only tells how fast. {heldout_words(lanes)} "
         "Try alpha 0.1.",
     )
 
 
-def _raced(lanes: Sequence[RacerSummary], marks: Milestones) -> Verdict:
+def _raced(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
     near = [lane for lane in lanes if lane.best <= marks.goals[-1]]
     if all(lane.outcome == "step limit" for lane in near):
-        return Verdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
+        return RaceVerdict("step limit", f"Step limit: no racer has converged{_so_far(lanes)}.")
     if len(lanes) == 1:
         lane = lanes[0]
-        return Verdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
+        return RaceVerdict("none", f"{lane.name} converged after {_iterations(lane)} at {level_words(lanes, lane)}.")
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
         if len(lanes) > FEW:
-            return Verdict("none", f"No difference: all {len(lanes)} racers come near the best about as soon.")
-        return Verdict("none", f"No difference. {_both(lanes, marks, 0)}")
+            return RaceVerdict("none", f"No difference: all {len(lanes)} racers come near the best about as soon.")
+        return RaceVerdict("none", f"No difference. {_both(lanes, marks, 0)}")
     decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
     if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         at = ["" if len(lanes) > FEW else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
         who = f"{loose.first.name} is first {marks.words[0]}{at[0]}, {tight.first.name} {_short(marks, 1)}{at[1]}"
-        return Verdict("crossed", f"{'Each leads' if len(lanes) <= FEW else 'Two lead'} once: {who}.")
+        return RaceVerdict("crossed", f"{'Each leads' if len(lanes) <= FEW else 'Two lead'} once: {who}.")
     rank = decided[0]
     return _faster(lanes, marks, rank)
 
@@ -222,7 +222,7 @@ def _with_unit(counts: Iterable[str], unit: str = "iterations") -> str:
     return ", ".join([f"{first} {unit}", *others])
 
 
-def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> Verdict:
+def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) -> RaceVerdict:
     bound = "at least " if rank.at_least else ""
     rivals = "" if len(lanes) <= FEW else f" than {rank.last.name}, the slowest"
     equals = [
@@ -234,7 +234,7 @@ def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) ->
     ]
     level = f" ({_list(equals)} about as fast)" if equals else ""
     counts = "" if len(lanes) > FEW else f" {_both(lanes, marks, rank.goal)}"
-    return Verdict(
+    return RaceVerdict(
         "faster",
         f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{level}.{counts}",
         rank.first.name,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
-from alrviz.pictures.convergence import Curve
+from alrviz.pictures.convergence import RacerCurve
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
 from alrviz.studies.race.verdict import objective_key
@@ -244,12 +244,12 @@ class Watched:
         values = racer.columns.get(column, ())
         return float(values[min(self.head, len(values) - 1)]) if len(values) else float("nan")
 
-    def curves(self) -> list[Curve]:
+    def curves(self) -> list[RacerCurve]:
         """What the picture is to draw: up to the head, and faintly what was seen beyond it."""
         best = self._best()
         cut = self.seen + 1
         return [
-            Curve(
+            RacerCurve(
                 name=racer.name,
                 label=racer.label,
                 columns={name: column[:cut] for name, column in racer.columns.items()},

@@ -8,7 +8,7 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.replay import Axis, Film, Line, Panel, View
+from alrviz.pictures.replay import Film, ReplayAxis, ReplayLine, ReplayPanel, View
 from alrviz.studies.protocols.alpha_path_verdict import alpha_text, generative_name, path_names, paths_of, sentence
 
 MEASURES = {"log_loss": "log loss per row (nats)", "rmse": "RMSE of the class probabilities", "error": "0-1 loss"}
@@ -49,8 +49,8 @@ def path_film(study: Any) -> Film:
         counted="alpha",
         steps=alphas,
         sentences=[*middle, (len(alphas) - 1, sentence(study))],
-        axes=[Axis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
-        lines=[Line(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in there],
+        axes=[ReplayAxis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
+        lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in there],
         views=views,
         panels=_weights(by_alpha, names, light),
         about=[*told, *(recipe.to_json() for recipe in recipes)],
@@ -62,7 +62,7 @@ def _beside(recipe: Recipe) -> str:
     return generative_name(recipe) if recipe.solver == "none" else f"{recipe.label} unregularised"
 
 
-def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[Panel]:
+def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
     """The quantiles of each path's weights less the center's, a panel a path."""
     found = []
     for k, frame in by_alpha.items():
@@ -74,7 +74,7 @@ def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> 
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         air = 0.05 * max(high - low, 1e-9)
         found.append(
-            Panel(
+            ReplayPanel(
                 name=f"{names[k]}: w - center, by its rank in %", x=shares,
                 frames=values[:, None, :], low=low - air, high=high + air, colours=[colours[k]],
             )

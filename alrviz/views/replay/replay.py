@@ -16,10 +16,10 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.convergence import BEST, Curve
+from alrviz.pictures.convergence import BEST, RacerCurve
 from alrviz.pictures.measures import AXES, MEASURES, axis_label, gap_floor, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
-from alrviz.pictures.replay import STEPS, Axis, Film, Line, Panel, View, kept_steps, replay_html
+from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.core.export import race_about
 from alrviz.studies.density.density_frames import BandwidthPath, Scene
@@ -96,7 +96,7 @@ def race_film(watched: Watched, *, by: str = "you", most: int = STEPS, over: boo
     steps = kept_steps(watched.last, [len(racer) - 1 for racer in watched.racers], most)
     light, dark = (racer_colours([curve.label for curve in curves], ground) for ground in (False, True))
     lines = [
-        Line(
+        ReplayLine(
             name=curve.name, light=light[k], dark=dark[k],
             x=[_at(curve.columns[column], steps) for column, _ in AXES.values()],
         )
@@ -118,7 +118,7 @@ def race_film(watched: Watched, *, by: str = "you", most: int = STEPS, over: boo
         counted="iteration",
         steps=steps,
         sentences=sentences,
-        axes=[Axis(word, label) for word, (_, label) in AXES.items()],
+        axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
         views=[views[k] for k in shown],
         measure=next((k for k, place in enumerate(shown) if measures[place] == ("gap" if gap else "nll")), 0),
@@ -135,7 +135,7 @@ def _racing(watched: Watched, steps: Any, over: bool) -> list[tuple[int, str]]:
     return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
 
 
-def _view(name: str, curves: list[Curve], steps: Any, watched: Watched) -> View:
+def _view(name: str, curves: list[RacerCurve], steps: Any, watched: Watched) -> View:
     parts = {
         part: [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
         for part in ("train", "heldout")
@@ -211,7 +211,7 @@ def _bandwidth_film(race: Any, watched: Watched) -> Film:
         steps=x[0],
         sentences=[(0, "The fit begins."), *([(1, "Bandwidths and weights move.")] if len(places) > 2 else []),
                    (len(places) - 1, end)],
-        axes=[Axis("steps", "steps")],
+        axes=[ReplayAxis("steps", "steps")],
         lines=[*losses, *columns],
         views=[widths, nll] if columns else [nll],
         panels=_panels(scenes),
@@ -220,19 +220,19 @@ def _bandwidth_film(race: Any, watched: Watched) -> Film:
     )  # fmt: skip
 
 
-def _loss_line(watched: Watched, path: BandwidthPath, x: Any) -> list[Line]:
+def _loss_line(watched: Watched, path: BandwidthPath, x: Any) -> list[ReplayLine]:
     label = watched.racers[0].label
     light, dark = (racer_colours([label, label], ground) for ground in (False, True))
     names = (watched.racers[0].name, "validation rows")
-    return [Line(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
+    return [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
 
 
-def _column_lines(path: BandwidthPath, x: Any) -> list[Line]:
+def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
     """A line a column; those that moved most have colours."""
     moved = np.nanmax(np.abs(np.log(np.maximum(path.ratios, 1e-300))), axis=0) if len(path.columns) else np.empty(0)
     coloured = {int(d): COLUMN_COLOURS[k] for k, d in enumerate(np.argsort(-moved)[: len(COLUMN_COLOURS)])}
     return [
-        Line(name=name, light=coloured.get(d, GREY), dark=readable(coloured.get(d, GREY), dark=True), x=x)
+        ReplayLine(name=name, light=coloured.get(d, GREY), dark=readable(coloured.get(d, GREY), dark=True), x=x)
         for d, name in enumerate(path.columns)
     ]
 
@@ -246,7 +246,7 @@ def _ground(last: Scene, models: list[Any], dataset: Any) -> Ground | None:
     return Ground(surfaces=surfaces, note=others_words("typical", 0, dataset.X.shape[1] - 2))
 
 
-def _panels(scenes: list[Scene]) -> list[Panel]:
+def _panels(scenes: list[Scene]) -> list[ReplayPanel]:
     """What the columns that matter most at the end add to the score, at every step."""
     final = scenes[-1]
     order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:COLUMNS]
@@ -263,7 +263,7 @@ def _panels(scenes: list[Scene]) -> list[Panel]:
         notes = [f"h = {scene.columns[d].bandwidth:.3g}" if last.x is not None else "" for scene in scenes]
         speaks = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
         found.append(
-            Panel(
+            ReplayPanel(
                 name=f"{last.column}: what it adds {speaks}", frames=frames, low=low - air, high=high + air,
                 colours=["text"] if frames.shape[1] == 1 else class_colours(len(classes)),
                 x=None if last.x is None else last.x[::every], levels=last.levels, rug=rug,

@@ -16,7 +16,7 @@ from alrviz.pictures import reliability as curve
 from alrviz.pictures.orders import COSTS, Picture, contents, feed, order_name, orders_picture
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.core.export import study_csv
-from alrviz.studies.protocols.choose_order import Verdict
+from alrviz.studies.protocols.choose_order import OrderVerdict
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html
@@ -48,7 +48,7 @@ class OrderStudyView(StudyView):
     def __init__(self, study: Any = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
         self._heights = heights
         self._name = f"alrviz-orders-{uuid.uuid4().hex[:12]}"
-        self.verdict: Verdict | None = None  # of what is drawn
+        self.verdict: OrderVerdict | None = None  # of what is drawn
         self._made_of: Any = None
         self._picture: Picture | None = None
         self._curve: curve.Picture | None = None

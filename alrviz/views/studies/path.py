@@ -18,7 +18,7 @@ from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
-    Reading,
+    AlphaPathVerdict,
     generative_name,
     path_names,
     paths_of,
@@ -68,7 +68,7 @@ class PathView(StudyView):
     def __init__(self, study: Any = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self._heights = heights
         self._name = f"alrviz-path-{uuid.uuid4().hex[:12]}"
-        self.readings: list[Reading] = []  # of the measure that is drawn
+        self.readings: list[AlphaPathVerdict] = []  # of the measure that is drawn
         self._made_of: Any = None
         self._spread_of: Any = None
         self._picture: drawn.Picture | None = None

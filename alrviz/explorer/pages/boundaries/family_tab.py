@@ -19,7 +19,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
 from alrviz.explorer.widgets.dialogs import text_button
-from alrviz.explorer.widgets.export_model import READY, ModelPart, Ready
+from alrviz.explorer.widgets.export_model import READY, ExportableModel, ModelPart
 from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.families import FAMILIES, RUNS
@@ -57,7 +57,7 @@ class FamilyTab:
         self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
         self._table: Any = None
-        self._ready: Ready | None = None
+        self._ready: ExportableModel | None = None
         self._others = "typical"  # what this table's maps begin with
         self._stale = self._setting = self._behind = False
         self._drawer = ModelDrawer(
@@ -228,7 +228,7 @@ class FamilyTab:
         found = self.peer.found
         if found is not None:
             if found.name in READY:
-                self._ready = Ready(found.model, self.session.dataset, found.rows)
+                self._ready = ExportableModel(found.model, self.session.dataset, found.rows)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.session.jobs import Jobs
 from alrviz.explorer.session.session import Session
-from alrviz.studies.race.reference_fit import TRUTH, Beside, fit_beside
+from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_beside
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -46,7 +46,7 @@ class PeerPart:
     def __init__(self, session: Session, jobs: Jobs, arrived: Callable[[], None]):
         self._session, self._jobs, self._arrived = session, jobs, arrived
         self._asked: Any = None
-        self.found: Beside | None = None
+        self.found: ReferenceFit | None = None
         self.best = float("nan")  # share of held-out rows that the truth gets wrong, where it is known
         self.waiting = False
         self.problem: Exception | None = None
@@ -59,7 +59,7 @@ class PeerPart:
         self._asked, self.waiting, self.problem = asked, True, None
         truth = truth_of(self._session, dataset)
 
-        def work(stop: Any) -> tuple[Beside, float]:
+        def work(stop: Any) -> tuple[ReferenceFit, float]:
             rows: dict[str, Any] = {"holdout": holdout, "seed": seed, "truth": truth, "stop": stop}
             found = fit_beside(name, dataset, **rows)
             return found, fit_beside(TRUTH, dataset, **rows).error if truth is not None else float("nan")
@@ -72,7 +72,7 @@ class PeerPart:
         self._asked = self.found = None
         self.waiting = False
 
-    def _take(self, found: tuple[Beside, float]) -> None:
+    def _take(self, found: tuple[ReferenceFit, float]) -> None:
         (self.found, self.best), self.waiting = found, False
         self._arrived()
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from alrviz import __version__
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
-from alrviz.studies.race.reference_fit import TRUTH, Beside
+from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.views.core.style import safe
 from alrviz.views.race.words import number
 
@@ -115,7 +115,7 @@ def peer_html(name: str, peer: Any) -> str:
     note = "What the rows were drawn from: no model can be better." if known is None else known.note
     if peer.waiting:
         return f"<p><b>{safe(label)}</b> <span class='quiet'>is being fitted &hellip;</span></p>"
-    found: Beside | None = peer.found
+    found: ReferenceFit | None = peer.found
     if found is None or found.name != name:
         return "<p class='quiet'>&nbsp;</p>"
     words = []

@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.pages.convergence.settings import Choice
+from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.recipes.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO
@@ -51,7 +51,7 @@ class Controls:
         if not self._setting:
             self._changed(name, value)
 
-    def show(self, choice: Choice, session: Session) -> None:
+    def show(self, choice: RaceSettings, session: Session) -> None:
         """Show what is set; what has no effect on the question is hidden."""
         question, order, alpha, tables = choice.question, choice.order, choice.alpha, tables_menu(session)
         asked = QUESTIONS.get(question)

@@ -15,7 +15,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.convergence.controls import Controls
 from alrviz.explorer.pages.convergence.dialogs import Dialogs
 from alrviz.explorer.pages.convergence.preconditioner import Why
-from alrviz.explorer.pages.convergence.settings import Choice
+from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT
 from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
 from alrviz.explorer.session.jobs import Jobs
@@ -57,7 +57,7 @@ class ConvergencePage:
         self.session = session
         race = session.race
         recipes = session.recipes if race is None else tuple(race.recipes)
-        self.choice = Choice(session.question, recipes, session.seed, cut_params(session.cuts))
+        self.choice = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
         self._cuts = session.cuts  # those that were taken notice of
         self.jobs = Jobs(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown

@@ -8,7 +8,7 @@ from alrviz.explorer.recipes.questions import FIRST, OWN, PULL, QUESTIONS, recip
 from alrviz.fitting.recipe import Recipe
 
 
-class Choice:
+class RaceSettings:
     """The racers of a page.
 
     Args:

@@ -18,7 +18,7 @@ from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import Priced
 from alrviz.studies.protocols.alpha_path import ALPHAS, has_path, path
-from alrviz.studies.protocols.alpha_path_verdict import Reading, alpha_text, best_of
+from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_text, best_of
 from alrviz.views.studies.path import PathView
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class PathPage(StudyPage):
             self.study_view.follower.give_up()
 
 
-def racers_of(recipes: Sequence[Recipe], found: Sequence[Reading], seed: int) -> tuple[Recipe, ...]:
+def racers_of(recipes: Sequence[Recipe], found: Sequence[AlphaPathVerdict], seed: int) -> tuple[Recipe, ...]:
     """Return the racers of "use this": each path's recipe at its best alpha; of one path the other family beside it."""
     racers = [recipes[one.racer].replace(alpha=one.alpha, seed=seed) for one in found]
     if len(racers) == 1 and racers[0].params["center"] != 1:
