@@ -39,7 +39,7 @@ from .estimators.model_file import (
     load_model as load_model,
     save_model as save_model,
 )
-from .estimators.scoring import score as score
+from .estimators.scoring import predict_table as predict_table
 from .fitting.recipe import (
     Recipe as Recipe,
     paper_mode as paper_mode,
@@ -51,7 +51,7 @@ from .studies.protocols.bias_variance import bias_variance as bias_variance
 from .studies.protocols.choose_order import choose_order as choose_order
 from .studies.protocols.compare import compare as compare
 from .studies.protocols.learning_curve import learning_curve as learning_curve
-from .studies.protocols.alpha_path import path as path
+from .studies.protocols.alpha_path import alpha_path as alpha_path
 from .studies.race.race import Race as Race, race as race
 from .studies.core.study import Study as Study
 from .views import (

@@ -176,7 +176,7 @@ class Dataset:
     `frame` holds all columns as parsed (numbers as int64 or float64, text as categories, dates), without the rows that
     have no class; `columns` says what each is used as; `notes` what was done while reading, as sentences; `hash` is the
     SHA-256 of content, target and kinds, the same whatever format the table came in; `reading` how its columns were
-    read: `score` reads new rows so.
+    read: `predict_table` reads new rows so.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor", 400)

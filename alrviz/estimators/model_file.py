@@ -56,8 +56,8 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
         That of dlr holds the training rows' numbers, each column by itself: they are what its prediction sums over.
     path : path of the zip, or a file opened for writing in binary mode
     dataset : Dataset, optional
-        What it was fitted on. Its name and hash are written beside the model, and how its columns were read: `score`
-        and the script read new rows so. Without it a model knows that only of a run (`Run.estimator`).
+        What it was fitted on. Its name and hash are written beside the model, and how its columns were read:
+        `predict_table` and the script read new rows so. Without it a model knows that only of a run (`Run.estimator`).
 
     Raises
     ------

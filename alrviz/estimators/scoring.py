@@ -34,7 +34,7 @@ from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 
 
-def score(
+def predict_table(
     model: Any,
     rows: Any,
     *,
@@ -82,7 +82,7 @@ def score(
     >>> import alrviz
     >>> data = alrviz.load_demo("tic-tac-toe")
     >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
-    >>> alrviz.score(model, data.X.astype(str).replace("x", "q").head(2))["unseen"].tolist()[1][:30]
+    >>> alrviz.predict_table(model, data.X.astype(str).replace("x", "q").head(2))["unseen"].tolist()[1][:30]
     'top_left=q; top_middle=q; top_'
     """
     found, notes = score_and_tell(model, rows, dataset=dataset, options=options, limits=limits, keep=keep, stop=stop)
@@ -101,7 +101,7 @@ def score_and_tell(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return what `score` does, and as sentences what it warns of."""
+    """Return what `predict_table` does, and as sentences what it warns of."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     check_is_fitted(model)
@@ -141,7 +141,7 @@ def score_and_tell(
 
 
 def score_csv(predictions: pd.DataFrame) -> str:
-    """Return what `score` gave as CSV; a text that a spreadsheet takes for a formula has an apostrophe in front."""
+    """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe."""
     table = predictions.copy()
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
         table[name] = table[name].map(safe_cell)

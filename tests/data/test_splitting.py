@@ -10,7 +10,7 @@ from alrviz.errors import RecipeError, TableError
 from alrviz.fitting.folds import split_folds
 from alrviz.fitting.prepare import prepare, split
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.studies.protocols.choose_order import choose_order
 from alrviz.studies.protocols.compare import compare
@@ -168,7 +168,7 @@ def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
     lines = compare(dataset, [recipe], folds=3, n_jobs=1).run().summary()
     assert np.isfinite(lines.log_loss[0])
     assert np.isnan(lines.bias[0])
-    assert path(dataset, [recipe], alphas=(1.0,), references=False, n_jobs=1).run().progress.failed == 0
+    assert alpha_path(dataset, [recipe], alphas=(1.0,), references=False, n_jobs=1).run().progress.failed == 0
     assert len(learning_curve(dataset, [Recipe("anje", order=1)], n_jobs=1).run().frame().repeat.unique()) == 1
     with pytest.raises(RecipeError, match="never judged"):
         bias_variance(dataset, [recipe])

@@ -34,8 +34,8 @@ from alrviz import (
     WANBIACClassifier,
     load_demo,
     load_model,
+    predict_table,
     save_model,
-    score,
 )
 from alrviz.errors import ModelFileError, TableError
 from alrviz.estimators import recipes
@@ -167,7 +167,7 @@ def test_the_script_scores_alone_as_the_model_does(tmp_path):
             np.testing.assert_array_equal(said, model.predict(rows))
             assert "code=99" in found["unseen"][0]
             assert "text=never" in found["unseen"][0]
-        ours = pd.read_csv(io.StringIO(score_csv(score(model, tmp_path / f"{k}.csv"))))
+        ours = pd.read_csv(io.StringIO(score_csv(predict_table(model, tmp_path / f"{k}.csv"))))
         theirs = pd.read_csv(tmp_path / f"{k}-csv.out")
         pd.testing.assert_frame_equal(ours, theirs, rtol=0, atol=1e-12)
 
@@ -314,7 +314,7 @@ def test_rows_in_the_dialect_of_a_spreadsheet():
     X["count"] += np.where(y == "yes", 1005, 0)
     model = NaiveBayesClassifier().fit(X, y)
     text = "size;flag;number;text;count\nsmall;True;-0,5;a;1.007\nlarge;False;NA;?;1.012\nhuge;True;1,25;b;1.003\n"
-    found = score(model, text.encode("utf-16"))
+    found = predict_table(model, text.encode("utf-16"))
     rows = pd.DataFrame(
         {
             "number": [-0.5, np.nan, 1.25], "count": [1007, 1012, 1003], "text": ["a", None, "b"],
@@ -332,7 +332,7 @@ def test_a_date_stands_for_what_it_was_in_training():
     dataset = alrviz.read_table(text.encode(), **{"day month": "categorical"})
     model = NaiveBayesClassifier().fit(dataset.X, dataset.y)
     expected = model.predict_proba(dataset.X.head(3))
-    found = score(
+    found = predict_table(
         model, "kind,day\n{},{}\n{},{}\n{},{}\n".format(*"a", dates[0], "b", dates[1], "a", dates[2]).encode()
     )
     np.testing.assert_array_equal(found.filter(like="p("), expected)
@@ -342,6 +342,6 @@ def test_a_date_stands_for_what_it_was_in_training():
 def test_rows_that_do_not_fit_are_told():
     model = NaiveBayesClassifier().fit(*mixed(40))
     with pytest.raises(TableError, match=r"no column 'number'.*did you mean 'numbr'"):
-        score(model, b"numbr,count,text,size,flag\n1,1,a,small,True\n")
+        predict_table(model, b"numbr,count,text,size,flag\n1,1,a,small,True\n")
     with pytest.raises(TableError, match="'number' cannot be numeric: 'x' in data row 1"):
-        score(model, b"number,count,text,size,flag\nx,1,a,small,True\n")
+        predict_table(model, b"number,count,text,size,flag\nx,1,a,small,True\n")

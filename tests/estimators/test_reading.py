@@ -27,8 +27,8 @@ from alrviz import (
     NaiveBayesClassifier,
     ReadOptions,
     cli,
+    predict_table,
     read_table,
-    score,
 )
 from alrviz.data.again import read_again
 from alrviz.errors import AlrvizError, ModelFileError, ReadingWarning, TableError, UnseenLevelWarning
@@ -203,7 +203,7 @@ def test_a_table_and_each_of_its_rows_are_scored_as_the_data_set_is(name):
     for model in (NaiveBayesClassifier(), DLRClassifier(max_iter=5, tol=0.0)):
         fitted, loaded = saved(model, dataset)
         expected = fitted.predict_proba(dataset.X)
-        found = score(loaded, table.of(every))
+        found = predict_table(loaded, table.of(every))
         np.testing.assert_array_equal(probabilities(found)[kept], expected)
         assert not found["unseen"].any()
         for i in range(0, len(every), EACH):
@@ -211,7 +211,7 @@ def test_a_table_and_each_of_its_rows_are_scored_as_the_data_set_is(name):
             for one in (table.of([i]), table.of([i], tail=False), table.of([i], head=table.head[-1:], tail=False)):
                 if len(table.head) > 1 and table.head[-1:] != [NAMES.strip()] and one != table.of([i]):
                     continue  # of several rows of names all are needed
-                np.testing.assert_array_equal(probabilities(score(loaded, one)), alone)
+                np.testing.assert_array_equal(probabilities(predict_table(loaded, one)), alone)
 
 
 # What the script takes: text and Parquet.
@@ -279,7 +279,7 @@ def test_the_script_alone_reads_as_the_table_was_read_and_tells_what_it_cannot(t
     assert done.returncode == 0, done.stderr
     found = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
     with pytest.warns(ReadingWarning) as told:
-        ours = score(model, tmp_path / "rows.csv", dataset=dataset)
+        ours = predict_table(model, tmp_path / "rows.csv", dataset=dataset)
     np.testing.assert_allclose(probabilities(found), probabilities(ours), rtol=0, atol=1e-12)
     assert found["unseen"].tolist() == ours["unseen"].tolist()
     bad = ours["unseen"][ours["unseen"] != ""].tolist()
@@ -347,9 +347,9 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
     for name, text in (("good", good), ("bad", bad), ("none", none), ("whole", good + bad.removeprefix("size\n"))):
         (tmp_path / f"{name}.csv").write_text(text)
     with pytest.warns(ReadingWarning, match="2 values of 'size' cannot be read"):
-        whole = score(loaded, tmp_path / "whole.csv")
+        whole = predict_table(loaded, tmp_path / "whole.csv")
     with pytest.warns(ReadingWarning, match="2 values of 'size' cannot be read"):
-        parts = score(loaded, [tmp_path / "good.csv", tmp_path / "bad.csv"])
+        parts = predict_table(loaded, [tmp_path / "good.csv", tmp_path / "bad.csv"])
     pd.testing.assert_frame_equal(whole, parts)
     assert [*whole["unseen"]] == ["", "", "size=large (not a number)", "size=small (not a number)"]
     monkeypatch.setattr(script, "ROWS", 2)
@@ -361,7 +361,7 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
     refusal = "'size' cannot be read: none of its 2 values, such as 'large'.*, is a number"
     for rows in (tmp_path / "none.csv", [tmp_path / "bad.csv", tmp_path / "bad.csv"]):
         with pytest.raises(TableError, match=refusal.replace("2", "[24]")):
-            score(loaded, rows)
+            predict_table(loaded, rows)
     with pytest.raises(ValueError, match=refusal):
         list(model.predictions(script.read_rows(tmp_path / "none.csv", names, reading=model.reading)))
     with pytest.raises(ValueError, match=refusal):
@@ -411,7 +411,7 @@ def test_what_does_not_fit_is_missing_and_counted():
     model, _ = saved(NaiveBayesClassifier(), dataset)
     rows = "When,Cost,Size,Colour\n01/31/2020,€5,big,RED\n2020-02-01,$6,-,blue\n01/02/2020,6,N/A,\n"
     with pytest.warns(ReadingWarning) as told:
-        found = score(model, rows.encode(), dataset=dataset)
+        found = predict_table(model, rows.encode(), dataset=dataset)
     assert found["unseen"].tolist() == [
         "When=01/31/2020 (not a date, day first); Cost=€5 (not a number in '$'); Size=big (not a number)", "", "",
     ]  # fmt: skip
@@ -429,15 +429,15 @@ def test_what_does_not_fit_is_missing_and_counted():
         expected = model.predict_proba(whole[list(dataset.X)])
     np.testing.assert_array_equal(probabilities(found), expected)
     with pytest.raises(TableError, match=r"'When' cannot be read: none of its 2 values, .*, is a date, day first"):
-        score(model, b"When,Cost,Size,Colour\n01/31/2020,5,5,Red\n01/30/2020,5,5,Red\n", dataset=dataset)
+        predict_table(model, b"When,Cost,Size,Colour\n01/31/2020,5,5,Red\n01/30/2020,5,5,Red\n", dataset=dataset)
     with pytest.raises(TableError, match=r"no column 'When' .*, of which 'When year', .* are made; did you mean"):
-        score(model, b"Wenn,Cost,Size,Colour\n01/01/2020,5,5,Red\n", dataset=dataset)
-    nothing = score(model, b"When,Cost,Size,Colour\n,,,\n", dataset=dataset)
+        predict_table(model, b"Wenn,Cost,Size,Colour\n01/01/2020,5,5,Red\n", dataset=dataset)
+    nothing = predict_table(model, b"When,Cost,Size,Colour\n,,,\n", dataset=dataset)
     with pytest.warns(UnseenLevelWarning):  # nothing was missing in training
         expected = model.predict_proba(whole.head(1).assign(Colour=None)[list(dataset.X)])
     np.testing.assert_array_equal(probabilities(nothing), expected)
     with pytest.raises(AlrvizError, match="no rows to score"):
-        score(model, b"When,Cost,Size,Colour\n", dataset=dataset)
+        predict_table(model, b"When,Cost,Size,Colour\n", dataset=dataset)
 
 
 def test_rows_of_any_sort_are_read_by_the_same_rules():
@@ -452,9 +452,9 @@ def test_rows_of_any_sort_are_read_by_the_same_rules():
         Colour=raw["Colour"].astype("category"),
     )
     for rows in (raw, raw[raw.columns[::-1]], typed, dataset.X, raw.to_dict("list"), raw.to_dict("records")):
-        np.testing.assert_array_equal(probabilities(score(loaded, rows)), expected)
-    np.testing.assert_array_equal(probabilities(score(loaded, raw.iloc[3].to_dict())), expected[3:4])
-    assert score(loaded, raw, keep="Amount")["Amount"].tolist() == raw["Amount"].tolist()
+        np.testing.assert_array_equal(probabilities(predict_table(loaded, rows)), expected)
+    np.testing.assert_array_equal(probabilities(predict_table(loaded, raw.iloc[3].to_dict())), expected[3:4])
+    assert predict_table(loaded, raw, keep="Amount")["Amount"].tolist() == raw["Amount"].tolist()
 
 
 @pytest.mark.parametrize("source", [lambda frame: frame, lambda frame: parquet(range(ROWS)), json_of])
@@ -463,21 +463,21 @@ def test_of_a_table_with_types_files_of_text_are_read_by_their_names(source):
     model, loaded = saved(NaiveBayesClassifier(), dataset)
     expected = model.predict_proba(dataset.X)
     for text in (FRAME.to_csv(index=False), FRAME.to_csv(index=False, sep="\t")):
-        np.testing.assert_array_equal(probabilities(score(loaded, text.encode())), expected)
+        np.testing.assert_array_equal(probabilities(predict_table(loaded, text.encode())), expected)
     with pytest.warns(ReadingWarning, match="numbers in 'Size' were read with a decimal ','"):
-        found = score(loaded, FRAME.to_csv(index=False, sep=";", decimal=",").encode())
+        found = predict_table(loaded, FRAME.to_csv(index=False, sep=";", decimal=",").encode())
     np.testing.assert_array_equal(probabilities(found), expected)
     with pytest.raises(TableError, match="no column 'Timestamp'"):
-        score(loaded, b"a,b\n1,2\n")
+        predict_table(loaded, b"a,b\n1,2\n")
 
 
 def test_rows_laid_out_in_another_way_are_found_and_told(tmp_path):
     dataset = read_table(columns_of(("a", ["1,5", "2,25"]), ("b", ["x", "y"]), delimiter=";").of(range(ROWS)))
     model, _ = saved(NaiveBayesClassifier(), dataset)
     with pytest.warns(ReadingWarning, match=r"laid out in another way .*delimiter ',', not ';'"):
-        found = score(model, b'b,a\nx,"1,5"\n', dataset=dataset)
+        found = predict_table(model, b'b,a\nx,"1,5"\n', dataset=dataset)
     assert not found["unseen"].any()
-    again = score(model, b"b;a\nx;1.5\n", dataset=dataset, options=ReadOptions(decimal="."))
+    again = predict_table(model, b"b;a\nx;1.5\n", dataset=dataset, options=ReadOptions(decimal="."))
     np.testing.assert_array_equal(probabilities(again), probabilities(found))
 
 
@@ -489,11 +489,11 @@ def test_a_run_and_a_loaded_model_know_how_their_table_was_read(tmp_path):
         pass
     model = run.estimator()
     expected = model.predict_proba(dataset.X)
-    np.testing.assert_array_equal(probabilities(score(model, table.of(range(ROWS)))), expected)
+    np.testing.assert_array_equal(probabilities(predict_table(model, table.of(range(ROWS)))), expected)
     alrviz.save_model(model, tmp_path / "m.zip")
     loaded = alrviz.load_model(tmp_path / "m.zip")
     assert loaded.reading_ == model.reading_
-    np.testing.assert_array_equal(probabilities(score(loaded, table.of(range(ROWS)))), expected)
+    np.testing.assert_array_equal(probabilities(predict_table(loaded, table.of(range(ROWS)))), expected)
     np.testing.assert_array_equal(joblib_round(loaded).reading_.columns, model.reading_.columns)
     with pytest.warns(ConvergenceWarning):
         assert not hasattr(loaded.fit(dataset.X, dataset.y), "reading_"), "it learned from a frame, of which none knows"
@@ -542,7 +542,7 @@ def test_a_file_of_before_that_says_nothing_of_its_table_is_read_as_ever():
 
     loaded = alrviz.load_model(changed(file, without))
     assert not hasattr(loaded, "reading_")
-    np.testing.assert_array_equal(probabilities(score(loaded, dataset.X)), model.predict_proba(dataset.X))
+    np.testing.assert_array_equal(probabilities(predict_table(loaded, dataset.X)), model.predict_proba(dataset.X))
 
 
 def test_a_model_that_does_not_know_how_its_table_was_read_says_so_of_every_file(tmp_path, capsys, script):
@@ -553,11 +553,11 @@ def test_a_model_that_does_not_know_how_its_table_was_read_says_so_of_every_file
     for model in (alrviz.load_model(tmp_path / "old.zip"), tmp_path / "old.zip"):
         for rows in (tmp_path / "rows.csv", table.of(range(5))):
             with pytest.warns(ReadingWarning, match="does not say how its table was read"):
-                score(model, rows)
+                predict_table(model, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        score(model, tmp_path / "rows.csv", dataset=dataset)
-        score(model, dataset.X)  # values of their own types: nothing is read
+        predict_table(model, tmp_path / "rows.csv", dataset=dataset)
+        predict_table(model, dataset.X)  # values of their own types: nothing is read
     rows = str(tmp_path / "rows.csv")
     assert script.main([rows, "--model", str(tmp_path / "old.zip")]) == 0
     assert "does not say how its table was read" in capsys.readouterr().err
@@ -582,9 +582,9 @@ def test_dates_whose_order_is_clear_are_read_whatever_form_the_table_had(text, t
     expected = model.predict_proba(dataset.X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_array_equal(probabilities(score(model, lines.encode(), dataset=dataset)), expected)
+        np.testing.assert_array_equal(probabilities(predict_table(model, lines.encode(), dataset=dataset)), expected)
         one = f"when,much\n{days[0]},0\n".encode()
-        np.testing.assert_array_equal(probabilities(score(model, one, dataset=dataset)), expected[:1])
+        np.testing.assert_array_equal(probabilities(predict_table(model, one, dataset=dataset)), expected[:1])
     (tmp_path / "rows.csv").write_text(lines)
     assert (
         script.main([str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip"), "-o", str(tmp_path / "o")])
@@ -607,11 +607,11 @@ def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, t
     with pytest.raises(
         TableError, match="does not tell which comes first in 5/6/2020, day or month: dayfirst, or --day"
     ):
-        score(model, tmp_path / "rows.csv", dataset=dataset)
-    found = score(model, tmp_path / "rows.csv", dataset=dataset, options=ReadOptions(dayfirst=first))
+        predict_table(model, tmp_path / "rows.csv", dataset=dataset)
+    found = predict_table(model, tmp_path / "rows.csv", dataset=dataset, options=ReadOptions(dayfirst=first))
     np.testing.assert_array_equal(probabilities(found), expected)
     said = read_table(TYPED[typed], options=ReadOptions(dayfirst=first))  # with the table it is said once
-    np.testing.assert_array_equal(probabilities(score(model, tmp_path / "rows.csv", dataset=said)), expected)
+    np.testing.assert_array_equal(probabilities(predict_table(model, tmp_path / "rows.csv", dataset=said)), expected)
     for main in (script.main, lambda arguments: cli.main(["score", arguments[2], arguments[0], *arguments[3:]])):
         plain = [str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip"), "-o", str(tmp_path / "out.csv")]
         assert main(plain) == 2

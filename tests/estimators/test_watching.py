@@ -137,7 +137,7 @@ def test_values_that_training_never_saw_are_counted_in_a_warning(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnseenLevelWarning)
         model.predict_proba(X)
-        alrviz.score(model, new)  # which has a column for them
+        alrviz.predict_table(model, new)  # which has a column for them
 
 
 def test_importances_are_shares_of_the_variance_of_what_columns_add():

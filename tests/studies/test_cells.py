@@ -15,7 +15,7 @@ LR = [Recipe("lr", order=1)]
         alrviz.choose_order,
         lambda table: alrviz.bias_variance(table, LR),
         lambda table: alrviz.learning_curve(table, [Recipe("anje", order=1)]),
-        lambda table: alrviz.path(table, LR),
+        lambda table: alrviz.alpha_path(table, LR),
         lambda table: alrviz.compare(table, LR),
         lambda table: alrviz.compare([alrviz.load_demo("iris"), table], LR),
         lambda table: alrviz.race(table, LR),

@@ -7,7 +7,7 @@ from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path import alpha_path
 
 ALPHAS = (1e6, 100.0, 1.0, 0.01)
 
@@ -18,7 +18,7 @@ def study():
         Recipe("alr", order=2, center="anje", penalty="w", tol=1e-9),
         Recipe("lr", order=2, tol=1e-9),
     ]
-    return path(load_demo("led", 600), recipes, alphas=ALPHAS, n_jobs=1).run()
+    return alpha_path(load_demo("led", 600), recipes, alphas=ALPHAS, n_jobs=1).run()
 
 
 def test_the_strongest_pull_is_the_centers_model(study):
@@ -60,7 +60,7 @@ def test_weights_leave_the_center_as_the_pull_weakens(study):
 
 
 def test_a_summary_means_over_repeats():
-    study = path(load_demo("xor", 200), [Recipe("lr", order=2)], alphas=(10, 1), repeats=2, n_jobs=1).run()
+    study = alpha_path(load_demo("xor", 200), [Recipe("lr", order=2)], alphas=(10, 1), repeats=2, n_jobs=1).run()
     frame, lines = study.frame(), study.summary()
     assert len(lines) == 2 + 3
     mine = lines.query("racer == 0").set_index("alpha")
@@ -79,4 +79,4 @@ def test_a_summary_means_over_repeats():
 )
 def test_what_has_no_path(recipe, change, complaint):
     with pytest.raises(RecipeError, match=complaint):
-        path(load_demo("xor", 50), [recipe], **change)
+        alpha_path(load_demo("xor", 50), [recipe], **change)

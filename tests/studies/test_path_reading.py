@@ -9,7 +9,7 @@ from alrviz.errors import AlrvizError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.alpha_path_task import errors_above
-from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, reading, readings, sentence
 from alrviz.studies.protocols.live_alpha_path import LivePath, is_quick
 
@@ -121,7 +121,7 @@ def test_errors_are_those_of_paired_rows():
 @pytest.fixture(scope="module")
 def study():
     recipes = [Recipe("alr", order=1, center="anje", tol=1e-10), Recipe("lr", order=1, tol=1e-10)]
-    return path(load_demo("led", 600), recipes, alphas=ALPHAS, n_jobs=1).run()
+    return alpha_path(load_demo("led", 600), recipes, alphas=ALPHAS, n_jobs=1).run()
 
 
 def test_names_say_the_center(study):

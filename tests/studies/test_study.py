@@ -24,7 +24,7 @@ from alrviz.studies.core.cells import Cell, Result, failure
 from alrviz.studies.core.progress import progress_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
-from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.studies.protocols.choose_order import choose_order
 from tests.studies.sweeps import RECIPES, numbers, small
@@ -248,7 +248,7 @@ def test_a_study_tells_its_price_and_how_far_it_is(capsys, monkeypatch):
     assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
     assert not study.price().fits
     with pytest.raises(AlrvizError, match="is not known before"):
-        path(data, Recipe("lr", order=1)).price()
+        alpha_path(data, Recipe("lr", order=1)).price()
 
 
 def test_two_readers_see_the_same_rows(monkeypatch):

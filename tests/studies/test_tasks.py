@@ -10,7 +10,7 @@ from alrviz.fitting.runs.run import Run
 from alrviz.stop import StopToken
 from alrviz.studies.core import alpha_path_task, tasks
 from alrviz.studies.core.table_transfer import SentTable
-from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.studies.sweeps import small
 
@@ -90,7 +90,7 @@ ONE = [Recipe("lr", order=1, alpha=1.0)]
     [
         lambda: small(ONE),
         lambda: small([Recipe("lr", order=1, alpha="cv")]),
-        lambda: path(small().dataset, ONE, references=False, n_jobs=1),
+        lambda: alpha_path(small().dataset, ONE, references=False, n_jobs=1),
         lambda: learning_curve(small().dataset, [Recipe("anje", order=1)], n_jobs=1),
     ],
 )
@@ -113,5 +113,5 @@ def test_the_seconds_of_a_path_are_its_solvers(monkeypatch):
             runs.append(self)
 
     monkeypatch.setattr(alpha_path_task, "Run", Watched)
-    frame = path(small().dataset, ONE, alphas=[10.0, 1.0], references=False, n_jobs=1).run().frame()
+    frame = alpha_path(small().dataset, ONE, alphas=[10.0, 1.0], references=False, n_jobs=1).run().frame()
     assert frame.train_seconds.tolist() == [run.trace[-1].seconds for run in runs]

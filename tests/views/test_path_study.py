@@ -11,7 +11,7 @@ import alrviz
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import live_alpha_path
-from alrviz.studies.protocols.alpha_path import path
+from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import sentence
 from alrviz.views.studies import path_follower
 from alrviz.views.studies.path_slider import AlphaSlider, nearest
@@ -22,7 +22,7 @@ ALPHAS = (1000.0, 10.0, 0.1)
 
 
 def study(recipes=RECIPES, **options):
-    return path(alrviz.load_demo("led", 400), recipes, **{"alphas": ALPHAS, "n_jobs": 1} | options)
+    return alpha_path(alrviz.load_demo("led", 400), recipes, **{"alphas": ALPHAS, "n_jobs": 1} | options)
 
 
 @pytest.fixture(scope="module")

@@ -122,7 +122,7 @@ def test_a_table_of_one_column_has_no_map():
 
 
 def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
-    study = alrviz.path(
+    study = alrviz.alpha_path(
         alrviz.load_demo("led", rows=300), [Recipe("alr", order=1, center="anje")], alphas=[0.01, 10.0, 1.0], n_jobs=1
     )
     with pytest.raises(AlrvizError, match="no path is there yet"):

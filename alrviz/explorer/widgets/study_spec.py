@@ -104,6 +104,7 @@ class StudySpec:
     noun: ClassVar[str]  # what the history calls it
     icon: ClassVar[str]
     make: ClassVar[Callable[..., Any]]  # the function of `alrviz` that makes the study, a static method
+    kind: ClassVar[str] = ""  # of the study, if it is not called as that function is
     first: ClassVar[tuple[Recipe, ...]]  # the page's own recipes
     splits: ClassVar[Mapping[str, tuple[int, int]]] = FOLDS  # where it is a cross-validation, with a setting `folds`
     single: ClassVar[bool] = False  # whether that function takes one recipe
@@ -115,7 +116,7 @@ class StudySpec:
     cuts: str = field(default="", compare=False)
 
     def __init_subclass__(cls) -> None:
-        SPECS[cls.make.__name__] = cls
+        SPECS[cls.kind or cls.make.__name__] = cls
 
     def __post_init__(self) -> None:
         own = dict.fromkeys(self.recipes) or with_cuts(self.first, self.cuts)

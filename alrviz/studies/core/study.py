@@ -154,7 +154,7 @@ class Study(Arrivals):
         What it learned is what progress counts on.
 
         Raises:
-            AlrvizError: a study of `path` or of learning curves row by row, of which that is not known before.
+            AlrvizError: a study of `alpha_path` or of learning curves row by row, of which that is not known before.
         """
         from alrviz.studies.core.cost import price_study
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ALPHAS = tuple(float(f"{value:.3g}") for value in np.logspace(4, -4, 25))
 
 
-def path(
+def alpha_path(
     dataset: Dataset,
     recipes: Sequence[Recipe] | Recipe,
     *,
@@ -62,7 +62,7 @@ def path(
         RecipeError: a recipe without a path, or alphas that are none.
 
     >>> from alrviz import Recipe, load_demo
-    >>> study = path(load_demo("led", 500), [Recipe("alr", order=1, center="anje")], n_jobs=1).run()
+    >>> study = alpha_path(load_demo("led", 500), [Recipe("alr", order=1, center="anje")], n_jobs=1).run()
     >>> curve = study.frame().query("racer == 0")
     >>> nb = study.frame().query("label == 'nb'")
     >>> [round(float(line.log_loss.iloc[0]), 1) for line in (curve, nb)]

@@ -54,8 +54,8 @@ def paths_of(study: "Study") -> list[Recipe]:
 def path_names(study: "Study") -> list[str]:
     """Return a short name for each path, its center in it; what alpha its recipe has means nothing.
 
-    >>> from alrviz import Recipe, load_demo, path
-    >>> path_names(path(load_demo("led", 300), [Recipe("alr"), Recipe("lr", center="anje")]))
+    >>> from alrviz import Recipe, alpha_path, load_demo
+    >>> path_names(alpha_path(load_demo("led", 300), [Recipe("alr"), Recipe("lr", center="anje")]))
     ['alr to 0', 'lr to AnJE']
     """
     recipes = [recipe.replace(alpha=1.0) for recipe in paths_of(study)]
@@ -95,8 +95,8 @@ def best_of(found: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
 def sentence(study: "Study", measure: str = "log_loss") -> str:
     """Return what the best of the paths there are says; "" where there is none yet.
 
-    >>> from alrviz import Recipe, load_demo, path
-    >>> study = path(load_demo("balance-scale"), [Recipe("alr", center="anje")], n_jobs=1).run()
+    >>> from alrviz import Recipe, alpha_path, load_demo
+    >>> study = alpha_path(load_demo("balance-scale"), [Recipe("alr", center="anje")], n_jobs=1).run()
     >>> sentence(study).split(":")[0]
     'An intermediate alpha is best'
     """

@@ -1,6 +1,6 @@
 """A path that follows a hand: one fit at any alpha, started at the nearest that was fitted before.
 
-It is the fit that `path` makes on its first split: at the same alpha the same optimum, whatever it started from.
+It is the fit that `alpha_path` makes on its first split: at the same alpha the same optimum, whatever it started from.
 """
 
 from collections import OrderedDict
@@ -50,7 +50,7 @@ class LivePath:
         self._models: OrderedDict[float, LinearModel] = OrderedDict()
 
     def fit(self, recipe: Recipe, alpha: float, stop: StopToken = NEVER) -> Row:
-        """Return the row of one alpha, as `path` has it.
+        """Return the row of one alpha, as `alpha_path` has it.
 
         Raises:
             AlrvizError: where there is no such fit.

@@ -15,7 +15,7 @@ MEASURES = {"log_loss": "log loss per row (nats)", "rmse": "RMSE of the class pr
 
 
 def path_film(study: Any) -> Film:
-    """Return the film of what `alrviz.path` has found by now.
+    """Return the film of what `alrviz.alpha_path` has found by now.
 
     Raises:
         AlrvizError: no path is there yet.

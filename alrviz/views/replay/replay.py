@@ -51,7 +51,7 @@ def save_replay(race: Any, path: Any) -> None:
 
     Args:
         race: what `alrviz.race` returned, run at least one step; a recorded race; a fitted estimator; or what
-            `alrviz.path` returned, run.
+            `alrviz.alpha_path` returned, run.
         path: path of the file.
 
     Raises:

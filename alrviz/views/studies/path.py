@@ -1,6 +1,6 @@
 """PathView: from generative to discriminative; losses along alpha, weights around the center, a fit that follows.
 
-It shows a study of `alrviz.path`, and fills while that computes. Under the picture is a slider of alpha: on small
+It shows a study of `alrviz.alpha_path`, and fills while that computes. Under the picture is a slider of alpha: on small
 tables the model is fitted there as it moves, on large ones when a button is pressed.
 """
 
@@ -50,13 +50,13 @@ class PathView(StudyView):
     """The live view of a study along alpha.
 
     Args:
-        study: what `alrviz.path` returned, whether begun or not.
+        study: what `alrviz.alpha_path` returned, whether begun or not.
         heights: of the pictures of losses and of weights, as CSS has it.
         again, wake: as for `StudyView`.
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("alr", order=1, center="anje")
-    >>> view = alrviz.PathView(alrviz.path(alrviz.load_demo("led", 500), [recipe], n_jobs=1).run())
+    >>> view = alrviz.PathView(alrviz.alpha_path(alrviz.load_demo("led", 500), [recipe], n_jobs=1).run())
     >>> [one.place for one in view.readings]
     ['generative']
     """

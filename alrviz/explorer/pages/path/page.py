@@ -17,7 +17,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import Priced
-from alrviz.studies.protocols.alpha_path import ALPHAS, has_path, path
+from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_text, best_of
 from alrviz.views.studies.path import PathView
 
@@ -110,7 +110,8 @@ def _centers(spec: "PathSpec") -> dict[str, str]:
 class PathSpec(StudySpec):
     """Paths along alpha: one for each recipe, whose own alpha is not used."""
 
-    noun, icon, make = "path", "timeline", staticmethod(path)
+    noun, icon, make = "path", "timeline", staticmethod(alpha_path)
+    kind = "path"
     # The alpha is only so that equal paths are equal recipes.
     first = (Recipe("alr", order=2, alpha=1.0, center="anje", max_iter=STEPS),)
     menus: ClassVar[Mapping[str, Menu]] = {
