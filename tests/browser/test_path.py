@@ -39,6 +39,14 @@ def test_a_path_runs_to_its_sentence_and_a_fit_follows_the_slider(explorer: Expl
     explorer.wait(lambda: f"a{best.alpha:g}" in "".join(explorer.asked().get("racers", [])), "its racers")
 
 
+def test_a_link_opens_the_path_the_measure_and_the_alpha_that_were_looked_at(explorer: Explorer):
+    ready(explorer, "?page=path&data=monks-1&of=lr_o1~alr_o1_c1&measure=rmse&alpha=31.6&path=1")
+    explorer.wait_says("^At alpha 31.6$")
+    assert explorer.asked()["path"] == ["1"]
+    weights = explorer.page.get_by_role("combobox", name=re.compile("^Weights of"))
+    assert "alr to 1" in weights.inner_text()
+
+
 @slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_looks_right_and_every_control_is_reached(new_explorer, theme: str):

@@ -73,19 +73,24 @@ def remarks_of(dataset: "Dataset", lost: Iterable[str]) -> tuple[str, ...]:
     return tuple(words for words in (*dict.fromkeys(lost), dataset.repeats_note) if words)
 
 
-def costs_html(costs: Costs, what: str = "recipe") -> str:
-    """What each recipe, or whatever `what` says, costs, and which are left out and why."""
-    head = f"<tr><th>{what}</th><th>parameters</th><th>memory</th><th>one fit</th></tr>"
+def costs_html(costs: Costs, what: str = "recipe", about: str = "about ", number: str = "") -> str:
+    """What each recipe costs, and which are left out and why.
+
+    what: a line is of, as HTML. about: before the seconds. number: class of the cells of numbers ("n": to the right).
+    """
+    cell = f"<{{0}} class='{number}'>{{1}}</{{0}}>"
+    head = f"<tr><th>{what}</th>" + "".join(cell.format("th", one) for one in ("parameters", "memory", "one fit"))
     body = ""
     for one in costs.priced:
+        body += f"</tr><tr><td>{safe(one.name, 60)}</td>"
         if one.refused or one.price is None:
             why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
-            body += f"<tr><td>{safe(one.name, 60)}</td><td colspan='3' style='white-space:normal'>{why}</td></tr>"
+            body += f"<td colspan='3' style='white-space:normal'>{why}</td>"
             continue
         seconds = seconds_text(float(f"{one.seconds:.1g}"))  # a guess has no more digits
-        cells = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"about {seconds}")
-        body += f"<tr><td>{safe(one.name, 60)}</td>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>"
-    return f"<div class='scroll'><table>{head}{body}</table></div>"
+        texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{about}{seconds}")
+        body += "".join(cell.format("td", text) for text in texts)
+    return f"<div class='scroll'><table>{head}{body}</tr></table></div>"
 
 
 def time_line(costs: Costs) -> str:

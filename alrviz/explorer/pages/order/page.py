@@ -121,8 +121,11 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
         """Price a fit of each order above 0."""
+        columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order) for order in ORDERS]
-        priced = price_recipes(dataset, recipes, self.holdout, stop)
+        high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
+        priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
+        priced += [Priced("", recipe, None, high) for recipe in recipes[columns:]]
         return tuple(replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
 
     def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
@@ -152,7 +155,7 @@ class OrderPage(StudyPage):
 
     def prices_html(self, known: Any) -> str:
         """Return what each order costs."""
-        return costs_html(known, term_html("order"))
+        return costs_html(known, term_html("order"), "", "n")
 
     def learned(self) -> None:
         """Let the verdict say what it stands on, where it does."""
