@@ -23,6 +23,7 @@ from alrviz.studies.density.density_frames import ColumnRatio
 Data = dict[str, Any]
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
 ROOM = 30  # characters beside each other below one of several pictures
+NAMED = 14  # characters of the name inside: the heading has all of it, and beside it stands the bandwidth
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +152,12 @@ def _rug(ratio: ColumnRatio, classes: Sequence[str], low: float, height: float) 
 
 
 def _bar(ratio: ColumnRatio, height: float, dark: bool) -> Data:
-    """The bandwidth, h on both sides of the middle of the picture."""
+    """The bandwidth: h on both sides of a place right of the column's name, of the middle where h is large."""
     if ratio.x is None or not np.isfinite(ratio.bandwidth):
         return {key: [] for key in ("x0", "x1", "y", "middle", "words", "colour")}
-    middle = float(ratio.x[0] + ratio.x[-1]) / 2
-    half = min(ratio.bandwidth, float(ratio.x[-1] - ratio.x[0]) / 2)
+    span = float(ratio.x[-1] - ratio.x[0])
+    half = min(ratio.bandwidth, span / 2)
+    middle = float(ratio.x[0]) + span * (0.75 if half <= 0.25 * span else 0.5)
     return {
         "x0": [middle - half],
         "x1": [middle + half],
@@ -211,7 +213,7 @@ def _name_inside(fig: figure, column: str, dark: bool) -> None:
     # In names from data Bokeh looks for no TeX.
     corner = {side: Node(target="frame", symbol=side, offset=4) for side in ("left", "top")}
     name = Label(
-        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, ROOM)), text_baseline="top",
+        x=corner["left"], y=corner["top"], text=PlainText(text=short(column, NAMED)), text_baseline="top",
         text_font=FONT_NAME, text_font_size="15px", text_color=INKS[dark],
     )  # fmt: skip
     fig.add_layout(name)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 
 import numpy as np
 import pytest
@@ -84,6 +85,23 @@ def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
     assert moved[-last - 1 :] == list(range(last + 1))
     assert tab.moment.model.step == tab.pictures.path.head == last
     assert "ended" in player.status.object
+
+
+def test_while_the_film_plays_slider_sentence_and_pictures_are_of_one_step(page):
+    tab, player = page.tab, page.tab.part.player
+    player.press_run()
+    seen = []
+
+    def one_step():
+        if player.player.playing and player.player.coming is None and "<b>dlr</b>" in said(page):
+            told = re.search(r"iteration ([\d,]+):", said(page))
+            places = {int(told[1]), player.transport.slider.value, tab.pictures.ratios.scene.iteration}
+            seen.append(places)
+        return player.player.race.ended and settled(page)
+
+    until(page, one_step)
+    assert len({frozenset(places) for places in seen}) > 2, "of several steps"
+    assert all(len(places) == 1 for places in seen), seen
 
 
 def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):

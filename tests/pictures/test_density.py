@@ -1,5 +1,7 @@
 """The pictures of a DLR fit as data: density ratios, bandwidths and losses, the Gram matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bokeh.models import Label, PlainText, Text
@@ -80,6 +82,20 @@ def test_the_bandwidth_is_a_bar_of_its_length():
     assert bar["words"] == ["±h = 0.25"]
 
 
+def test_the_name_and_the_bandwidth_stand_beside_each_other():
+    """In the smallest picture, 215 px wide; letters are 7.5 px. A long bar keeps its length in the middle."""
+    across = X[-1] - X[0]
+    narrow = density.contents(replace(ratio(), column="Signup date year", bandwidth=0.02 * across), ["no", "yes"])
+    picture = density.density_picture(replace(ratio(), column="Signup date year"), ["no", "yes"], name="a")
+    (label,) = picture.figure.select({"type": Label})
+    ends = 4 + 7.5 * len(label.text.text)
+    words = 215 * (narrow.bar["middle"][0] - X[0]) / across - 7 * len(narrow.bar["words"][0]) / 2
+    assert ends < words
+    wide = density.contents(replace(ratio(), bandwidth=0.4 * across), ["no", "yes"]).bar
+    assert wide["x1"][0] - wide["x0"][0] == pytest.approx(0.8 * across)
+    assert wide["x1"][0] <= X[-1]
+
+
 def test_levels_are_bars_or_marks():
     two = ColumnRatio("c", np.array([1.0, -0.5]), 2.0, levels=(HOSTILE, "b"))
     what = density.contents(two, ["no", "yes"])
@@ -106,7 +122,7 @@ def test_of_many_levels_some_are_named_on_the_axis():
 def test_names_of_columns_are_text():
     picture = density.density_picture(ratio(), ["no", "yes"], name="x")
     label = next(part for part in picture.figure.center if isinstance(part, Label))
-    assert (type(label.text), label.text.text) == (PlainText, HOSTILE)
+    assert (type(label.text), label.text.text) == (PlainText, HOSTILE[:13] + "…")
 
 
 def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():

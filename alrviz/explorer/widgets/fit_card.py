@@ -23,12 +23,19 @@ class FittingPart:
         session: its runs are the registry's, under this owner.
         jobs: runs the pricing.
         draw: called when another place of the run, or another run, is to be drawn.
-        film: whether a run that has ended is played from its first iteration.
+        film, drawn: as for `FitPlayer`.
     """
 
-    def __init__(self, session: Session, jobs: Jobs, draw: Callable[[], None], film: bool = False):
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        draw: Callable[[], None],
+        film: bool = False,
+        drawn: Callable[[], int | None] | None = None,
+    ):
         self.session = session
-        self.player = FitPlayer(self._new, draw, session.wake, film)
+        self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
         self.pricing = Pricing(
             jobs, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
         )

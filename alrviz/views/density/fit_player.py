@@ -44,6 +44,8 @@ class FitPlayer:
         draw: called when another place, or another run, is to be drawn.
         wake: called when something begins to move.
         film: whether a run that has ended is played from its first iteration.
+        drawn: returns the iteration whose pictures are seen, where these come later than the place moves; None where
+            none are.
     """
 
     def __init__(
@@ -52,8 +54,11 @@ class FitPlayer:
         draw: Callable[[], None],
         wake: Callable[[], None],
         film: bool = False,
+        drawn: Callable[[], int | None] | None = None,
     ):
         self.player = Player(again, film)
+        self._film, self._drawn = film, drawn
+        self.place = 0  # the iteration that slider and words are about: while a run plays, that of the pictures
         self._draw, self._wake = draw, wake
         self._ticks = 0
         self.transport = Transport(
@@ -181,5 +186,11 @@ class FitPlayer:
     def say_status(self) -> None:
         """Bring the buttons and the word beside them up to date."""
         player = self.player
-        self.transport.show(scrubs=not player.playing or self._ticks % _SLOW == 0, **player.buttons)
+        moves = not player.playing or self._film or self._ticks % _SLOW == 0
+        buttons = player.buttons
+        if moves:
+            drawn = self._drawn() if player.playing and player.coming is None and self._drawn is not None else None
+            self.place = self.head if drawn is None else drawn
+            buttons |= {} if drawn is None else {"head": drawn}
+        self.transport.show(scrubs=moves, **buttons)
         say(self.status, f"<span class='quiet'>{player.word}</span>")

@@ -42,7 +42,7 @@ class DlrTab:
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
         self.session, self._dialogs = session, dialogs
         self.jobs = Jobs(session)
-        self.part = FittingPart(session, self.jobs, self._place_changed, film=True)
+        self.part = FittingPart(session, self.jobs, self._place_changed, film=True, drawn=self._drawn)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
         self.asking = Asking("alrviz-dlr")
         here = session.tab == ""
@@ -216,6 +216,11 @@ class DlrTab:
         self._stale = True
         self.session.wake()
 
+    def _drawn(self) -> int | None:
+        """The iteration that the pictures show, None where they show none of the run."""
+        moment = self.moment
+        return None if moment is None or moment.run is not self.part.shown or moment.by_hand else moment.model.step
+
     def _ask_moment(self) -> None:
         self._stale = False
         run, race, table = self.part.shown, self.part.player.player.race, self.table
@@ -238,6 +243,7 @@ class DlrTab:
         with pn.io.hold():
             self.pictures.show(moment, self.part.outdated and not self.drawing.on)
             self.card.back.visible = moment.by_hand
+            self.part.player.say_status()
             self._say()
         self._show_gram()
 

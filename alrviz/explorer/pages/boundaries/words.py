@@ -92,7 +92,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
         failed = racer is not None and racer.run.outcome is not None and not len(racer) and not outdated
         why = safe(racer.run.outcome.sentence, 400) if failed and racer is not None else ""
         return f"<p class='bad'>{why}</p>" if why else "<p class='quiet'>&nbsp;</p>"
-    at = at_head(racer, player.head)
+    at = at_head(racer, player.place)
     words = [f"NLL {number(at['nll'])} per training row"]
     if np.isfinite(at["heldout"]):
         words.append(f"held out {number(at['heldout'])}")
@@ -101,7 +101,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
     end = racer.run.outcome
     ended = f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
     return (
-        f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.head:,}:</span> "
+        f"<p><b>{safe(racer.recipe.name, 80)}</b> <span class='quiet'>at iteration {player.place:,}:</span> "
         f"{', '.join(words)}<span class='quiet'>{ended}</span></p>"
     )
 
@@ -138,10 +138,10 @@ def compared_html(tab: "DlrTab") -> str:
     racer = tab.part.player.racer
     if racer is None or moment.run is not racer.run or tab.part.outdated:
         return "<p class='quiet'>&nbsp;</p>"
-    at = at_head(racer, tab.part.player.head)
+    at = at_head(racer, tab.part.player.place)
     bandwidth, few = racer.recipe.params["bandwidth"], few_html(racer.run.encoded, "row")
     if moment.live is not None:
-        here = f"the fit has {number(at['nll'])} at iteration {tab.part.player.head:,}"
+        here = f"the fit has {number(at['nll'])} at iteration {tab.part.player.place:,}"
         validation = moment.live.validation
         more = f", validation {number(validation)}" if np.isfinite(validation) else ""
         return (
@@ -154,7 +154,7 @@ def compared_html(tab: "DlrTab") -> str:
     if np.isfinite(at["error"]):
         words.append(f"<b>{_right(at['error'])}</b> of {trace.heldout_rows:,.0f} held-out rows right")
     words += _beside(tab)
-    place = f"<span class='quiet'>iteration {tab.part.player.head:,}:</span>"
+    place = f"<span class='quiet'>iteration {tab.part.player.place:,}:</span>"
     return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
 
 
