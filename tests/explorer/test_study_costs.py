@@ -2,10 +2,14 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import alrviz
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cost import fit_seconds, whole_seconds
+from alrviz.stop import NEVER
+from alrviz.studies.core.cost import fit_seconds, price_recipes, whole_seconds
 
 # Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,
 # rows, tuples, cells seen, milliseconds of a pass.
@@ -39,3 +43,26 @@ def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples,
 def test_boosting_of_several_classes_grows_a_tree_for_each():
     two, five = (whole_seconds(Recipe("hgb"), 1000, 10, classes) for classes in (2, 5))
     assert five == pytest.approx(5 * two)
+
+
+def test_what_only_the_bound_refuses_is_priced_with_its_plan(monkeypatch):
+    """Of many columns the price counts each tuple as a block; a fit plans them, and these tell nearly all the same."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"c{k}": ["v"] * 2000 if k > 3 else rng.choice(["a", "b"], 2000) for k in range(250)})
+    dataset = alrviz.read_table(frame.assign(**{"class": rng.choice(["x", "y"], 2000)}), target="class")
+    assert dataset.X.shape[1] == 250
+    asked = [Recipe("lr", order=2)]
+
+    def priced(allowed):
+        monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: allowed)
+        return price_recipes(dataset, asked, 0.2, NEVER)[0]
+
+    bound = priced(2**40)
+    planned = priced(bound.price.bytes * 2 // 3)
+    assert not planned.refused
+    assert planned.price.bytes < bound.price.bytes
+    assert priced(10_000_000).refused
+    monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: 10_000_000)
+    study = alrviz.choose_order(dataset, Recipe("lr", alpha=0.1), orders=(2,), repeats=1, folds=5, n_jobs=1)
+    assert study.price().seconds == 0.0  # it would fail at once
+    assert "MiB may be used" in str(study.price())

@@ -126,6 +126,8 @@ def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hi
     tuples = comb(prepared.encoded.n_columns, int(recipe.params.get("order", 1)))
     made = prepared if tuples <= PLANNED else None  # planning a longer list is too slow for a price
     price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
+    if price.refused and made is None:  # an upper bound: where columns tell the same, a plan takes far less
+        price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=prepared)
     return price, "" if prepared.encoder is None else lost_text(prepared.encoder, hint)
 
 
@@ -147,10 +149,15 @@ class StudyPrice:
         lines = [f"{sum(count for count, _ in self.fits):,} fits, about {left_text(self.seconds / self.n_jobs)}"]
         lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
         lines += [
-            f"  {count:,} of {one.name}: " + (one.refused or f"about {one.seconds:.1g} s each")
+            f"  {count:,} of {one.name}: " + (one.refused or f"about {each_text(one.seconds)} each")
             for count, one in self.fits
         ]
         return "\n".join(lines)
+
+
+def each_text(seconds: float) -> str:
+    """Return about how long one fit takes; a guess has no more digits."""
+    return left_text(seconds) if seconds >= 0.95 else f"{max(seconds, 1e-3):.1g} s"
 
 
 def price_study(study: "Study", n_jobs: int | None, stop: StopToken = NEVER) -> StudyPrice:
@@ -175,6 +182,6 @@ def price_study(study: "Study", n_jobs: int | None, stop: StopToken = NEVER) -> 
             shares = [cell.split.share for cell in mine if cell.racer == racer]
             if shares:
                 fits.append((len(shares), one))
-                total += one.seconds * sum(shares)
+                total += 0.0 if one.refused else one.seconds * sum(shares)
     jobs = available_threads() if n_jobs is None else n_jobs
     return StudyPrice(tuple(fits), total, max(1, min(jobs, len(left))))
