@@ -88,6 +88,7 @@ class Prepared:
         self._covered: OrderedDict[int, Covered] = OrderedDict()
         self._plans: OrderedDict[int, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
+        self._seen: OrderedDict[int, int] = OrderedDict()
         self._lock = threading.RLock()
 
     def on(self, n_jobs: int | None) -> "Prepared":
@@ -109,6 +110,11 @@ class Prepared:
         with _turn(self._lock, stop):
             rows = [rows.n_rows for _, rows in self._rows(stop)]
             return rows[0], sum(rows[1:])
+
+    def seen(self, order: int, count: Callable[[], int], stop: StopToken = NEVER) -> int:
+        """Return how many cells of order n the training rows have, as `count` says where it was not asked before."""
+        with _turn(self._lock, stop):
+            return _remember(self._seen, order, count)
 
     def plan(self, order: int, stop: StopToken = NEVER) -> Plan:
         """Return the plan of a cover of order n, from memory if it was asked for before."""

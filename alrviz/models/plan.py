@@ -76,7 +76,8 @@ class Block:
         """The tuples to whose cells joint values are tied themselves."""
         if not self.inner:
             return self.tuples
-        return np.setdiff1d(self.tuples, np.concatenate([block.tuples for block in self.inner]))
+        inner = np.concatenate([block.tuples for block in self.inner])  # no tuple is there twice: nothing to look for
+        return np.sort(self.tuples[np.isin(self.tuples, inner, assume_unique=True, invert=True)])
 
 
 @dataclass(frozen=True, eq=False)

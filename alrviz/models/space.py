@@ -10,7 +10,6 @@ tuple, tuples in lexicographic order, the last column of a tuple fastest:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import comb, prod
 from typing import Any
 
@@ -132,8 +131,7 @@ class CellSpace(Space):
                 MOST_CELLS * 16,
             )
         _check_memory(a, n)
-        flat = np.fromiter((j for t in combinations(range(a), n) for j in t), np.int32, comb(a, n) * n)
-        tuples = flat.reshape(-1, n)
+        tuples = _ascending(a, n)
         card = levels[tuples]
         strides = np.ones_like(card)
         strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
@@ -150,6 +148,18 @@ class CellSpace(Space):
 
     def __reduce__(self) -> tuple[type, tuple[NDArray[np.int64], int]]:
         return CellSpace, (self.levels, self.order)
+
+
+def _ascending(a: int, n: int) -> NDArray[np.int32]:
+    """Return (C(a, n), n): all ascending tuples of n of a columns, in the order of a dictionary."""
+    tuples = np.arange(a, dtype=np.int32)[:, None]
+    for _ in range(n - 1):
+        last = tuples[:, -1]
+        room = a - 1 - last
+        ends = np.cumsum(room, dtype=np.int64)
+        following = np.arange(ends[-1]) + np.repeat(last + 1 - (ends - room), room)
+        tuples = np.column_stack([np.repeat(tuples, room, axis=0), following.astype(np.int32)])
+    return tuples
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.pricing import price as price_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, Outcome
@@ -38,6 +39,15 @@ def test_the_alpha_chosen_is_the_best_of_the_grid(recipe):
         assert line.log_loss == pytest.approx(losses[line.alpha], rel=1e-2)
     same = make_estimator(recipe.replace(alpha=model.alpha_)).fit(data.X, data.y)
     assert np.array_equal(model.phi_, same.phi_)
+
+
+def test_cells_of_a_fold_are_counted_once_whatever_alphas_are_tried(monkeypatch):
+    data, counted = load_demo("led", 300), []
+    original = price_module.estimate_seen
+    monkeypatch.setattr(price_module, "estimate_seen", lambda *args: counted.append(args[1]) or original(*args))
+    model = LRClassifier(order=2, alpha="cv").fit(data.X, data.y)
+    assert len(model.alphas_) > 3
+    assert counted == [2] * (FOLDS + 1)  # those of the folds, and of the fit at the alpha chosen
 
 
 def test_labels_that_mean_nothing_are_pulled_hard_and_clear_ones_are_not():

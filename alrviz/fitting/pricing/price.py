@@ -181,7 +181,11 @@ def price_cells(request: PriceRequest) -> Price:
     if least.refused:  # too many cells to look for, or the list of tuples alone is too long
         bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
         return bound if bound.refused else least
-    seen = estimate_seen(encoded, order, stop, 1 if prepared is None else prepared.n_jobs)
+
+    def count() -> int:
+        return estimate_seen(encoded, order, stop, 1 if prepared is None else prepared.n_jobs)
+
+    seen = count() if prepared is None else prepared.seen(order, count, stop)
     bare: dict[str, Any] = {
         "cells_seen": seen,
         "plan": _NO_BLOCKS,
