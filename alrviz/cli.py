@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import unescape
 from http.client import HTTPException
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
     from alrviz.explorer.server.tables import Upload
-    from alrviz.studies.reproduce.items import Item
+    from alrviz.reproduce.items import Item
 
 PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
 PORTS_TRIED = 50
@@ -213,10 +214,12 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from alrviz.pictures.reproduction import write_report
-    from alrviz.studies.reproduce.items import STUDIES, chosen_items
-    from alrviz.studies.reproduce.sets import default_folder
-    from alrviz.studies.reproduce.settings import Settings
+    if find_spec("alrviz.reproduce") is None:
+        raise _Refused("this is the library alone; reproduce is run from a checkout of alrviz: pip install -e .")
+    from alrviz.reproduce.items import STUDIES, chosen_items
+    from alrviz.reproduce.pictures import write_report
+    from alrviz.reproduce.sets import default_folder
+    from alrviz.reproduce.settings import Settings
 
     items, folder = chosen_items(options.names), options.data or default_folder()
     if options.list:
@@ -243,7 +246,7 @@ def _measured(
     study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path
 ) -> tuple[int, int, dict[str, Any]]:
     """Save what a study yields and its items' tables as it comes; return rows with figures, rows without, tables."""
-    from alrviz.pictures.reproduction import save
+    from alrviz.reproduce.pictures import save
 
     rows: list[dict[str, Any]] = []
     tables: dict[str, Any] = {}

@@ -210,8 +210,8 @@ def test_reproduce_lists_its_items(capsys):
 
 
 def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypatch):
-    from alrviz.studies.reproduce import items
-    from tests.studies.reproduce.folders import ABSENT, RING, filled
+    from alrviz.reproduce import items
+    from tests.reproduce.folders import ABSENT, RING, filled
 
     def study(settings):
         return items.split_rows((ABSENT, RING), ("lr",), settings, 2)

@@ -14,7 +14,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.prepare import split
-from alrviz.studies.reproduce.sets import KINDS
+from alrviz.reproduce.sets import KINDS
 
 # A column that says where a row came from.
 _IGNORED: dict[str, dict[str, Any]] = {"vowel": {"Train_or_Test": "ignore"}}

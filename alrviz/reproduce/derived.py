@@ -1,0 +1,157 @@
+"""What is compared of curves and of paths along alpha: from a study's rows to rows of a set, a method and measures."""
+
+import numpy as np
+import pandas as pd
+
+from alrviz.reproduce.compare import COLUMNS
+from alrviz.reproduce.growth import exponent
+from alrviz.reproduce.limits import limit_lines
+from alrviz.reproduce.racers import PULLED, STRENGTHS, pulled
+from alrviz.reproduce.races import to_goals
+
+EARLY = 0.02  # share of the rows after which a curve is looked at early
+FEW = 20  # rows whose mean cost is chance, and would fill a picture
+UNPENALISED = {"lr1 to 0": "lr1 paper", "alr1 to 0": "alr1 paper", "alr1 to 1": "alr1 paper"}
+
+
+def along_curves(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return set, method, first, early, last and mean of a curve's cost; a method learning in one pass says so."""
+    lines = []
+    for (name, theta, method), own in _curves(figures):
+        words = method if theta == "two-pass" or not method.startswith("alr") else f"{method} {theta}"
+        cost = own["rmse2" if "rmse2" in own and own["rmse2"].notna().any() else "error"].to_numpy(float)
+        early = int(np.searchsorted(own["seen"].to_numpy(float), EARLY * own["seen"].max()))
+        about = {"set": name, "method": words}
+        points = {"first": cost[0], "early": cost[min(early, len(cost) - 1)], "last": cost[-1]}
+        lines.append(about | points | {"mean": cost.mean()})
+    return pd.DataFrame(lines).drop_duplicates(["set", "method"]) if lines else pd.DataFrame()
+
+
+def curve_points(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return what a picture of learning curves shows: panel, method, x, y."""
+    parts = []
+    many = len(figures) and "method" in figures and figures["method"].nunique() > 6
+    for (name, theta, method), own in _curves(figures):
+        cost = own["rmse2" if "rmse2" in own and own["rmse2"].notna().any() else "error"]
+        panel = f"{name} ({theta})" if theta == "single-pass" else name
+        panel = f"{panel}, {method.rstrip('0123456789')}" if many else panel
+        parts.append(pd.DataFrame({"panel": panel, "method": method, "x": own["seen"], "y": cost})[own["seen"] > FEW])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _curves(figures: pd.DataFrame):  # type: ignore[no-untyped-def]
+    if not len(figures) or "seen" not in figures:
+        return []
+    told = figures[figures["seen"].notna()]
+    theta = told["theta"] if "theta" in told else pd.Series("two-pass", index=told.index)
+    return told.assign(theta=theta.fillna("two-pass")).groupby(["set", "theta", "method"], sort=False)
+
+
+def race_points(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return what a picture of races shows: panel, method, x (iteration), y (NLL a row, less log C)."""
+    if not len(figures) or "nll" not in figures:
+        return pd.DataFrame()
+    own = figures[figures["nll"].notna()]
+    nll = own["nll"].round(9) + 0.0  # at zero it is 0, not the rounding of a sum
+    return pd.DataFrame({"panel": own["set"], "method": own["method"], "x": own["seen"] + 1, "y": nll})
+
+
+def along_pulls(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return what is compared of racers pulled toward a center, beside the rows themselves.
+
+    A method more for each of `PULLED`: "NAME, best" (alpha of the lowest RMSE, chosen on the test folds as the paper
+    did), "NAME, strongest" and "NAME, weakest".
+    """
+    if not len(figures) or "rmse" not in figures:
+        return figures
+    lines = []
+    for name, of_set in figures[figures["rmse"].notna()].groupby("set", sort=False):
+        by_method = of_set.drop_duplicates("method").set_index("method")
+        for kind in PULLED:
+            there = [pulled(kind, strength) for strength in STRENGTHS if pulled(kind, strength) in by_method.index]
+            if len(there) < len(STRENGTHS):
+                continue
+            best = by_method.loc[there, "rmse"].idxmin()
+            for words, method in (("best", best), ("weakest", there[0]), ("strongest", there[-1])):
+                values = by_method.loc[method].to_dict()
+                lines.append(values | {"set": name, "method": f"{kind}, {words}", "chosen": str(method)})
+    return pd.concat([figures, pd.DataFrame(lines)], ignore_index=True)
+
+
+def pull_points(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return RMSE along alpha: panel (the set), method, x (alpha), y; naive Bayes and unpenalised fits as levels."""
+    if not len(figures) or "rmse" not in figures:
+        return pd.DataFrame()
+    lines = []
+    for row in figures[figures["rmse"].notna()].to_dict("records"):
+        kind, mark, strength = str(row["method"]).partition(" alpha ")
+        if mark:
+            lines.append({"panel": row["set"], "method": kind, "x": float(strength), "y": row["rmse"]})
+        else:
+            ends = (STRENGTHS[0], STRENGTHS[-1])
+            lines += [{"panel": row["set"], "method": kind, "x": end, "y": row["rmse"]} for end in ends]
+    return pd.DataFrame(lines)
+
+
+def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of claims 4 and 5: iterations of alr over lr's on Zipf columns, geometric means over tables."""
+    goals = to_goals(figures)
+    if not len(goals):
+        return pd.DataFrame(columns=list(COLUMNS))
+    gains, counts = {}, {}
+    came = [_reached(goals, order) for order in (1, 2, 3)]
+    for order in (1, 2, 3):
+        gains[order], counts[order] = _ratio(goals, f"alr{order}", f"lr{order}", order)
+    rows = []
+    if item == "c4":
+        from_anje, tables = _ratio(goals, "alr1 from anje", "lr1", 1)
+        rows += [
+            _limit(f"{tables} tables, n=1", "alr from zero over lr", gains[1], 1 / 3),
+            _limit(f"{tables} tables, n=1", "alr from AnJE over lr", from_anje, 1 / 3),
+            _limit(f"{tables} tables, n=1", "alr from AnJE over alr from zero", from_anje / gains[1], 1.0),
+        ]
+    else:
+        for low, high in ((1, 2), (2, 3)):
+            words = f"alr over lr at n={high}, over the same at n={low}"
+            name = f"{counts[low]} tables, n={low}; {counts[high]}, n={high}"
+            rows.append(_limit(name, words, gains[high] / gains[low], 1.0))
+    why = f"came within 0.1 %: {'; '.join(filter(None, came))}; whoever did not counts with all that it spent"
+    return limit_lines(item, pd.DataFrame(rows), why)
+
+
+def _reached(goals: pd.DataFrame, order: int) -> str:
+    """On how many tables of an order lr and alr came to the goal, in words."""
+    own = goals[goals["set"].str.contains(f"n={order},", regex=False)]
+    there = own.groupby("method")["reached"].agg(["sum", "size"])
+    told = [f"{name} on {there['sum'][name]} of {there['size'][name]}" for name in (f"lr{order}", f"alr{order}")
+            if name in there.index]  # fmt: skip
+    return " and ".join(told)
+
+
+def _limit(name: str, method: str, ours: float, limit: float) -> dict[str, object]:
+    about = {"set": name, "method": method, "quantity": "iterations to 0.1 %"}
+    return about | {"ours": ours, "limit": limit, "above": False}
+
+
+def _ratio(goals: pd.DataFrame, a: str, b: str, order: int) -> tuple[float, int]:
+    """The geometric mean of a's iterations over b's, NaN without a table of that order, and over how many tables."""
+    own = goals[goals["set"].str.contains(f"n={order},", regex=False)]
+    values = own.pivot_table(index="set", columns="method", values="to_goal")
+    if a not in values or b not in values:
+        return float("nan"), 0
+    logs = np.log(values[a] / values[b]).dropna()
+    return float(np.exp(logs.mean())), len(logs)
+
+
+def growth_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of claim 17: p of seconds ~ rows^p over a decade, of every mode of DLR."""
+    rows = []
+    told = figures[figures["train_s"].notna()] if "train_s" in figures else figures.iloc[:0]
+    for method, own in told.groupby("method", sort=False):
+        if str(method).startswith("dlr") and len(own) > 2:
+            first, last = own.iloc[-3], own.iloc[-1]
+            p = exponent(first["rows"], first["train_s"], last["rows"], last["train_s"])
+            span = f"{first['rows']:,.0f} to {last['rows']:,.0f} rows"
+            about = {"set": span, "method": method, "quantity": "p of seconds ~ rows^p"}
+            rows.append(about | {"ours": p, "limit": 1.2, "above": False})
+    return limit_lines(item, pd.DataFrame(rows)) if rows else pd.DataFrame(columns=list(COLUMNS))

@@ -1,0 +1,245 @@
+"""Two methods over sets: win-draw-loss beside the paper's, or a claim in words, and the verdict.
+
+A *pair* says which measure of which two methods is compared, on which sets, and what was said of it:
+
+    printed W-D-L    agrees when more wins than losses (or fewer, or as many) and the side of p = .05 are the same
+    "less"           agrees when the first is smaller on more sets than it is larger
+    "mean less"      agrees when the geometric mean of first over second is below 1
+    "like"           agrees when the sign test has p > .05, or that mean is within 5 % of 1
+
+On fewer than ENOUGH sets the sign test tells nothing, so that what it would decide is "no data".
+
+Figures are rows with set, group, method and measures; a set counts where both methods have the measure.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from alrviz.reproduce.compare import COLUMNS
+from alrviz.reproduce.sets import BIG_SETS
+from alrviz.studies.statistics.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
+
+DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
+DRAW = 0.5 * 10.0**-DIGITS
+LIKE = 1.05
+PRINTED = ("bias", "variance", "error", "rmse")  # measures of the printed counts, in the papers' order
+LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
+SURE = 0.05
+FEW = 3  # sets: with fewer they are told by name
+ENOUGH = 6  # sets: with fewer the sign test is never beyond chance, whichever way all of them point
+_COUNTED = ("n_iter", "train_seconds", "classify_seconds", "to_goal")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is compared: see the module.
+
+    printed: the paper's wins, draws and losses. group: "little", "big", or None for all sets. wrong: what is to be
+    said of a printed p that is not the exact one. beside: whether it is ours beside the paper's, without a verdict.
+    """
+
+    measure: str
+    a: str
+    b: str
+    expect: str = "less"
+    printed: tuple[int, int, int] | None = None
+    group: str | None = None
+    wrong: str = ""
+    beside: bool = False
+
+    @property
+    def words(self) -> str:
+        """The two methods, in words."""
+        return f"{self.a} vs {self.b}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a pair: the sets that both have, their values, W-D-L, the geometric mean of first over second.
+
+    sizes: in words, what the sets' sizes tell (`_sizes`).
+    """
+
+    sets: list[str]
+    a: np.ndarray
+    b: np.ndarray
+    wins: WinDrawLoss
+    ratio: float
+    sizes: str = ""
+
+
+def found(pair: Pair, figures: pd.DataFrame) -> Found:
+    """Return what the figures say of a pair."""
+    if not len(figures) or pair.measure not in figures:
+        return Found([], np.empty(0), np.empty(0), WinDrawLoss(0, 0, 0, 1.0), float("nan"))
+    own = figures[figures["group"] == pair.group] if pair.group and "group" in figures else figures
+    values = own[own["method"].isin((pair.a, pair.b))].pivot_table(
+        index="set", columns="method", values=pair.measure, sort=False, dropna=False
+    )
+    values = values.reindex(columns=[pair.a, pair.b]).dropna()
+    a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
+    digits = None if pair.measure in _COUNTED else DIGITS
+    wins, ratio = win_draw_loss(a, b, digits), geometric_mean_ratio(a, b)
+    return Found(list(values.index), a, b, wins, ratio, _sizes(values, own, digits))
+
+
+def _sizes(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> str:
+    """W-D-L on the sets of at least LARGE rows, where there are smaller ones too; how the ratio goes with the rows.
+
+    Rank correlation of rows and first over second (each with half a draw's width more, for the zeros): below 0 the
+    first stands the better the larger the set.
+    """
+    if "rows" not in figures or not len(values):
+        return ""
+    rows = figures.groupby("set")["rows"].max().reindex(values.index)
+    parts = []
+    large = values[rows >= LARGE].to_numpy(float)
+    if len(large) not in (0, len(values)):
+        wins = win_draw_loss(large[:, 0], large[:, 1], digits)
+        parts.append(f"{wins} on the {len(large)} of them with {LARGE} rows or more")
+    ratio = (values.iloc[:, 0] + DRAW) / (values.iloc[:, 1] + DRAW)
+    if len(values) >= ENOUGH and rows.nunique() > 1 and ratio.nunique() > 1:
+        told = f"half have under {rows.median():,.0f} rows"
+        parts.append(f"{told}, rank correlation of rows and ratio {ratio.corr(rows, method='spearman'):.2f}")
+    return "; ".join(parts)
+
+
+def verdict(pair: Pair, what: Found) -> str:
+    """Return "agrees", "differs" or "no data"; nothing for a pair that stands beside.
+
+    >>> ours = Found(["one"], np.array([1.0]), np.array([2.0]), WinDrawLoss(1, 0, 0, 1.0), 0.5)
+    >>> verdict(Pair("error", "alr2", "lr2"), ours), verdict(Pair("error", "alr2", "lr2", printed=(62, 3, 11)), ours)
+    ('agrees', 'no data')
+    """
+    if pair.beside:
+        return ""
+    few, close = len(what.sets) < ENOUGH, 1 / LIKE <= what.ratio <= LIKE
+    if not what.sets or (few and (pair.printed is not None or (pair.expect == "like" and not close))):
+        return "no data"
+    ours = what.wins
+    if pair.printed is not None:
+        wins, _, losses = pair.printed
+        same = np.sign(ours.wins - ours.losses) == np.sign(wins - losses)
+        holds = same and (ours.p <= SURE) == (sign_test(wins, losses) <= SURE)
+    elif pair.expect == "like":
+        holds = ours.p > SURE or close
+    elif pair.expect == "mean less":
+        holds = what.ratio < 1.0
+    else:
+        holds = ours.wins > ours.losses
+    return "agrees" if holds else "differs"
+
+
+def pair_lines(
+    item: str, pairs: Sequence[Pair], figures: pd.DataFrame, reason: Callable[[Pair, Found], str] | None = None
+) -> pd.DataFrame:
+    """Return a line a pair (`COLUMNS`)."""
+    lines = []
+    for pair in pairs:
+        what = found(pair, figures)
+        said = verdict(pair, what)
+        why = (reason or likely)(pair, what) if said == "differs" else ""
+        if said == "no data":
+            why = _lacking(pair, what, figures)
+        lines.append(
+            {
+                "item": item,
+                "set": f"{pair.group or 'all'} sets",
+                "method": pair.words,
+                "quantity": pair.measure,
+                "paper": _told(pair),
+                "source": "printed" if pair.printed else "in words",
+                "ours": shown(what) if what.sets else "",
+                "sd": np.nan,
+                "splits": np.nan,
+                "sets": len(what.sets),
+                "verdict": said,
+                "reason": "; ".join(part for part in (why, pair.wrong) if part),
+            }
+        )
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:
+    """What a pair without a verdict waits for."""
+    own = figures[figures["group"] == pair.group] if pair.group and "group" in figures else figures
+    left = own[own["left_out"].notna() & own["method"].isin((pair.a, pair.b))] if "left_out" in own else own.iloc[:0]
+    parts = [f"a sign test needs {ENOUGH} sets"] if what.sets else []
+    if pair.group == "big":
+        parts.append(f"there are {len(BIG_SETS)} big ones")
+    if len(left):
+        parts.append(f"too much work on {left['set'].nunique()}")
+    elif not what.sets:
+        parts.append("not computed yet: no set has every fit of both")
+    return ", ".join(parts)
+
+
+def _told(pair: Pair) -> str:
+    if pair.beside:
+        return ""
+    if pair.printed is None:
+        return {"less": "first is less", "mean less": "first is less in the mean", "like": "about the same"}[
+            pair.expect
+        ]
+    wins, draws, losses = pair.printed
+    return f"{wins}/{draws}/{losses}, p {_p(sign_test(wins, losses))}"
+
+
+def shown(what: Found) -> str:
+    """Return W-D-L, p and the mean ratio in few words."""
+    return f"{what.wins}, p {_p(what.wins.p)}, mean ratio {what.ratio:.3g}"
+
+
+def _p(p: float) -> str:
+    return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
+
+
+def likely(pair: Pair, what: Found) -> str:
+    """Return what numbers alone can say of a pair that differs."""
+    ours, parts = what.wins, []
+    if pair.printed is not None:
+        wins, draws, losses = pair.printed
+        same = np.sign(ours.wins - ours.losses) == np.sign(wins - losses)
+        if sign_test(wins, losses) > SURE and ours.p > SURE:
+            parts.append("beyond chance neither there nor here")
+        elif same and ours.p > SURE:
+            parts.append(
+                f"the same side, but not beyond chance on {len(what.sets)} sets ({wins + draws + losses} there)"
+            )
+    if len(what.sets) < FEW:
+        parts.append(f"on {' and '.join(what.sets)} alone")
+    if "rf" in (pair.a, pair.b) and pair.measure not in _COUNTED:
+        parts.append("the forest takes numbers as they are, alr cut ones")
+    if pair.measure.endswith("_seconds"):
+        parts.append(f"medians {np.median(what.a):.2g} and {np.median(what.b):.2g} s, beside other work")
+    return "; ".join(part for part in (*parts, what.sizes) if part)
+
+
+def seen(table: pd.DataFrame) -> str:
+    """Return what the lines come to: each pair's figures, and how many verdicts there are of each."""
+    parts = [
+        f"{row['quantity']} of {row['method']} ({row['set']}) {row['ours']}"
+        for row in table.to_dict("records")
+        if row["ours"] != "" and row["verdict"]
+    ]
+    counts = table["verdict"].value_counts()
+    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("agrees", "differs", "no data"))
+    return "; ".join([*parts[:6], told]) if parts else told
+
+
+def points(pairs: Iterable[Pair], figures: pd.DataFrame) -> pd.DataFrame:
+    """Return what a scatter of the pairs shows: panel, set, x (the second's value), y (the first's), log."""
+    lines = []
+    for pair in pairs:
+        what = found(pair, figures)
+        if what.sets:
+            panel = f"{pair.measure}, {pair.group or 'all'}: {shown(what)}"
+            log = pair.measure in _COUNTED
+            lines += [
+                {"panel": panel, "set": name, "x": x, "y": y, "x_name": pair.b, "y_name": pair.a, "log": log}
+                for name, x, y in zip(what.sets, what.b, what.a, strict=True)
+            ]
+    return pd.DataFrame(lines)

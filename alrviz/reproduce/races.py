@@ -1,0 +1,109 @@
+"""How fast fits converge: the negative log-likelihood after every iteration, on all rows, alpha 0.
+
+A row is a point of a curve: set, method, seen (the iteration), nll (per row, less log C as the papers plot it), and, in
+the last point of each, iterations, ended. `to_goals` adds what is compared: to_goal, iterations until NLL is within
+0.1 % of the lowest that any method of the set reached (1e-4 a row where some method fits every row); whoever did not
+come there counts with what it had spent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from alrviz.fitting.recipe import Recipe, paper_mode
+from alrviz.fitting.runs.run import Run
+from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
+from alrviz.reproduce.sets import BenchmarkSet
+from alrviz.reproduce.settings import Settings
+from alrviz.reproduce.tables import MadeTable
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+POINTS = 30  # of a curve, evenly on a logarithmic axis
+ABSOLUTE, RELATIVE = 1e-4, 1e-3
+
+
+@dataclass(frozen=True)
+class Races:
+    """A table and who races on it; most: iterations."""
+
+    table: BenchmarkSet | MadeTable
+    racers: Mapping[str, Recipe]
+    most: int = 300
+
+
+def fitted_as_printed(orders: Sequence[int], *, cg: bool = False, kinds: Sequence[str] = ()) -> dict[str, Recipe]:
+    """Return lr and alr of these orders in paper mode by name; `kinds` adds alrj and alr from AnJE."""
+    more = {"solver": "cg"} if cg else {}
+    found = {}
+    for order in orders:
+        found[f"lr{order}"] = paper_mode(Recipe("lr", order=order)).replace(**more)
+        alr = paper_mode(Recipe("alr", order=order)).replace(**more)
+        found[f"alr{order}"] = alr
+        if "alrj" in kinds:
+            found[f"alrj{order}"] = alr.replace(scale="theta-gamma")
+        if "from anje" in kinds:
+            found[f"alr{order} from anje"] = alr.replace(start="anje")
+    return found
+
+
+def race_rows(races: Sequence[Races], settings: Settings) -> Progress:
+    """Yield (what was done, its points) a set and racer."""
+    for one in races:
+        table = one.table
+        if table.missing(settings.folder):
+            yield f"{table.name}: no data", [{"set": table.name, "missing": table.advice(settings.folder)}]
+            continue
+        dataset = table.read(settings.folder)
+        steps = []
+        for name, recipe in one.racers.items():
+            limited = recipe.replace(max_iter=min(one.most, recipe.params["max_iter"]), holdout=0.0)
+            about = {"set": table.name, "method": name}
+            key = ["race", limited.to_json(), POINTS, about]
+            steps.append(Step(f"{table.name}: {name}", key, partial(raced, about), (dataset, limited), dataset.hash))
+        yield from kept_rows("races", steps, settings)
+
+
+def raced(about: Mapping[str, str], dataset: "Dataset", recipe: Recipe) -> list[Row]:
+    """Return the points of one fit."""
+    run = Run(dataset, recipe, n_jobs=1)
+    for _ in run.steps():
+        pass
+    trace = run.trace.frame()
+    assert run.outcome is not None
+    nll = trace["nll"].to_numpy(float) / run.trace.rows
+    index = trace["index"].to_numpy(int)
+    offset = float(np.log(len(np.unique(dataset.y))))
+    wanted = np.unique(np.geomspace(1, max(index[-1], 1), POINTS).astype(int))
+    taken = np.unique([0, *np.searchsorted(index, wanted, "left").clip(max=len(index) - 1), len(index) - 1])
+    rows: list[Row] = [{**about, "seen": int(index[k]), "nll": float(nll[k] - offset)} for k in taken]
+    # Where each goal would be met depends on the other racers: the whole curve goes along, as its best so far.
+    rows[-1] |= {"iterations": int(index[-1]), "ended": run.outcome.code, "curve": np.minimum.accumulate(nll).tolist()}
+    return rows
+
+
+def to_goals(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a set and method: set, method, to_goal, reached, iterations, last."""
+    if not len(figures) or "curve" not in figures:
+        return pd.DataFrame()
+    ends = figures[figures["curve"].map(lambda curve: isinstance(curve, list))]
+    lines = []
+    for name, of_set in ends.groupby("set", sort=False):
+        for _, same in of_set.groupby(of_set["method"].map(_order), sort=False):
+            best = min(curve[-1] for curve in same["curve"])
+            goal = ABSOLUTE if best < ABSOLUTE else best * (1 + RELATIVE)
+            for row in same.to_dict("records"):
+                met = np.flatnonzero(np.array(row["curve"]) <= goal)
+                spent = float(met[0]) if len(met) else float(row["iterations"])
+                about = {"set": name, "method": row["method"], "reached": bool(len(met)), "last": row["curve"][-1]}
+                lines.append(about | {"to_goal": max(1.0, spent), "iterations": row["iterations"]})
+    return pd.DataFrame(lines)
+
+
+def _order(method: str) -> str:
+    return "".join(letter for letter in method if letter.isdigit())

@@ -1,0 +1,81 @@
+"""What is compared of learning curves, of pulls toward a center, and of ELR's errors: by hand."""
+
+import pandas as pd
+
+from alrviz.reproduce import derived
+from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
+from alrviz.reproduce.elr_trace import elr_rows, extremes
+from alrviz.reproduce.items import ITEMS
+from alrviz.reproduce.racers import PULLED, RACERS, STRENGTHS, pulled
+from alrviz.reproduce.settings import Settings
+from alrviz.reproduce.tables import demo
+from tests.reproduce.folders import ABSENT, RING, filled
+
+
+def test_a_curve_early_last_and_in_the_mean():
+    lines = [
+        {"set": "s", "theta": theta, "method": "alr1", "seen": seen, "rmse2": cost}
+        for theta, costs in (("two-pass", (0.4, 0.2, 0.1)), ("single-pass", (0.5, 0.3, 0.1)))
+        for seen, cost in zip((1, 50, 1000), costs, strict=True)
+    ]
+    found = derived.along_curves(pd.DataFrame(lines)).set_index("method")
+    assert list(found.index) == ["alr1", "alr1 single-pass"]
+    assert found.loc["alr1", ["first", "early", "last"]].tolist() == [0.4, 0.2, 0.1]
+    assert abs(found.loc["alr1 single-pass", "mean"] - 0.3) < 1e-12
+    assert derived.curve_points(pd.DataFrame(lines))["panel"].unique().tolist() == ["s", "s (single-pass)"]
+    assert not len(derived.along_curves(pd.DataFrame()))
+
+
+def test_learners_give_curves_that_fall(tmp_path):
+    settings = Settings(tmp_path)
+    ((said, rows),) = curve_rows((Curves(demo("led", 400), stepwise(("lr", "anje"), (1,)), repeats=1),), settings)
+    assert said == "led, 400 rows, two-pass"
+    costs = pd.DataFrame(rows).groupby("method")["rmse2"].agg(["first", "last"])
+    assert (costs["last"] < costs["first"]).all()
+    told = list(share_rows(demo("led", 400), {"nb": RACERS["nb"]}, (0.1, 1.0), settings))
+    assert [rows[0]["seen"] for _, rows in told] == [20, 200]
+    assert [rows[0]["missing"] for _, rows in share_rows(ABSENT, {}, (1.0,), settings)] == [ABSENT.advice(tmp_path)]
+
+
+def test_a_curve_is_told_when_all_orders_of_the_rows_are_there(tmp_path):
+    settings, learners = Settings(tmp_path, keep=tmp_path / "home"), stepwise(("lr",), (1,))
+    ((_, whole),) = curve_rows((Curves(demo("led", 400), learners, repeats=1),), settings)
+    only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
+    ((_, begun),) = curve_rows((Curves(demo("led", 400), learners, repeats=2),), only)
+    assert len(whole) > 10
+    assert whole[-1]["seen"] == 400, "thinned, a curve keeps its last point"
+    assert begun == []
+
+
+def test_pulls_have_a_best_and_two_ends():
+    rows = [{"set": "s", "method": "anje1 paper", "rmse": 0.5}, {"set": "s", "method": "alr1 paper", "rmse": 0.4}]
+    for name in PULLED:
+        for k, strength in enumerate(STRENGTHS):
+            rows.append({"set": "s", "method": pulled(name, strength), "rmse": 0.4 + 0.1 * abs(k - 3)})
+    found = derived.along_pulls(pd.DataFrame(rows)).set_index("method")["rmse"]
+    assert found["alr1 to 1, best"] == 0.4
+    assert found[["alr1 to 1, weakest", "alr1 to 1, strongest"]].round(6).tolist() == [0.7, 0.7]
+    points = derived.pull_points(pd.DataFrame(rows))
+    assert len(points) == len(PULLED) * len(STRENGTHS) + 2 * 2
+    table = ITEMS["c10"].table(pd.DataFrame(rows))
+    assert table["verdict"].tolist() == ["no data", "no data", "agrees", "differs"], "of one set none is like another"
+
+
+def test_the_recipes_of_pulls():
+    one = RACERS["alr1 to 1 alpha 100"].params
+    assert (one["alpha"], one["center"], one["penalty"], one["unseen"]) == (100.0, 1, "w", "m-estimate")
+
+
+def test_elr_has_an_error_of_both_kinds_of_rows(tmp_path):
+    ((_, rows),) = elr_rows((RING,), Settings(filled(tmp_path)), most=5)
+    figures = pd.DataFrame(rows)
+    assert set(figures["method"]) == {"training", "held out"}
+    found = extremes(figures).set_index("method")["error"]
+    assert found["held out, lowest"] <= min(found["held out, end"], found["held out, tuned"])
+    assert found["training, start"] >= 0
+
+
+def test_growth_of_dlr_alone_is_a_claim():
+    rows = [{"method": name, "rows": n, "train_s": n / 100} for name in ("dlr", "lr") for n in (10, 100, 1000)]
+    table = derived.growth_lines("c17", pd.DataFrame(rows))
+    assert table[["method", "ours", "verdict"]].to_numpy().tolist() == [["dlr", "1", "agrees"]]

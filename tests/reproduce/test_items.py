@@ -1,0 +1,121 @@
+"""Items: every one has a study, the paper's numbers where they belong, and a sentence of what we see."""
+
+import pandas as pd
+import pytest
+
+from alrviz.errors import RecipeError
+from alrviz.reproduce import dlr_paper as paper
+from alrviz.reproduce.dlr_items import best_of, times_of_lr
+from alrviz.reproduce.items import ITEMS, STUDIES, chosen_items
+from alrviz.reproduce.methods import METHODS
+from alrviz.reproduce.pair_items import PAIR_CLAIMS
+from alrviz.reproduce.racers import RACERS, VALIDATED_2
+from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS
+from alrviz.reproduce.settings import Settings
+
+
+def rows(**methods):
+    """A table's lines of two sets; by method (paper, ours) of the first and of the second."""
+    lines = [
+        {"set": name, "method": method.replace("_", "-"), "paper": told, "ours": ours, "verdict": "differs"}
+        for k, name in enumerate(("one", "two"))
+        for method, values in methods.items()
+        for told, ours in [values[k]]
+    ]
+    return pd.DataFrame(lines)
+
+
+def test_without_a_name_all_in_order():
+    assert [item.name for item in chosen_items()] == list(ITEMS)
+    assert [item.name for item in chosen_items(["dlr-t4", "dlr-t1"])] == ["dlr-t1", "dlr-t4"]
+    assert set(STUDIES) == {item.study for item in ITEMS.values()}
+
+
+def test_the_list_is_all_that_the_papers_have_without_what_is_of_later_models():
+    """[ALR] tables 2-4, figures 1-4 and 6-32, 7.3; [WANBIA-C] II, 1-8; [DLR] 1-6, 2-6; [ELR] 1; claims but 12, 13."""
+    figures = [1, 2, 3, 4, *range(6, 33)]
+    expected = [f"alr-t{k}" for k in (2, 3, 4)] + [f"alr-f{k}" for k in figures] + ["alr-7.3", "wanbia-t2"]
+    expected += [f"wanbia-f{k}" for k in range(1, 9)] + [f"dlr-t{k}" for k in range(1, 7)]
+    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["elr-f1"] + [f"c{k}" for k in range(1, 20) if k not in (12, 13)]
+    assert list(ITEMS) == expected
+
+
+def test_every_pair_is_of_racers_of_its_study():
+    for claim in PAIR_CLAIMS:
+        for pair in claim.pairs:
+            assert {pair.a, pair.b} <= set(RACERS), (claim.name, pair.words)
+
+
+@pytest.mark.parametrize("name", list(ITEMS))
+def test_an_item_without_any_figure_says_so(name):
+    item = ITEMS[name]
+    figures = pd.DataFrame([{"set": "mine", "method": "nobody", "missing": "get it from there"}])
+    if item.study.startswith("dlr-") and item.picture in ("dots", "log dots"):
+        figures = figures.assign(paper_set="nobody's")
+    table = item.table(figures)
+    assert set(table["verdict"]) <= {"no data", ""}
+    assert item.seen(table)
+    nothing = item.table(pd.DataFrame(columns=["set", "method"]))
+    assert set(nothing["verdict"]) <= {"no data", ""}
+    assert item.seen(nothing)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(RecipeError, match=r"no item is called 'dlr-t7'; expected alr-t2, .*did you mean 'dlr-t"):
+        chosen_items(["dlr-t7"])
+
+
+@pytest.mark.parametrize(
+    ("name", "set_name", "quantity", "method", "value"),
+    [
+        ("dlr-t1", "Pima Indians diabetes", "accuracy", "dlr-h", 77.8),
+        ("dlr-t1", "Cleveland heart disease", "accuracy", "lr", 84.5),
+        ("dlr-t2", "ionosphere", "auc", "dlr", 0.9890),
+        ("dlr-t3", "hepatitis", "train_ms", "svm-poly", 93.6),
+        ("dlr-t4", "SPECFT heart data", "accuracy", "dlr-h", 87.6),
+        ("dlr-t5", "monk problem", "auc", "lr", 0.9968),
+        ("dlr-t6", "tic tac", "train_ms", "svm-rbf", 3166.8),
+    ],
+)
+def test_a_number_of_the_paper_stands_in_its_table(name, set_name, quantity, method, value):
+    figures = pd.DataFrame([{"set": "mine", "paper_set": set_name, "method": method, "split": 0, quantity: value}])
+    (line,) = ITEMS[name].table(figures).to_dict("records")
+    assert (line["paper"], line["verdict"], line["quantity"]) == (value, "agrees", quantity)
+    sure = method in ("lr", "dlr-h", "dlr") and quantity != "train_ms"
+    assert line["source"] == (paper.TOLD if sure else paper.PUT_TOGETHER)
+
+
+def test_every_set_is_one_of_the_papers_and_every_method_of_theirs_is_measured():
+    assert {one.paper for one in NUMERIC_SETS} == set(paper.NUMERIC)
+    assert {one.paper for one in MIXED_SETS} == set(paper.MIXED)
+    for table in (paper.ACCURACY, paper.AUC, paper.TRAINING_MS):
+        assert set(table) <= set(METHODS)
+        assert all(len(values) == len(paper.NUMERIC) for values in table.values())
+    for table in (paper.ACCURACY_MIXED, paper.AUC_MIXED, paper.TRAINING_MS_MIXED):
+        assert set(table) <= set(METHODS)
+        assert all(len(values) == len(paper.MIXED) for values in table.values())
+
+
+def test_who_comes_out_on_top():
+    table = rows(lr=[(90, 95), (70, 70)], dlr=[(91, 94), (70, 75)], dlr_h=[(92, 90), (71, 75)])
+    assert best_of(table) == (
+        "dlr best or level on 1 of 2 sets (paper 0); dlr-h best or level on 1 of 2 sets (paper 2); "
+        "0 agrees, 6 differs, 0 no data"
+    )
+
+
+def test_times_are_told_in_units_of_lr():
+    table = rows(lr=[(10, 1), (20, 2)], dlr=[(40, 2), (20, 16)])
+    assert times_of_lr(table) == "dlr 4 times lr (paper 2)"
+    assert times_of_lr(table[:0]) == "no figures"
+
+
+def test_a_study_tells_what_is_missing_and_goes_on(tmp_path):
+    told = [what for what, _ in STUDIES["dlr-mixed"](Settings(tmp_path))]
+    assert told == [f"{one.name}: no data" for one in MIXED_SETS]
+
+
+def test_quick_has_no_validated_fits_of_order_3_nor_on_large_sets(tmp_path):
+    told = [what for what, _ in STUDIES["validated"](Settings(tmp_path, quick=True))]
+    assert told == ["lung-cancer: no data", "promoters: no data"]
+    assert set(VALIDATED_2) == {f"{family}2 {mode}" for family in ("lr", "alr") for mode in ("paper", "cv")}

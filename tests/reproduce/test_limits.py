@@ -1,0 +1,88 @@
+"""Claims that a number decides: the lines of a table, and the measurements on small tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alrviz import load_demo
+from alrviz.reproduce import identities, limit_studies, limits
+
+
+def row(ours, limit, above=False):
+    return {"set": "mine", "method": "m", "quantity": "q", "ours": ours, "limit": limit, "above": above}
+
+
+def test_a_line_agrees_on_its_side_of_the_limit():
+    table = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(3, 2), row(3, 2, True), row(1, 2, True)]), "why not")
+    assert table["verdict"].tolist() == ["agrees", "differs", "agrees", "differs"]
+    assert table["paper"].tolist() == ["<= 2", "<= 2", "> 2", "> 2"]
+    assert table["reason"].tolist() == ["", "why not", "", "why not"]
+    assert limits.limit_seen(table[:2]) == "q: 1 of 2 within <= 2, mean 2, worst 3"
+    assert limits.limit_seen(table[:0]) == "no figures"
+    two = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(3, 4)]))
+    assert limits.limit_seen(two) == "q: 1 of 1 within <= 2, mean 1, worst 1; q: 1 of 1 within <= 4, mean 3, worst 3"
+    shown = limits.limit_points(table)
+    assert shown["paper"].tolist() == [2.0] * 4
+    assert not shown["log"].any()
+
+
+def test_a_figure_that_is_not_known_is_no_data():
+    table = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(np.nan, 2), row(np.nan, 2, True)]), "why not")
+    assert table["verdict"].tolist() == ["agrees", "no data", "no data"]
+    assert table["reason"].tolist() == ["", "not computed yet", "not computed yet"]
+    assert limits.limit_seen(table) == "q: 1 of 1 within <= 2, mean 1, worst 1"
+    assert limits.limit_seen(table[1:]) == "no figures"
+
+
+def test_figures_of_zero_have_a_place_on_a_logarithmic_axis():
+    shown = limits.limit_points(limits.limit_lines("c0", pd.DataFrame([row(0.0, 1e-12)])))
+    assert (shown["ours"][0], bool(shown["log"][0])) == (1e-17, True)
+
+
+def test_the_same_model_by_other_names():
+    for one in (*identities.same_tables(load_demo("monks-1")), *identities.no_step(load_demo("mixed-types", 200), 2)):
+        assert one["ours"] <= one["limit"] == 1e-12, one
+
+
+def test_a_polynomial_kernel_reaches_the_crosses_and_a_linear_one_does_not(monkeypatch):
+    rows = identities.polynomial(load_demo("monks-1"))
+    assert [one["method"] for one in rows] == ["order 2", "order 1", "order 0"]
+    assert all(one["ours"] <= one["limit"] for one in rows)
+    whole = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda gram: whole(np.sqrt(gram) - 1.0))
+    assert identities.polynomial(load_demo("monks-1"))[0]["ours"] > 0.1
+
+
+def test_families_end_at_one_optimum():
+    rows = identities.one_optimum(load_demo("led", 200), 1)
+    assert {one["method"] for one in rows} >= {"lr", "alr from one", "alrj"}
+    assert min(one["ours"] for one in rows) == 0.0
+    assert max(one["ours"] for one in rows) <= 1e-8
+
+
+def test_dlr_with_weights_of_one_is_naive_bayes_by_hand():
+    (one,) = limit_studies.density_bayes()
+    assert one["ours"] <= one["limit"]
+
+
+def test_dlr_beats_a_line_where_no_line_helps():
+    rows = limit_studies.beats_lr("four-gaussians", 0)
+    assert all(one["ours"] > 30 and one["above"] for one in rows)
+
+
+def test_elr_ends_where_lr_does():
+    (one,) = limit_studies.elr_optimum(load_demo("monks-1"))
+    assert one["ours"] <= one["limit"]
+
+
+def test_every_claim_of_a_kind_says_what_it_is_about():
+    for kind in limit_studies.LIMIT_STUDIES:
+        said = [words for words, _, _ in limit_studies._made(kind, quick=True)]
+        assert said, kind
+        assert len(set(said)) == len(said), kind
+
+
+@pytest.mark.parametrize("mode", ["paper", "loo"])
+def test_steps_until_bandwidths_stay(mode):
+    (one,) = limit_studies.settles(mode, 0)
+    assert 2 <= one["ours"] <= one["limit"] == 4.0

@@ -1,0 +1,82 @@
+"""Races: the points of a fit, and iterations to a goal that the other racers set."""
+
+import pandas as pd
+
+from alrviz import Recipe, load_demo
+from alrviz.reproduce.derived import race_points, zipf_lines
+from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, raced, to_goals
+from alrviz.reproduce.settings import Settings
+from alrviz.reproduce.tables import demo
+
+
+def test_a_fit_gives_points_and_in_the_last_its_whole_curve():
+    dataset = load_demo("monks-1")
+    rows = raced({"set": "monks-1", "method": "lr1"}, dataset, Recipe("lr", order=1, alpha=0.0, holdout=0.0))
+    assert rows[0]["seen"] == 0
+    assert rows[0]["nll"] == 0.0 or abs(rows[0]["nll"]) < 1e-12, "from zero NLL a row is log C"
+    assert [row["seen"] for row in rows] == sorted({row["seen"] for row in rows})
+    assert len(rows[-1]["curve"]) == rows[-1]["iterations"] + 1
+    assert "curve" not in rows[0]
+
+
+def ends(**curves):
+    return pd.DataFrame(
+        [
+            {"set": "one", "method": name, "seen": 3, "nll": 0.0, "iterations": len(curve) - 1, "curve": curve}
+            for name, curve in curves.items()
+        ]
+    )
+
+
+def test_a_goal_is_within_a_thousandth_of_the_lowest_of_the_same_order():
+    found = to_goals(ends(lr1=[2.0, 1.5, 1.0009, 1.0], alr1=[2.0, 1.0005, 1.0005], lr2=[2.0, 0.5], alr2=[2.0, 0.9]))
+    by_method = found.set_index("method")
+    assert by_method["to_goal"].to_dict() == {"lr1": 2.0, "alr1": 1.0, "lr2": 1.0, "alr2": 1.0}
+    assert by_method["reached"].to_dict() == {"lr1": True, "alr1": True, "lr2": True, "alr2": False}
+    to_zero = to_goals(ends(lr1=[1.0, 1e-3, 9e-5, 1e-9], alr1=[1.0, 5e-5]))
+    assert to_zero["to_goal"].tolist() == [2.0, 1.0]
+    assert not len(to_goals(pd.DataFrame()))
+
+
+def test_races_are_kept_and_drawn(tmp_path):
+    settings = Settings(tmp_path, keep=tmp_path / "home")
+    races = (Races(demo("monks-1"), fitted_as_printed((1,), kinds=("alrj", "from anje")), most=5),)
+    told = list(race_rows(races, settings))
+    assert [said for said, _ in told] == [f"monks-1: {name}" for name in ("lr1", "alr1", "alrj1", "alr1 from anje")]
+    figures = pd.DataFrame([row for _, rows in told for row in rows])
+    assert figures["iterations"].max() <= 5
+    points = race_points(figures)
+    assert set(points) == {"panel", "method", "x", "y"}
+    assert points["x"].min() == 1
+    assert next(iter(race_rows(races, settings)))[1] == told[0][1]
+
+
+def test_claims_of_zipf_columns_take_the_mean_ratio_over_tables():
+    parts = []
+    for order in (1, 2, 3):
+        for seed in range(2):
+            slow, fast = [1.0] * (8 * order) + [0.5], [1.0] * 2 + [0.5]
+            racers = {f"lr{order}": slow, f"alr{order}": fast, f"alr{order} from anje": fast}
+            name = f"skewed n={order}, 10 rows ({seed})"
+            parts.append(ends(**racers).assign(set=name))
+    figures = pd.concat(parts, ignore_index=True)
+    table = zipf_lines("c4", figures)
+    assert table["verdict"].tolist() == ["agrees", "agrees", "agrees"]
+    assert table["ours"].tolist() == ["0.25", "0.25", "1"]
+    assert zipf_lines("c5", figures)["verdict"].tolist() == ["agrees", "agrees"]
+    assert zipf_lines("c5", figures)["set"][0] == "2 tables, n=1; 2, n=2"
+    begun = zipf_lines("c5", figures[~figures["set"].str.contains("n=3")])
+    assert begun["verdict"].tolist() == ["agrees", "no data"]
+    assert not len(zipf_lines("c4", pd.DataFrame()))
+
+
+def test_a_claim_of_zipf_columns_that_differs_tells_who_came_to_the_goal():
+    name = "skewed n=1, 10 rows"
+    figures = ends(**{"lr1": [1.0, 0.5], "alr1": [1.0, 0.7, 0.6], "alr1 from anje": [1.0, 0.5]}).assign(set=name)
+    told = zipf_lines("c4", figures)["reason"][0]
+    assert told.startswith("came within 0.1 %: lr1 on 1 of 1 and alr1 on 0 of 1; whoever did not")
+
+
+def test_the_rounding_of_a_sum_is_not_drawn():
+    start = pd.DataFrame([{"set": "one", "method": "lr1", "seen": 0, "nll": -4e-16}])
+    assert str(race_points(start)["y"][0]) == "0.0"

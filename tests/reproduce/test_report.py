@@ -1,0 +1,46 @@
+"""The report: an overview, a section an item, its lines, hostile text."""
+
+import pandas as pd
+
+from alrviz.reproduce.compare import COLUMNS
+from alrviz.reproduce.items import ITEMS
+from alrviz.reproduce.report import Reproduced, report
+
+
+def found(name, *lines):
+    blank = dict.fromkeys(COLUMNS, "") | {"sets": 3, "quantity": "error"}
+    return Reproduced(ITEMS[name], pd.DataFrame([blank | line for line in lines], columns=list(COLUMNS)))
+
+
+def test_every_item_has_a_line_a_section_and_a_picture():
+    lines = [
+        {"set": "all sets", "ours": "2/0/1", "verdict": word, "method": "a|b"} for word in ("agrees", "differs", "")
+    ]
+    page = report([found("c6", *lines), found("dlr-f2")], "images/x", quick=False)
+    assert "| [c6](#c6) | bias falls and variance rises with n | 1 | 1 | 0 | 3 |" in page
+    assert page.count("\n## ") == 2
+    assert "![Claim 6: bias falls and variance rises with n](images/x/c6.svg)" in page
+    assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs |  |" in page
+    assert "| beside |" in page
+    assert "# Claims on data that anyone can repeat" in page
+    assert "quick report" not in page
+    nothing = [{"set": "all sets", "verdict": "no data", "method": "a", "sets": 0}]
+    assert "| RMSE along alpha on satellite | 0 | 0 | 1 | 0 |" in report(
+        [found("wanbia-f7", *nothing)], "x", quick=False
+    )
+    assert "quick report" in report([], "images/x", quick=True)
+    assert "earlier sittings" in report([], "images/x", kept=True)
+    assert "earlier sittings" not in page
+
+
+def test_of_long_tables_the_papers_own_methods_are_shown():
+    lines = [
+        {"set": f"set {k}", "method": name, "verdict": "agrees", "splits": 100}
+        for k in range(9)
+        for name in ("lr", "dlr", "svm-rbf")
+    ]
+    page = report([found("dlr-t1", *lines)], "images/x", quick=False)
+    assert "svm-rbf" not in page
+    assert page.count("| set ") == 18
+    assert "| set 0 | error, lr |  |  | 3, 100 splits | agrees |  |" in page
+    assert "27 lines in all (27 agrees, 0 differs, 0 no data): `dlr-t1.csv`" in page

@@ -1,0 +1,36 @@
+"""Benchmark sets: found under any ending, joined, cut, and missed with directions."""
+
+import pandas as pd
+import pytest
+
+from alrviz.errors import TableError
+from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS, default_folder
+from tests.reproduce.folders import ABSENT, BOTH, RING, filled, ring
+
+
+def test_a_set_is_read(tmp_path):
+    dataset = RING.read(filled(tmp_path))
+    assert dataset.n_rows == 60
+    assert dataset.kinds == {"east": "numeric", "north": "numeric", "town": "categorical"}
+
+
+def test_tables_are_joined_in_order(tmp_path):
+    dataset = BOTH.read(filled(tmp_path))
+    assert dataset.n_rows == 80
+    assert dataset.frame["north"].tolist() == pd.concat([ring(), ring(20, seed=1)])["north"].tolist()
+    assert dataset.kinds["town"] == "categorical"
+    assert dataset.target == "class"
+
+
+def test_a_missing_table_says_where_to_get_it(tmp_path):
+    assert RING.missing(tmp_path) == ["ring"]
+    assert BOTH.missing(filled(tmp_path)) == []
+    with pytest.raises(TableError, match=r"absent.csv is not in .*: get it from https://example.org/absent"):
+        ABSENT.read(tmp_path)
+
+
+def test_every_set_of_the_tables_names_a_page_and_its_own_name_once():
+    sets = (*NUMERIC_SETS, *MIXED_SETS)
+    assert len({one.name for one in sets}) == len(sets)
+    assert all(one.where.startswith("https://") for one in sets)
+    assert default_folder().name == "sets"
