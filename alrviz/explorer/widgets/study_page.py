@@ -26,12 +26,13 @@ from alrviz.explorer.widgets.menus import data_menu, select, show_data
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.study_costs import costs_html, costs_line
 from alrviz.explorer.widgets.study_spec import StudySpec
+from alrviz.explorer.widgets.tabbed_page import TabbedPage
 from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.views.core.collapsible import Folded
 from alrviz.views.core.panes import say
-from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE, safe
+from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class StudyPage:
 
     study_view: Any
 
-    def __init__(self, session: Session, tabs: "TabbedPage | None" = None):
+    def __init__(self, session: Session, tabs: "StudyTabs | None" = None):
         self.session, self._tabs = session, tabs
         self._page = self.slug if tabs is None else tabs.slug
         self._own = session.own(self._page) if tabs is None else tabs.own(self.slug)
@@ -436,118 +437,46 @@ class StudyPage:
         self.jobs.close()
 
 
-class TabbedPage:
-    """A page of tabs, each built when it is first shown; they share a drawer, and the link is of the one in front.
+class StudyTabs(TabbedPage):
+    """A page whose tabs are studies, or parts of the same methods: build, follow, ask, write, pump, close.
 
-    A tab is a page of a study, or a part of the same methods: build, follow, ask, write, pump, close.
+    The link is of the tab in front; a tab that is no study leaves in it what the first has there.
     """
 
-    title: str
-    icon: str
-    group: str
-    slug: str
-    tabs: ClassVar[Mapping[str, Any]]  # by what they are called; the first is left out of the link
+    parts: ClassVar[tuple[Any, ...]]  # their classes, in the order of `tabs`
 
     def __init__(self, session: Session):
-        self.session = session
-        self._built: dict[str, Any] = {}
-        # What the link says, of the tab it is about.
-        self._linked = self.front if issubclass(self._classes()[self.front], StudyPage) else next(iter(self._classes()))
+        super().__init__(session)
+        linked = issubclass(self._of(self.front), StudyPage)
+        self._linked = self.front if linked else next(iter(self.tabs.values()))  # what the link is about
         self._own = session.own(self.slug)
-        self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
     @classmethod
-    def _classes(cls) -> dict[str, Any]:
-        return {of.slug: of for of in cls.tabs.values()}
+    def _of(cls, slug: str) -> Any:
+        return next(of for of in cls.parts if of.slug == slug)
 
     @classmethod
     def choices(cls) -> dict[str, Collection[str]]:
         """Return what a link may hold of this page's own, where that is one of a few on every tab."""
-        pages = [of for of in cls.tabs.values() if issubclass(of, StudyPage)]
+        pages = [of for of in cls.parts if issubclass(of, StudyPage)]
         closed = {name: values for of in pages for name, values in of.choices().items()}
         open_on = {link for of in pages for link, _ in of.spec_of.settings() if link not in of.choices()}
-        return {"tab": list(cls._classes())} | {name: of for name, of in closed.items() if name not in open_on}
+        return {"tab": cls.tabs.values()} | {name: of for name, of in closed.items() if name not in open_on}
 
     def own(self, slug: str) -> State:
         """Return what the link says of a tab."""
         return self._own if slug == self._linked else State()
 
-    @property
-    def front(self) -> str:
-        """The tab that the session means; the first for what is none."""
-        slugs = list(self._classes())
-        tab: str = self.session.tab
-        return tab if tab in slugs else slugs[0]
-
-    @property
-    def tab(self) -> Any:
-        """The tab that is shown."""
-        return self._built[self.choice.value]
-
-    def view(self) -> Any:
-        """Build the page."""
-        session, slugs = self.session, list(self._classes())
-        self.choice = pmui.RadioButtonGroup(
-            options=dict(zip(self.tabs, slugs, strict=True)), value=self.front, size="small", label="Tab",
-            stylesheets=[HEARD], sx=WORDS_IN_ONE_LINE, margin=(0, 8, 0, 0),
-        )  # fmt: skip
-        self.choice.param.watch(
-            lambda event: session.param.update(tab="" if event.new == slugs[0] else event.new), "value"
-        )
-        self._first = pn.FlexBox(
-            self.choice, align_items="center", gap="4px 0", margin=(0, 0, 8, 0), sizing_mode="stretch_width"
-        )
-        self._area = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._show()
-        session.param.watch(lambda _: self._show() if session.page == self.slug else None, "tab")
-        return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
-
-    def _show(self) -> None:
-        slug = self.front
-        with pn.io.hold():
-            self.choice.value = slug
-            if slug not in self._built:
-                self._build(slug)
-            # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
-            for name, tab in self._built.items():
-                tab.first.visible = tab.below.visible = name == slug
-            self.session.open_drawer(False)
-            self.tab.write()
-            self.tab.ask()
-            self.session.wake()  # what came while it was not seen
-
-    def _build(self, slug: str) -> None:
-        self._built[slug] = tab = self._classes()[slug](self.session, self)
+    def build_tab(self, slug: str) -> tuple[Any, Any, Any]:
+        """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
+        tab = self._of(slug)(self.session, self)
         tab.build()
         tab.first.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
-        self._first.append(tab.first)
-        self._area.append(tab.below)
         tab.follow()
+        return tab, tab.first, tab.below
 
-    def drawer(self) -> Any:
-        """Return the settings of the recipe chosen."""
-        return self._drawer
-
-    def place(self, panel: Any) -> None:
-        """Put a tab's settings into the drawer."""
-        if list(self._drawer.objects) != [panel]:
-            self._drawer[:] = [panel]
-
-    # -- the shell's calls ---------------------------------------------------------------------------------------------
-
-    def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
-        more: bool = self.tab.pump()
-        return more
-
-    def on_shown(self) -> None:
-        """Turn to what came meanwhile."""
-        self._show()
-
-    def on_hidden(self) -> None:
-        """A study goes on while its page is behind another."""
-
-    def close(self) -> None:
-        """End the threads' work; studies are the registry's."""
-        for tab in self._built.values():
-            tab.close()
+    def turned(self) -> None:
+        """Let the tab in front turn to what came meanwhile."""
+        self.tab.write()
+        self.tab.ask()
+        self.session.wake()  # what came while it was not seen

@@ -10,7 +10,7 @@ from alrviz.explorer.recipes.questions import ALPHAS, OWN
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_page import StudyPage, TabbedPage
+from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
@@ -193,8 +193,9 @@ class GridTab(StudyPage):
     viewed = ("definition", "axis")
 
 
-class BiasPage(TabbedPage):
+class BiasPage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Bias and variance", "balance", "Judge", "bias"
-    tabs: ClassVar[Mapping[str, Any]] = {"Grid": GridTab, "Learning curve": CurveTab}
+    tabs: ClassVar[Mapping[str, str]] = {"Grid": GridTab.slug, "Learning curve": CurveTab.slug}
+    parts = (GridTab, CurveTab)

@@ -19,7 +19,7 @@ from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import dataset_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
-from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, TabbedPage
+from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.explorer.widgets.table_sets import OwnTables, Sets, Table, open_all, opener
 from alrviz.explorer.widgets.table_settings import with_cuts
@@ -254,11 +254,12 @@ class CompareTab(StudyPage):
         return prices_html(known)
 
 
-class ComparePage(TabbedPage):
+class ComparePage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Compare", "compare_arrows", "Judge", "compare"
-    tabs: ClassVar[Mapping[str, Any]] = {"Comparison": CompareTab, "History": HistoryPart}
+    tabs: ClassVar[Mapping[str, str]] = {"Comparison": CompareTab.slug, "History": HistoryPart.slug}
+    parts = (CompareTab, HistoryPart)
 
 
 def prices_html(known: TableCosts) -> str:
