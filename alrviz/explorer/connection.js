@@ -1,7 +1,7 @@
 /* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS, HEADER and SESSION
    are put in there. Times are milliseconds. */
 (() => {
-  const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 1000, PATIENCE = 3000, STEADY = 10000;
+  const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 500, PATIENCE = 3000, STEADY = 10000;
   let socket = null, token = "", fragments = 0, silent = 0, asked = false;
   let lost = false, slow = false, leaving = false, band = null, wake = () => {};
   const remember = (key, value) => { try { sessionStorage.setItem("alrviz_" + key, value); } catch (error) { /* not */ } };
@@ -172,7 +172,7 @@
   const reopen = async (why, again = "") => {
     const before = Number(recall("reopened"));  // in vain
     say(WORDS["is_" + why]);
-    if (before) await after(Math.min(EVERY * 2 ** before, 30000));
+    if (before) await after(Math.min(2 * EVERY * 2 ** before, 30000));
     if (again && before < 2) remember("token", again);
     remember("reopened", before + 1);
     remember("found", why);

@@ -3,7 +3,7 @@
 What is lost is the websocket, never what runs: runs are the registry's. The browser sees a closed socket at once, and
 one that only fell silent (a tunnel, a laptop that slept) by asking the server for a sign of life when nothing came for
 two seconds: after five the server is said to be slow (it may be busy, and presses wait in the socket), after fifteen it
-is lost, after four where the browser knows of the network. Then it asks by plain requests, once a second,
+is lost, after four where the browser knows of the network. Then it asks by plain requests, twice a second,
 
     <page of the explorer>/session          whether the server still has the page's session
     <page of the explorer>/session/again    the same, and: the old socket is given up, nothing more is taken from it
