@@ -61,6 +61,8 @@ def test_what_only_the_bound_refuses_is_priced_with_its_plan(monkeypatch):
     planned = priced(bound.price.bytes * 2 // 3)
     assert not planned.refused
     assert planned.price.bytes < bound.price.bytes
+    # the tuples of four columns are counted row by row, and not all 31,125 for ten seconds
+    assert planned.seconds < 100 * planned.price.seconds_per_pass + 3
     assert priced(10_000_000).refused
     monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: 10_000_000)
     study = alrviz.choose_order(dataset, Recipe("lr", alpha=0.1), orders=(2,), repeats=1, folds=5, n_jobs=1)

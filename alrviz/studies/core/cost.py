@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _PASSES = 100  # of a fit
 _NUMBER = 2e-8  # of a pass and a weight: what the solver does with vectors of them
 _COUNTED = 2e-7  # of a row and a tuple: planning, counting and judging
+_ENCODED = 1e-7  # of a row and a column
+_LISTED = 3e-6  # of a tuple: spaces, plans and covers hold a list of all
 # Fits that choosing alpha takes, in each of its folds: a loose end and the last one's start make them short.
 _ALPHAS, _SHORT, _WARM = 9, 8, 0.012
 _TUNED = 1500  # passes of elr, which fits folds to find where to stop
@@ -91,8 +93,8 @@ def price_recipes(
         stop.check()
         plain = recipe.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
         try:
-            price, lost = _price(dataset, plain, allowed, stop, hint)
-            each = _seconds(dataset, recipe, holdout, price, seconds)
+            price, varied, lost = _price(dataset, plain, allowed, stop, hint)
+            each = seconds(recipe) if seconds is not None else _seconds(dataset, recipe, holdout, price, varied)
             found.append(Priced(name, recipe, price, price.refused, each, lost))
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
@@ -101,15 +103,16 @@ def price_recipes(
     return tuple(found)
 
 
-def _seconds(
-    dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", given: Callable[[Recipe], float] | None
-) -> float:
-    if given is not None:
-        return given(recipe)
+def _seconds(dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", varied: int) -> float:
+    """About how long a fit takes of a table of which so many columns have several levels: tuples of others are listed,
+    and not counted row by row.
+    """
     if price.seconds_per_pass is not None:
-        columns = dataset.X.shape[1]
-        tuples = comb(columns, int(recipe.params.get("order", 1)))
-        return fit_seconds(price, recipe, dataset.n_classes, round(dataset.n_rows * (1 - holdout)), tuples)
+        order = int(recipe.params.get("order", 1))
+        rows, tuples = round(dataset.n_rows * (1 - holdout)), comb(max(varied, order), order)
+        columns, times = dataset.X.shape[1], 1 + FOLDS * by_cv(recipe)
+        made = times * (_LISTED * comb(columns, order) + _ENCODED * rows * columns)
+        return fit_seconds(price, recipe, dataset.n_classes, rows, tuples) + made
     return whole_seconds(
         recipe,
         round(dataset.n_rows * (1 - holdout)),
@@ -118,7 +121,8 @@ def _seconds(
     )
 
 
-def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hint: str) -> "tuple[Price, str]":
+def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hint: str) -> "tuple[Price, int, str]":
+    """The price, how many columns have several levels, and a sentence on columns that are lost."""
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.pricing.price import PLANNED, price_of
 
@@ -128,7 +132,8 @@ def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hi
     price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
     if price.refused and made is None:  # an upper bound: where columns tell the same, a plan takes far less
         price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=prepared)
-    return price, "" if prepared.encoder is None else lost_text(prepared.encoder, hint)
+    lost = "" if prepared.encoder is None else lost_text(prepared.encoder, hint)
+    return price, int((prepared.encoded.levels > 1).sum()), lost
 
 
 @dataclass(frozen=True)

@@ -252,10 +252,7 @@ def _alpha_note(study: Study, order: int) -> str:
         chosen = frame[(frame.order == order) & (frame.outcome != "failed")].alpha_chosen
         low, middle, high = (f"{chosen.quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
         which = f" ({low})" if low == high else f" (from {low} to {high}, {middle} in the middle)"
-    note = (
-        f"alpha was chosen inside the training rows of each fold{which}: at another alpha n = {order} is another "
-        "model, which may be worse than the class prior"
-    )
+    note = f"alpha was chosen inside each fold{which}: at another alpha n = {order} may be worse than the class prior"
     model = make_estimator(recipe)
     given, default = model.get_params(), type(model)().get_params()
     said = {name: given[name] for name in ("order", "alpha")}
