@@ -31,6 +31,7 @@ FLOORS = {
     "pictures": (5, 0),
     "views": (6, 0),
     "explorer": (7, 0),
+    "reproduce": (7, 0),
     "cli": (8, 0),
     "bench": (8, 0),
     "apps": (8, 0),
