@@ -54,7 +54,7 @@ def test_what_only_the_bound_refuses_is_priced_with_its_plan(monkeypatch):
     asked = [Recipe("lr", order=2)]
 
     def priced(allowed):
-        monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: allowed)
+        monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: allowed)
         return price_recipes(dataset, asked, 0.2, NEVER)[0]
 
     bound = priced(2**40)
@@ -64,7 +64,7 @@ def test_what_only_the_bound_refuses_is_priced_with_its_plan(monkeypatch):
     # the tuples of four columns are counted row by row, and not all 31,125 for ten seconds
     assert planned.seconds < 100 * planned.price.seconds_per_pass + 3
     assert priced(10_000_000).refused
-    monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: 10_000_000)
+    monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 10_000_000)
     study = alrviz.choose_order(dataset, Recipe("lr", alpha=0.1), orders=(2,), repeats=1, folds=5, n_jobs=1)
     assert study.price().seconds == 0.0  # it would fail at once
     assert "MiB may be used" in str(study.price())

@@ -189,7 +189,7 @@ def test_it_is_priced_before_anything_runs(case, visit):
 
 
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
-    monkeypatch.setattr("alrviz.studies.core.study.fair_memory", lambda: 1000)
+    monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 1000)
     part = visit(case)
     assert all(one.refused for one in part.known.priced)
     assert "left out" in part.prices.object or "refused" in part.prices.object

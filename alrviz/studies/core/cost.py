@@ -12,13 +12,14 @@ from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import available_threads
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core import workers
 from alrviz.studies.core.names import short_names
 from alrviz.studies.core.progress import left_text
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.fitting.pricing.price import Price
-    from alrviz.studies.core.study import Study
+    from alrviz.studies.core.results import Arrivals
 
 # What a guess at the time of all fits counts on; by processor seconds of sets of 350 to 39,000 rows, orders 1 to 3.
 _PASSES = 100  # of a fit
@@ -85,9 +86,7 @@ def price_recipes(
     holdout: share of the rows it does not learn from. seconds: of a recipe, where a fit is not one of passes.
     hint: what is to be said of columns that cuts lose.
     """
-    from alrviz.studies.core.study import fair_memory
-
-    allowed = fair_memory()
+    allowed = workers.fair_memory()
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         stop.check()
@@ -165,7 +164,7 @@ def each_text(seconds: float) -> str:
     return left_text(seconds) if seconds >= 0.95 else f"{max(seconds, 1e-3):.1g} s"
 
 
-def price_study(study: "Study", n_jobs: int | None, stop: StopToken = NEVER) -> StudyPrice:
+def price_study(study: "Arrivals", n_jobs: int | None, stop: StopToken = NEVER) -> StudyPrice:
     """Return the price of a study whose cells are fits on folds or holdouts; n_jobs: None for all processors.
 
     Raises:
@@ -175,7 +174,7 @@ def price_study(study: "Study", n_jobs: int | None, stop: StopToken = NEVER) -> 
     done = {id(cell) for cell, _ in study.results()}
     left = [cell for cell in study.cells if id(cell) not in done and cell.recipe]
     if others := {cell.task for cell in left} - {"fold"}:
-        raise AlrvizError(f"what a study of {study.kind} takes is not known before: it has cells of {min(others)!r}")
+        raise AlrvizError(f"what this study takes is not known before: it has cells of {min(others)!r}")
     fits, total = list[tuple[int, Priced]](), 0.0
     for key, dataset in study.datasets.items():
         mine = [cell for cell in left if cell.data_hash == key]

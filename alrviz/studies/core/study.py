@@ -21,11 +21,11 @@ from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
 from alrviz.fitting.folds import check_folds
 from alrviz.fitting.recipe import Recipe
-from alrviz.memory import total_memory
-from alrviz.passes.threads import available_threads
 from alrviz.stop import StopToken
+from alrviz.studies.core import workers
 from alrviz.studies.core.cells import Cell, Row
 from alrviz.studies.core.checkpoint import Keep, Keeping
+from alrviz.studies.core.cost import StudyPrice, price_study
 from alrviz.studies.core.results import Arrivals
 from alrviz.studies.core.workers import computed, jobs_of, require_dask
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from alrviz.data.dataset import Dataset
-    from alrviz.studies.core.cost import StudyPrice
 
 LOCAL = "local"
 _SAY_EVERY = 5.0  # seconds between two lines of a run that tells how far it is
@@ -83,7 +82,7 @@ class Study(Arrivals):
         by_hash = {dataset.hash: dataset for dataset in datasets}
         for key, folds in {(cell.data_hash, cell.split.folds) for cell in cells if cell.split.folds > 1}:
             check_folds(by_hash[key].y, folds, by_hash[key].splitting)
-        self._max_memory = fair_memory() if max_memory is None else int(max_memory)
+        self._max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
         super().__init__(datasets, recipes, [replace(cell, max_memory=self._max_memory) for cell in cells])
         self.kind = kind
         limit = None if max_memory is None else self._max_memory
@@ -148,7 +147,7 @@ class Study(Arrivals):
         of = ", ".join(dataset.name for dataset in self.datasets.values())
         return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.cells)} fits>"
 
-    def price(self) -> "StudyPrice":
+    def price(self) -> StudyPrice:
         """Return about how long the fits that are left take, and which recipes are refused; nothing is fitted.
 
         What it learned is what progress counts on.
@@ -156,8 +155,6 @@ class Study(Arrivals):
         Raises:
             AlrvizError: a study of `alpha_path` or of learning curves row by row, of which that is not known before.
         """
-        from alrviz.studies.core.cost import price_study
-
         found = price_study(self, self._n_jobs)
         if len(self.datasets) == 1 and len(found.fits) == len(self.recipes):
             self.expect([one.seconds for _, one in found.fits])
@@ -281,11 +278,3 @@ class Study(Arrivals):
             done = f"{len(self._results)} of {len(self.cells)} fits" + (f", {lost} failed" if lost else "")
             state = "failed" if error else "done" if self._complete else "stopped"
         self._keeping.end(state, str(error or done))
-
-
-def fair_memory() -> int:
-    """Bytes for each fit: half of what the machine has, shared by as many workers as it could run.
-
-    Not of what is free: numbers may depend on it, and the same study would not find what is kept of it.
-    """
-    return total_memory() // 2 // available_threads()

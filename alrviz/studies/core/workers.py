@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from alrviz.errors import RecipeError
 from alrviz.lifeline import end_with
+from alrviz.memory import total_memory
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result, failure
@@ -283,3 +284,11 @@ def _end(board: _Board, slots: Sequence[_Slot]) -> None:
     board.clear()
     for slot in slots:
         slot.close()
+
+
+def fair_memory() -> int:
+    """Bytes for each fit: half of what the machine has, shared by as many workers as it could run.
+
+    Not of what is free: numbers may depend on it, and the same study would not find what is kept of it.
+    """
+    return total_memory() // 2 // available_threads()

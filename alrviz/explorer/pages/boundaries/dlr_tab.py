@@ -13,6 +13,7 @@ from alrviz.explorer.pages.boundaries import frame as moments
 from alrviz.explorer.pages.boundaries.card import Card
 from alrviz.explorer.pages.boundaries.columns import ColumnMenus, table_of
 from alrviz.explorer.pages.boundaries.controls import FIRST_PEER, DlrControls, first_recipe
+from alrviz.explorer.pages.boundaries.dlr_state import DlrState
 from alrviz.explorer.pages.boundaries.dragged_bandwidth import Hand
 from alrviz.explorer.pages.boundaries.drawing import Drawing
 from alrviz.explorer.pages.boundaries.frame import Moment
@@ -22,6 +23,7 @@ from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.jobs import Jobs
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.widgets.export_model import ModelPart
 from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that
 
 
-class DlrTab:
+class DlrTab(DlrState):
     """See the module's text; the page says what a tab is."""
 
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
@@ -82,6 +84,11 @@ class DlrTab:
         self.menus.more.insert(0, self.part.pricing.pane)
         below = (self.pictures.read, self.pictures.folded, self.model_part.part, self.menus.more)
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
+
+    @property
+    def sketch(self) -> Sketch | None:
+        """The points that are drawn by hand."""
+        return self.drawing.sketch
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from alrviz.explorer.pages.boundaries.frame import Moment
 from alrviz.explorer.server import process
 
 if TYPE_CHECKING:
-    from alrviz.explorer.pages.boundaries.dlr_tab import DlrTab
+    from alrviz.explorer.pages.boundaries.dlr_state import DlrState
 
 REST, PATIENT = 0.08, 0.4  # seconds a hand pauses before all pictures follow it; they wait no longer for a pause
 SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it takes 4 ms
@@ -25,7 +25,7 @@ class Hand:
         tab: whose moment is changed.
     """
 
-    def __init__(self, tab: "DlrTab"):
+    def __init__(self, tab: "DlrState"):
         self._tab = tab
         self.settled = float("-inf")  # when all pictures last showed the same moment
 

@@ -12,7 +12,7 @@ from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.latest_task import Asking
 
 if TYPE_CHECKING:
-    from alrviz.explorer.pages.boundaries.dlr_tab import DlrTab
+    from alrviz.explorer.pages.boundaries.dlr_state import DlrState
 
 UNDONE = 100  # changes that can be taken back
 REST = 0.08  # seconds without a press after which models follow: each press of a fast hand would stop the one before
@@ -28,7 +28,7 @@ class Drawing:
         tab: whose maps are drawn on, and whose recipe and peer follow.
     """
 
-    def __init__(self, tab: "DlrTab"):
+    def __init__(self, tab: "DlrState"):
         self._tab = tab
         self._peers = Asking("alrviz-drawn-peer")
         self.sketch: Sketch | None = None

@@ -13,7 +13,7 @@ from alrviz.views.race.words import number
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.explorer.pages.boundaries.dlr_tab import DlrTab
+    from alrviz.explorer.pages.boundaries.dlr_state import DlrState
     from alrviz.explorer.pages.boundaries.frame import Moment
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.recipe import Recipe
@@ -128,9 +128,9 @@ def peer_html(name: str, peer: Any) -> str:
     return f"<p><b>{safe(label)}</b> {', '.join(words)} <span class='quiet'>{safe(note, 200)}</span></p>"
 
 
-def compared_html(tab: "DlrTab") -> str:
+def compared_html(tab: "DlrState") -> str:
     """The sentence of the tab DLR: what its model is worth at this moment, beside the peer and the best possible."""
-    moment, sketch = tab.moment, tab.drawing.sketch
+    moment, sketch = tab.moment, tab.sketch
     if moment is None:
         return judged_html(tab.part.player, tab.part.outdated)
     if sketch is not None:
@@ -158,7 +158,7 @@ def compared_html(tab: "DlrTab") -> str:
     return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
 
 
-def _no_scale_html(tab: "DlrTab") -> str:
+def _no_scale_html(tab: "DlrState") -> str:
     """What a column without a scale leaves out: a table that was chosen for another page may have nothing else."""
     table = tab.table
     columns = [] if table is None else list(table.X.columns)
@@ -172,7 +172,7 @@ def _no_scale_html(tab: "DlrTab") -> str:
     )
 
 
-def _beside(tab: "DlrTab") -> list[str]:
+def _beside(tab: "DlrState") -> list[str]:
     found = tab.peer.found
     if found is None or tab.peer.waiting or not np.isfinite(found.error):
         return []
@@ -198,7 +198,7 @@ def _right(error: float) -> str:
     return f"{100 * (1 - error):.1f} %"
 
 
-def dlr_script(tab: "DlrTab") -> str:
+def dlr_script(tab: "DlrState") -> str:
     """The script of the tab DLR: its numbers, and its two maps, are the screen's."""
     session, names = tab.session, tab.columns.chosen or ("", "")
     imports, body = run_code([tab.recipe])

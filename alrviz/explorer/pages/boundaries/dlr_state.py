@@ -1,0 +1,65 @@
+"""What the tab DLR shows, as its parts see it: what is set, the moment that is drawn, what may be asked of the tab."""
+
+from typing import TYPE_CHECKING, Any
+
+from alrviz.explorer.pages.boundaries.columns import ColumnMenus
+from alrviz.explorer.pages.boundaries.controls import DlrControls
+from alrviz.explorer.pages.boundaries.frame import Moment
+from alrviz.explorer.pages.boundaries.peers import PeerPart
+from alrviz.explorer.pages.boundaries.pictures import Pictures
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.sketch import Sketch
+from alrviz.explorer.widgets.fit_card import FittingPart
+from alrviz.fitting.recipe import Recipe
+from alrviz.views.core.latest_task import Asking
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+
+class DlrState:
+    """See the module's text; `DlrTab` is the one there is.
+
+    Attributes:
+        table: the two columns chosen; None until it is made, or while the data set is loaded.
+        name: slug of the peer beside it.
+        moment: what is drawn; None before the first.
+        part, peer: the fit of the recipe, and that of the peer.
+    """
+
+    session: Session
+    recipe: Recipe
+    name: str
+    table: "Dataset | None"
+    moment: Moment | None
+    part: FittingPart
+    peer: PeerPart
+    columns: ColumnMenus
+    menus: DlrControls
+    pictures: Pictures
+    asking: Asking
+
+    @property
+    def sketch(self) -> Sketch | None:
+        """The points that are drawn by hand; None while nobody draws."""
+        raise NotImplementedError
+
+    def show_controls(self) -> None:
+        """Bring the menus up to date."""
+        raise NotImplementedError
+
+    def ask(self, work: Any) -> None:
+        """Have moments made on the thread; what was asked before is given up."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw the moment that the player is at."""
+        raise NotImplementedError
+
+    def take(self) -> None:
+        """Show what the thread has made by now."""
+        raise NotImplementedError
+
+    def hurry(self) -> None:
+        """Look often for what the thread makes, while a hand moves something."""
+        raise NotImplementedError
