@@ -108,7 +108,7 @@ WORDS = {
 
 def script() -> str:
     """Return what runs in the page's head."""
-    source = (files("alrviz.explorer") / "connection.js").read_text(encoding="utf-8")
+    source = (files("alrviz.explorer.shell") / "connection.js").read_text(encoding="utf-8")
     given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW}
     return "{" + "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items()) + source + "}\n"
 

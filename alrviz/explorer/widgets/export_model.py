@@ -26,7 +26,7 @@ from alrviz.studies.core.names import short_names
 from alrviz.views.core.collapsible import Folded
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import csv_button, file_button
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,17 +215,13 @@ class ModelPart:
         frame, self._predictions, notes = found
         self.scored.visible = True
         strange = int((frame["unseen"] != "").sum())
-        head = "".join(f"<th>{safe(name, 40)}</th>" for name in frame.columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
-            for row in frame.head(SHOWN).itertuples(index=False)
-        )
+        rows = (map(_cell, row) for row in frame.head(SHOWN).itertuples(index=False))
         which = f"; the first {SHOWN}:" if len(frame) > SHOWN else ":"
         say(
             self.told,
             "".join(f"<p class='bad'>{safe(note, 400)}</p>" for note in notes)
             + f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
-            f"<div class='scroll'><table><tr>{head}</tr>{rows}</table></div>",
+            + html_table([safe(name, 40) for name in frame.columns], rows),
         )
 
 

@@ -3,6 +3,7 @@
 Colours are custom properties that a page may set; where none does (a notebook) the surroundings' colours are inherited.
 """
 
+from collections.abc import Iterable
 from html import escape
 
 CSS = """
@@ -45,6 +46,23 @@ WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransfo
 WORDS_IN_ONE_LINE = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
 
 FADED = "0.45"  # opacity of what belongs to settings that are no longer there
+
+
+def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "scroll", foot: str = "") -> str:
+    """Return a table as HTML, in a box that scrolls sideways.
+
+    Args:
+        heads, rows: the cells, as HTML: a name that comes from data is made safe by whoever writes it. A cell that
+            begins with a tag of its own (`<td class='n'>`) keeps it.
+        kind: classes of the box.
+        foot: lines below, as HTML.
+    """
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(cell if cell.startswith(f'<{tag}') else f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(line("td", cells) for cells in rows)
+    return f"<div class='{kind}'><table>{line('th', heads)}{body}{foot}</table></div>"
 
 
 def safe(text: object, longest: int = 300) -> str:

@@ -21,7 +21,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import as_high, html, say
 from alrviz.views.core.saving import Origin, buttons_of_parts, by_version, csv_button, file_button
-from alrviz.views.core.style import FADED, safe
+from alrviz.views.core.style import FADED, html_table, safe
 from alrviz.views.maps.live_map import PRESSES
 from alrviz.views.race.words import ROWS_SHOWN, number
 
@@ -172,14 +172,13 @@ class BandwidthView(NotebookViewer):
 
 def numbers_html(path: BandwidthPath) -> str:
     """The table below: a line a step, evenly thinned; the CSV has all."""
-    heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {name}" for name in path.columns)]
+    heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
     count = len(path.iterations)
     lines = []
     for k in sorted({round(k) for k in np.linspace(0, count - 1, ROWS_SHOWN).tolist()}) if count else []:
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{safe(text, 60)}</th>" for text in heads)
+        lines.append(cells)
     more = f"<p class='quiet'>{ROWS_SHOWN} of {count:,} steps; the CSV has all.</p>" if count > ROWS_SHOWN else ""
     told = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
-    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(lines)}</table></div>{told}{more}"
+    return f"{html_table(heads, lines)}{told}{more}"

@@ -21,7 +21,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import by_version, csv_button
-from alrviz.views.core.style import FADED, safe
+from alrviz.views.core.style import FADED, html_table, safe
 from alrviz.views.density.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
 
 MOST = 6  # columns shown at first
@@ -207,7 +207,5 @@ def numbers_html(scene: Scene) -> str:
         h = f"{ratio.bandwidth:.4g}" if np.isfinite(ratio.bandwidth) else "&ndash;"
         relative = ratio.bandwidth / ratio.silverman
         r = f"{relative:.4g}" if np.isfinite(relative) else "&ndash;"
-        cells = "".join(f"<td>{cell}</td>" for cell in (w, h, r, f"{ratio.importance:.4g}"))
-        lines.append(f"<tr><td>{safe(ratio.column, 60)}</td>{cells}</tr>")
-    heads = "".join(f"<th>{head}</th>" for head in ("w", "h", "h / Silverman's", "spread of w &phi; (nats)"))
-    return f"<div class='scroll'><table><tr><th>column</th>{heads}</tr>{''.join(lines)}</table></div>"
+        lines.append((safe(ratio.column, 60), w, h, r, f"{ratio.importance:.4g}"))
+    return html_table(("column", "w", "h", "h / Silverman's", "spread of w &phi; (nats)"), lines)

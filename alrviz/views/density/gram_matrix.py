@@ -17,7 +17,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import Origin, by_version, save_buttons
-from alrviz.views.core.style import FADED, safe
+from alrviz.views.core.style import FADED, html_table, safe
 
 SIZE = 480  # px, with axes
 
@@ -141,14 +141,14 @@ def sentence_html(gram: Gram) -> str:
 def numbers_html(gram: Gram) -> str:
     """The table below: mean k, and the share of k > 0, between the rows of every two classes."""
     present = np.unique(gram.y)
-    heads = "".join(f"<th>{safe(gram.classes[k], 40)}</th>" for k in present)
+    heads = ["class", *(safe(gram.classes[k], 40) for k in present)]
     lines = []
     for i in present:
-        cells = []
+        cells = [safe(gram.classes[i], 40)]
         for j in present:
             block = gram.values[np.ix_(gram.y == i, gram.y == j)]
             kept = block[~np.eye(len(block), dtype=bool)] if i == j else block.ravel()
             cells.append(f"{kept.mean():.3g} ({100 * (kept > 0).mean():.0f} %)" if len(kept) else "&ndash;")
-        lines.append(f"<tr><td>{safe(gram.classes[i], 40)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+        lines.append(cells)
     told = "<p class='quiet'>Mean k between different rows shown, and the share with k &gt; 0.</p>"
-    return f"<div class='scroll'><table><tr><th>class</th>{heads}</tr>{''.join(lines)}</table></div>{told}"
+    return html_table(heads, lines) + told

@@ -7,7 +7,7 @@ import numpy as np
 
 from alrviz.studies.maps.decision_map import Points, Surface
 from alrviz.studies.maps.partial_dependence import AVERAGED, NEAREST
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 
 MOST_ABSENT = 5  # classes named that win nowhere
 
@@ -72,12 +72,12 @@ def numbers_html(surface: Surface) -> str:
     lines = []
     for k, name in enumerate(surface.classes):
         top = highest.get(name, float(np.nanmax(values[..., k], initial=-np.inf)))
-        cells = [f"{100 * float((winner == k).mean()):.1f} %", f"{top:.4g}" if np.isfinite(top) else "&ndash;"]
+        cells = [safe(name, 60), f"{100 * float((winner == k).mean()):.1f} %"]
+        cells.append(f"{top:.4g}" if np.isfinite(top) else "&ndash;")
         if points is not None:
             mine = points.truth == k
             cells += [f"{int(mine.sum()):,}", f"{int((mine & (points.predicted == k)).sum()):,}"]
-        lines.append(f"<tr><td>{safe(name, 60)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+        lines.append(cells)
     what = "highest probability" if surface.probability else "highest score"
-    heads = ["share of the map", what, *(["points", "classified correctly"] if points is not None else [])]
-    head = "".join(f"<th>{text}</th>" for text in heads)
-    return f"<div class='scroll'><table><tr><th>class</th>{head}</tr>{''.join(lines)}</table></div>"
+    heads = ["class", "share of the map", what, *(["points", "classified correctly"] if points is not None else [])]
+    return html_table(heads, lines)

@@ -9,7 +9,7 @@ import numpy as np
 
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.race.milestones import Milestones, by_objective, milestones
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.trace_reader import Racer, Watched
 
 # Rows of the table under the picture: evenly spread over the iterations, so that its end can be seen.
@@ -46,18 +46,18 @@ def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) 
         heads += _mark_heads(marks, unit)
     rows = []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
-        cells = [number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0))]
+        cells = [_racer(racer.name, colour) + _search(racer)]
+        cells.append(number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0)))
         if held:
             cells.append(number(watched.at(racer, "heldout_log_loss")))
         if marks:
             mine = marks.get(racer.name)
             cells += [_count(mine.at(racer.name, goal, unit) if mine else None, unit) for goal in (0, 1)]
-        shown = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f"<tr><td>{_racer(racer.name, colour)}{_search(racer)}</td>{shown}</tr>")
-    head = "".join(f"<th><abbr title='{safe(hint)}'>{name}</abbr></th>" for name, hint in heads)
+        rows.append(cells)
+    titles = ["racer", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
     until = _until(watched, marks, unit) if marks else ""
     title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
-    return f"{title}<div class='scroll'><table><tr><th>racer</th>{head}</tr>{''.join(rows)}</table></div>{until}"
+    return f"{title}{html_table(titles, rows)}{until}"
 
 
 def _search(racer: Racer) -> str:
@@ -159,34 +159,31 @@ def ends_html(watched: Watched, dark: bool = False) -> str:
         seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
         last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
         objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
-        cells = [f"{max(min(len(racer) - 1, watched.seen), 0):,}", number(objective, 6)]
+        steps = max(min(len(racer) - 1, watched.seen), 0)
+        cells = [_racer(racer.name, colour), f"{steps:,}", number(objective, 6)]
         cells += [number(last.get("heldout_log_loss", math.nan), 6)] if held else []
         if marks:
             cells += [_count(mine.at(racer.name, goal) if mine else None, "iterations") for goal in (0, 1)]
         cells.append("" if outcome is None else safe(outcome.code))
-        rows.append(f"<tr><td>{_racer(racer.name, colour)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    head = "".join(f"<th>{words}</th>" for words in (*heads, "ended"))
+        rows.append(cells)
     until = _until(watched, marks, "iterations") if marks else ""
-    return f"<div class='scroll'><table><tr>{head}</tr>{''.join(rows)}</table></div>{until}"
+    return html_table((*heads, "ended"), rows) + until
 
 
 def numbers_html(watched: Watched, dark: bool = False) -> str:
     """The table of all iterations: one row an iteration, two columns a racer; the CSV has all columns."""
-    heads, columns = [], []
+    heads, columns = ["iteration"], []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         rows = racer.run.trace.rows or 1.0
-        heads.append(f"<th>{_racer(racer.name, colour)}: NLL</th>")
+        heads.append(f"{_racer(racer.name, colour)}: NLL")
         columns.append([number(value / rows, 6) for value in racer.columns["nll"]])
         if "heldout_log_loss" in racer.columns:
-            heads.append("<th>held-out</th>")
+            heads.append("held-out")
             columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
     length = max((len(column) for column in columns), default=0)
-    lines = []
     places = sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []
-    for k in places:
-        cells = "".join(f"<td>{column[k] if k < len(column) else ''}</td>" for column in columns)
-        lines.append(f"<tr><td>{k}</td>{cells}</tr>")
+    lines = [[str(k), *(column[k] if k < len(column) else "" for column in columns)] for k in places]
     more = (
         f"<p class='quiet'>{ROWS_SHOWN} of {length:,} iterations; the CSV has all.</p>" if length > ROWS_SHOWN else ""
     )
-    return f"<div class='scroll'><table><tr><th>iteration</th>{''.join(heads)}</tr>{''.join(lines)}</table></div>{more}"
+    return html_table(heads, lines) + more

@@ -8,7 +8,7 @@ import pandas as pd
 
 from alrviz.pictures.bias_variance import KINDS, share_text
 from alrviz.pictures.palette import family_colour
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 
 GRID = """
@@ -50,18 +50,17 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
     of = KINDS[kind]
     shares = sorted(table["train_share"].unique())
     most = float(table[["error", of.bias]].max().max())
-    head = "".join(f"<th>{share_text(share)}</th>" for share in shares)
-    body = ""
+    body = []
     by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
     for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
         by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
     for racer, by_share in sorted(by_racer.items()):
-        mine = "".join(_cell(by_share[share], cells[racer, share], kind, most) for share in shares)
+        mine = [_cell(by_share[share], cells[racer, share], kind, most) for share in shares]
         first = by_share[shares[0]]
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
-        body += f"<tr><td>{dot} {safe(first['name'], 60)}</td>{mine}</tr>"
+        body.append([f"{dot} {safe(first['name'], 60)}", *mine])
     told = f"<p class='quiet'>{of.bias_words} (full) + {of.variance_words} (pale) = error</p>"
-    return f"{told}<div class='scroll grid'><table><tr><th>racer</th>{head}</tr>{body}</table></div>"
+    return told + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
 
 
 def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str:
@@ -99,21 +98,21 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
     of = KINDS[kind]
     also = [("variance", "variance_domingos")] if kind == "Domingos" else []
     columns = [(of.bias_words, of.bias), (of.variance_words, of.variance), ("error", "error"), *also]
-    head = "".join(f"<th>{words}</th><th>± <abbr title='standard error'>se</abbr></th>" for words, _ in columns)
-    body = ""
+    heads = ["racer", "training size", "rounds"]
+    heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
+    body = []
     for line in table.to_dict("records"):
         cells = [safe(line["name"], 60), f"{100 * line['train_share']:g} %", f"{line['rounds']:,}"]
         for _, column in columns:
             cells += [number(line[column], 5), number(line[f"{column}_se"], 5)]
         miss = line[of.bias] + line[of.variance] - line["error"]
         cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    title = f"<th>racer</th><th>training size</th><th>rounds</th>{head}<th>sum &minus; error</th>"
+        body.append(cells)
     told = (
         f"<p class='quiet'>{of.name}: {of.bias_words} + {of.variance_words} = error in every line, up to rounding of "
         "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
     )
-    return f"<div class='scroll'><table><tr>{title}</tr>{body}</table></div>{told}"
+    return html_table([*heads, "sum &minus; error"], body) + told
 
 
 def sentence_html(study: Any, table: pd.DataFrame, kind: str) -> str:

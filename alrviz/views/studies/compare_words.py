@@ -9,7 +9,7 @@ from alrviz.pictures.formatting import seconds_text
 from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.protocols.compare import SECONDS, fits_each, pairs, ranks
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 
 CHANCE = 0.05  # p below which a difference is called more than chance
@@ -45,19 +45,18 @@ def names_html(study: Any, dark: bool) -> list[str]:
 
 def means_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
     """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
-    head = "".join(f"<th>{name}</th>" for name in names_html(study, dark))
     total, why = fits_each(study), _reasons(study)
-    body = ""
+    body = []
     for data, mine in lines.groupby("data", sort=False):
         found = mine.sort_values("racer").to_dict("records")
         whole = [line for line in found if line["fits"] == total and not pd.isna(line[measure])]
         lowest = min((line[measure] for line in whole), default=None)
-        cells = "".join(_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found)
-        body += f"<tr><td>{safe(data, 60)}</td>{cells}</tr>"
+        cells = [_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found]
+        body.append([safe(data, 60), *cells])
     tall = " many" if len(study.recipes) > 5 else ""
-    title = f"<th>{WORDS[measure]} <small>± <abbr title='standard deviation'>sd</abbr> over {total:,} fits</small></th>"
+    title = f"{WORDS[measure]} <small>± <abbr title='standard deviation'>sd</abbr> over {total:,} fits</small>"
     foot = _foot(study, lines, measure)
-    return f"<div class='scroll means{tall}'><table><tr>{title}{head}</tr>{body}{foot}</table></div>"
+    return html_table([title, *names_html(study, dark)], body, f"scroll means{tall}", foot)
 
 
 def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
@@ -111,17 +110,14 @@ def pairs_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False
         return ""
     found = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
     titles = names_html(study, dark)
-    head = "".join(f"<th>{title}</th>" for title in titles[1:])
-    body = ""
+    body = []
     for a, title in zip(study.names[:-1], titles[:-1], strict=True):
-        cells = "".join(_pair(found.get((a, b))) for b in study.names[1:])
-        body += f"<tr><td>{title}</td>{cells}</tr>"
+        body.append([title, *(_pair(found.get((a, b))) for b in study.names[1:])])
     told = (
         f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
         "the exact two-tailed sign test, draws left out"
     )
-    title = f"<th><abbr title='{told}'>win / draw / loss</abbr></th>"
-    return f"<div class='scroll pairs'><table><tr>{title}{head}</tr>{body}</table></div>"
+    return html_table([f"<abbr title='{told}'>win / draw / loss</abbr>", *titles[1:]], body, "scroll pairs")
 
 
 def _pair(line: Any) -> str:
@@ -185,18 +181,15 @@ def _best(study: Any, lines: pd.DataFrame, measure: str, table: pd.DataFrame, wh
 
 def numbers_html(lines: pd.DataFrame) -> str:
     """The table below: a line a data set and recipe, all measures."""
-    head = "".join(f"<th>{words}</th>" for words in WORDS.values())
-    body = ""
+    body = []
     for line in lines.to_dict("records"):
-        cells = "".join(f"<td>{value_text(line[measure], measure)}</td>" for measure in WORDS)
-        names = f"<td>{safe(line['data'], 60)}</td><td>{safe(line['name'], 60)}</td>"
-        body += f"<tr>{names}<td>{line['fits']:,}</td>{cells}</tr>"
+        cells = [value_text(line[measure], measure) for measure in WORDS]
+        body.append([safe(line["data"], 60), safe(line["name"], 60), f"{line['fits']:,}", *cells])
     told = (
         "<p class='quiet'>Means over the fits that did not fail; losses of held-out rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
-    title = f"<th>data</th><th>recipe</th><th>fits</th>{head}"
-    return f"<div class='scroll'><table><tr>{title}</tr>{body}</table></div>{told}"
+    return html_table(["data", "recipe", "fits", *WORDS.values()], body) + told
 
 
 def latex_frame(study: Any, lines: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -30,7 +30,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html, say
 from alrviz.views.core.saving import csv_button, save_buttons
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
 
@@ -183,15 +183,15 @@ def numbers_html(curves: pd.DataFrame, names: Any, measure: str) -> str:
     shown = seen[::-1][::step][::-1]
     by = {(line["racer"], line["seen"]): line for line in curves.to_dict("records")}
     racers = sorted(curves["racer"].unique())
-    head = "".join(
-        f"<th>{safe(names[int(racer)], 60)}</th><th>± <abbr title='standard error'>se</abbr></th>" for racer in racers
-    )
-    body = ""
+    heads = ["rows seen"]
+    for racer in racers:
+        heads += [safe(names[int(racer)], 60), "± <abbr title='standard error'>se</abbr>"]
+    body = []
     for rows in shown:
         cells = [f"{int(rows):,}"]
         for racer in racers:
             line = by.get((racer, rows))
             cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        body.append(cells)
     told = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
-    return f"<div class='scroll'><table><tr><th>rows seen</th>{head}</tr>{body}</table></div>{told}"
+    return html_table(heads, body) + told

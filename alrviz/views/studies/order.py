@@ -21,7 +21,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html
 from alrviz.views.core.saving import buttons_of_parts, csv_button
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
 
@@ -165,17 +165,16 @@ def numbers_html(lines: pd.DataFrame) -> str:
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
     shown = [name for name in _COLUMNS if name in lines]
-    head = "".join(f"<th>{_COLUMNS[name]}</th>" for name in shown)
     whole = ("order", "folds", "wins", "parameters")
-    body = ""
+    body = []
     for line in lines[shown].to_dict("records"):
         cells = [
             "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in whole else number(float(value))
             for name, value in line.items()
         ]
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        body.append(cells)
     told = (
         "<p class='quiet'>Held-out log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
-    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>{told}"
+    return html_table([_COLUMNS[name] for name in shown], body) + told

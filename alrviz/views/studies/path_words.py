@@ -6,7 +6,7 @@ import pandas as pd
 
 from alrviz.pictures.formatting import seconds_text
 from alrviz.studies.protocols.alpha_path_verdict import WORDS, alpha_text, generative_name, path_names, paths_of
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.path_follower import Follower
 
@@ -39,11 +39,11 @@ def fitted_html(row: dict[str, Any] | None, follower: Follower, path: int, alpha
             return f"{title}<p class='bad'>{safe(follower.error, 300)}</p>"
         if not follower.busy and not follower.quick(path):
             return f"{title}<p class='quiet'>Fitting this table takes a while: press Fit here.</p>"
-    cells = ""
+    cells = []
     for name, words in WORDS.items():
         values = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
-        cells += f"<tr><td>{words}</td>" + "".join(f"<td>{value}</td>" for value in values) + "</tr>"
-    return f"{title}<table><tr><th>per row</th><th>training</th><th>held-out</th></tr>{cells}</table>"
+        cells.append([words, *values])
+    return title + html_table(("per row", "training", "held-out"), cells)
 
 
 def _about(row: dict[str, Any] | None, follower: Follower) -> str:
@@ -67,8 +67,7 @@ def numbers_html(study: Any, lines: pd.DataFrame) -> str:
         return "<p class='quiet'>Nothing is complete yet.</p>"
     names, frame = path_names(study), study.frame()
     outcome = {row["racer"]: row["outcome"] for row in frame.to_dict("records")}
-    head = "".join(f"<th>{text}</th>" for text in ("model", "alpha", *_COLUMNS.values()))
-    body = ""
+    body = []
     for line in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
         racer, recipe = line["racer"], study.recipes[line["racer"]]
         if racer < len(names):
@@ -78,10 +77,10 @@ def numbers_html(study: Any, lines: pd.DataFrame) -> str:
         else:
             stopped = " (at its step limit)" if outcome.get(racer) == "step limit" else ""
             name, alpha = f"{recipe.family}, unregularised{stopped}", "0"
-        values = "".join(f"<td>{number(float(line.get(key, float('nan'))))}</td>" for key in _COLUMNS)
-        body += f"<tr><td>{safe(name)}</td><td>{alpha}</td>{values}</tr>"
+        values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
+        body.append([safe(name), alpha, *values])
     told = (
         "<p class='quiet'>Held-out first, then training rows, each per row; then quantiles of w - center. "
         " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
     )
-    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>{told}"
+    return html_table(("model", "alpha", *_COLUMNS.values()), body) + told
