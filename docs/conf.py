@@ -52,7 +52,7 @@ def api_page() -> str:
     }  # fmt: skip
     parts = [
         "# API reference",
-        "Every public name of `import alrviz`, with its source; its examples are run as tests.",
+        "Every public name of `import alrviz`; its examples are run as tests.",
         "",
     ]
     for module, title in words.items():

@@ -42,11 +42,14 @@ TYPES = ("numeric", "real", "integer", "string", "date", "nominal {a, b}")
 
 @dataclass(frozen=True)
 class Attribute:
-    """A declared column: `type` is "numeric", "string", "date" or "nominal", the last with `levels`."""
+    """A declared column: `type` is "numeric", "string", "date" or "nominal", the last with `levels`; `dayfirst` as the
+    format of a date has it.
+    """
 
     name: str
     type: str
     levels: tuple[str, ...] = ()
+    dayfirst: bool | None = None
 
 
 def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
@@ -65,7 +68,7 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     values, doubts = [], []
     for attribute, name, column in zip(attributes, names, columns, strict=True):
         stop.check()
-        parsed, note = _values(attribute, replace(column, name=name).without(missing), missing)
+        parsed, note = _values(attribute, replace(column, name=name).without(missing), missing, options.dayfirst)
         values.append(parsed if parsed.reading else replace(parsed, reading=of_type(parsed, missing)))
         doubts += [note] if note else []
     filled = replace(
@@ -107,7 +110,8 @@ def _attribute(line: str, number: int) -> Attribute:
     if word in ("numeric", "real", "integer"):
         return Attribute(name, "numeric")
     if word in ("string", "date"):
-        return Attribute(name, word)
+        day, month = kind.find("dd"), kind.find("MM")  # of Java's formats: "dd/MM/yyyy"
+        return Attribute(name, word, dayfirst=day < month if word == "date" and min(day, month) >= 0 else None)
     raise TableError(f"line {number:,} gives {name!r} the type {short(kind)}; one of {', '.join(TYPES)} was expected")
 
 
@@ -153,14 +157,17 @@ def _as_csv(fields: list[str]) -> str:
     return text.getvalue()
 
 
-def _values(attribute: Attribute, column: TextColumn, missing: tuple[str, ...]) -> tuple[Values, str]:
+def _values(
+    attribute: Attribute, column: TextColumn, missing: tuple[str, ...], dayfirst: bool | None
+) -> tuple[Values, str]:
     if attribute.type == "numeric" and merges(column.levels):
         return Values(column.name, column.categorical()), digits_note(column)
     if attribute.type == "numeric":
         return Values(column.name, force_numbers(column, ".", ""), "numeric"), ""
     if attribute.type == "nominal":
         return Values(column.name, _nominal(attribute, column), "categorical"), ""
-    dates = parse_dates(column, None) if attribute.type == "date" else None
+    said = attribute.dayfirst if dayfirst is None else dayfirst
+    dates = parse_dates(column, said) if attribute.type == "date" else None
     if dates is not None:
         return of_dates(dates, missing), "; ".join(dates.notes)
     return Values(column.name, column.categorical()), ""

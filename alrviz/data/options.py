@@ -114,6 +114,9 @@ class ReadOptions:
             raise TableError(f"header is {self.header}; at most {MOST_NAMES} rows of names are read")
         if self.comment is not None and (len(self.comment) > 8 or "\n" in self.comment):
             raise TableError(f"comment is {self.comment!r}; what a line begins with was expected, such as '#'")
+        for name, said in (("dayfirst", self.dayfirst), ("merge_case", self.merge_case)):
+            if said not in (True, False, None):
+                raise TableError(f"{name} is {said!r}; True, False or None (detect it) was expected")
         if self.encoding is not None:
             _check_encoding(self.encoding)
 

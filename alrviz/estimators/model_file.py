@@ -67,6 +67,8 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     NotFittedError
         From scikit-learn: it was not fitted yet.
 
+    Examples
+    --------
     >>> import alrviz, io
     >>> data, file = alrviz.load_demo("led", rows=300), io.BytesIO()
     >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
@@ -149,6 +151,8 @@ def load_model(path: Any, *, max_memory: int | None = None) -> RecipeClassifier:
     MemoryLimitError
         A MemoryError, raised before anything is unpacked.
 
+    Examples
+    --------
     >>> import alrviz, io
     >>> data, file = alrviz.load_demo("led", rows=300), io.BytesIO()
     >>> model = alrviz.LRClassifier(order=1).fit(data.X, data.y)

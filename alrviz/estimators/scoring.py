@@ -77,8 +77,10 @@ def predict_table(
     -----
     ReadingWarning
         Values that could not be read as the table was, by column, and rows that are laid out in another way. Of a file,
-    that the model does not say how its table was read: nothing can tell then whether the file is read alike.
+        that the model does not say how its table was read: nothing can tell then whether the file is read alike.
 
+    Examples
+    --------
     >>> import alrviz
     >>> data = alrviz.load_demo("tic-tac-toe")
     >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)

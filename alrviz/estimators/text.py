@@ -74,6 +74,7 @@ def _kind(param: Param) -> str:
     if param.choices:
         return " or ".join(map(_literal, param.choices))
     low = "" if param.low == -inf else f" {'above' if param.open_low else 'from'} {param.low:g}"
+    low += "" if param.high == inf else f" to {param.high:g}"
     return ("int" if param.integer else "float") + low + ("" if param.word is None else f", or {_literal(param.word)}")
 
 

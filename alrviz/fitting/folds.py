@@ -48,7 +48,7 @@ def split_folds(y: NDArray[Any], folds: int, seed: int, splitting: Splitting = A
     return found
 
 
-def check_folds(y: NDArray[Any], folds: int, splitting: Splitting = AT_RANDOM) -> None:
+def check_folds(folds: int, splitting: Splitting = AT_RANDOM) -> None:
     """Raise `RecipeError` where groups or times are too few for so many folds, before any is made."""
     if splitting.when is not None:
         _folds_in_time(splitting.when, folds)

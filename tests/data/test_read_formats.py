@@ -469,3 +469,13 @@ def test_parquet_text_that_is_not_utf8():
     damaged = buffer.getvalue().replace("é".encode(), b"\xff\xff")
     with pytest.raises(TableError, match="the Parquet file is damaged"):
         read_table(damaged)
+
+
+@pytest.mark.parametrize(
+    ("declared", "option", "month"), [("dd/MM/yyyy", None, 6), ("MM/dd/yyyy", None, 5), ("", True, 6)]
+)
+def test_dates_of_arff_keep_to_their_declared_order_or_to_what_is_said(declared, option, month):
+    kind = f'date "{declared}"' if declared else "date"
+    text = f"@relation r\n@attribute d {kind}\n@attribute y {{a,b}}\n@data\n05/06/2020,a\n05/06/2021,b\n05/06/2022,a\n"
+    data = read_table(text.encode(), "y", options=ReadOptions(dayfirst=option), name="r.arff")
+    assert data.table.values[0].series.dt.month.tolist() == [month] * 3

@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 from joblib.externals.loky import ProcessPoolExecutor
 
+import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
+from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.core import study as study_module
 from alrviz.studies.core import tasks, workers
@@ -376,3 +378,20 @@ def test_a_cluster_of_two_workers_gives_the_same_frame_by_one_client(monkeypatch
         assert [client.status for client in clients] == ["closed"]
     assert study.progress.failed == 0
     pd.testing.assert_frame_equal(numbers(study), numbers(small().run()), check_exact=True)
+
+
+@pytest.mark.parametrize("make", [alpha_path, alrviz.learning_curve])
+def test_a_study_whose_price_is_not_known_runs_verbosely_all_the_same(make, capsys):
+    data = alrviz.load_demo("led", 120)
+    recipe = Recipe("anje", order=1) if make is alrviz.learning_curve else Recipe("lr", order=1)
+    assert not make(data, recipe, n_jobs=1).run(verbose=True).progress.failed
+    assert "is not known before" in capsys.readouterr().out
+
+
+def test_a_price_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():
+    data = alrviz.load_demo("led", 300)
+    tight = alrviz.compare([data], [Recipe("lr", order=2)], max_memory=200_000, n_jobs=1).price()
+    assert all(one.refused for _, one in tight.fits)
+    assert alrviz.compare([data], [Recipe("lr", order=1)], n_jobs=-1).price().n_jobs == min(resolve_jobs(-1), 50)
+    done = alrviz.choose_order(data, orders=(0, 1), repeats=1, n_jobs=1).run().progress
+    assert "left" not in str(done)

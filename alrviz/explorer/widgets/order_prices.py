@@ -11,7 +11,7 @@ from alrviz.explorer.shell.glossary import term_html
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.core.cost import fit_seconds
+from alrviz.studies.core.cost import planned_price, steps_seconds
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def offers(
         offer = offer_of(prepared, recipe, stop)
         if offer.price is not None:
             encoded = prepared.encoded
-            seconds = fit_seconds(offer.price, recipe, encoded.n_classes, encoded.n_rows, offer.tuples)
+            varied = int((encoded.levels > 1).sum())
+            seconds = steps_seconds(offer.price, recipe, encoded.n_classes, encoded.n_rows, encoded.n_columns, varied)
             offer = replace(offer, seconds=seconds)
         found.append(offer)
         said(offer)
@@ -66,18 +67,12 @@ def offers(
 
 def offer_of(prepared: "Prepared", recipe: Recipe, stop: StopToken, max_memory: int | None = None) -> Offer:
     """Price a recipe that has an order; `max_memory`: bytes allowed, None for half of what is free."""
-    from alrviz.fitting.pricing.price import PLANNED, price_of
-
-    encoded, holdout = prepared.encoded, prepared.holdout
-    order, columns = int(recipe.params["order"]), encoded.n_columns
+    order, columns = int(recipe.params["order"]), prepared.encoded.n_columns
     if order > columns:
         return Offer(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
     tuples = comb(columns, order)
-    # What a race will do: repeats merged, the cover planned. Planning a longer list of tuples is too slow for a table
-    # of five prices, which are then a little high.
-    made = prepared if tuples <= PLANNED else None
     try:
-        price = price_of(encoded, recipe, holdout, max_memory, stop=stop, timed=True, prepared=made)
+        price = planned_price(prepared, recipe, max_memory, stop)
     except (AlrvizError, MemoryError) as error:
         if stop.stopped:
             raise

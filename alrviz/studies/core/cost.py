@@ -10,7 +10,6 @@ from alrviz.errors import AlrvizError, for_page
 from alrviz.fitting.families.family import SECONDS
 from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.recipe import Recipe
-from alrviz.passes.threads import available_threads
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.names import short_names
@@ -18,6 +17,7 @@ from alrviz.studies.core.progress import left_text
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.pricing.price import Price
     from alrviz.studies.core.results import Arrivals
 
@@ -80,13 +80,14 @@ def price_recipes(
     stop: StopToken,
     seconds: Callable[[Recipe], float] | None = None,
     hint: str = "",
+    max_memory: int | None = None,
 ) -> tuple[Priced, ...]:
     """Price every recipe on as many rows as a fit learns from, with one thread, as a study's workers have.
 
     holdout: share of the rows it does not learn from. seconds: of a recipe, where a fit is not one of passes.
-    hint: what is to be said of columns that cuts lose.
+    hint: what is to be said of columns that cuts lose. max_memory: bytes a fit may take; None: as a study has it.
     """
-    allowed = workers.fair_memory()
+    allowed = workers.fair_memory() if max_memory is None else max_memory
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         stop.check()
@@ -102,16 +103,25 @@ def price_recipes(
     return tuple(found)
 
 
-def _seconds(dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", varied: int) -> float:
-    """About how long a fit takes of a table of which so many columns have several levels: tuples of others are listed,
-    and not counted row by row.
+def share_seconds(share: float) -> float:
+    """Return what a fit of a share of the rows takes, as a part of that of all: half does not shrink with the rows."""
+    return (1 + share) / 2
+
+
+def steps_seconds(price: "Price", recipe: Recipe, classes: int, rows: int, columns: int, varied: int) -> float:
+    """About how long a fit by passes takes, encoding and lists of tuples included; `varied`: columns of several levels,
+    tuples of others are listed and not counted row by row.
     """
+    order = int(recipe.params.get("order", 1))
+    made = (1 + FOLDS * by_cv(recipe)) * (_LISTED * comb(columns, order) + _ENCODED * rows * columns)
+    return fit_seconds(price, recipe, classes, rows, comb(max(varied, order), order)) + made
+
+
+def _seconds(dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", varied: int) -> float:
+    """About how long a fit takes of a table of which so many columns have several levels."""
     if price.seconds_per_pass is not None:
-        order = int(recipe.params.get("order", 1))
-        rows, tuples = round(dataset.n_rows * (1 - holdout)), comb(max(varied, order), order)
-        columns, times = dataset.X.shape[1], 1 + FOLDS * by_cv(recipe)
-        made = times * (_LISTED * comb(columns, order) + _ENCODED * rows * columns)
-        return fit_seconds(price, recipe, dataset.n_classes, rows, tuples) + made
+        rows = round(dataset.n_rows * (1 - holdout))
+        return steps_seconds(price, recipe, dataset.n_classes, rows, dataset.X.shape[1], varied)
     return whole_seconds(
         recipe,
         round(dataset.n_rows * (1 - holdout)),
@@ -123,16 +133,25 @@ def _seconds(dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price",
 def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hint: str) -> "tuple[Price, int, str]":
     """The price, how many columns have several levels, and a sentence on columns that are lost."""
     from alrviz.fitting.prepare import prepare
-    from alrviz.fitting.pricing.price import PLANNED, price_of
 
     prepared = prepare(dataset, recipe, stop=stop).on(1)
+    price = planned_price(prepared, recipe, allowed, stop)
+    lost = "" if prepared.encoder is None else lost_text(prepared.encoder, hint)
+    return price, int((prepared.encoded.levels > 1).sum()), lost
+
+
+def planned_price(prepared: "Prepared", recipe: Recipe, allowed: int | None, stop: StopToken) -> "Price":
+    """Return the price of a recipe on rows that are prepared, as a fit will plan them; allowed: bytes, None for half
+    of what is free.
+    """
+    from alrviz.fitting.pricing.price import PLANNED, price_of
+
     tuples = comb(prepared.encoded.n_columns, int(recipe.params.get("order", 1)))
     made = prepared if tuples <= PLANNED else None  # planning a longer list is too slow for a price
     price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
     if price.refused and made is None:  # an upper bound: where columns tell the same, a plan takes far less
         price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=prepared)
-    lost = "" if prepared.encoder is None else lost_text(prepared.encoder, hint)
-    return price, int((prepared.encoded.levels > 1).sum()), lost
+    return price
 
 
 @dataclass(frozen=True)
@@ -164,8 +183,12 @@ def each_text(seconds: float) -> str:
     return left_text(seconds) if seconds >= 0.95 else f"{max(seconds, 1e-3):.1g} s"
 
 
-def price_study(study: "Arrivals", n_jobs: int | None, stop: StopToken = NEVER) -> StudyPrice:
-    """Return the price of a study whose cells are fits on folds or holdouts; n_jobs: None for all processors.
+def price_study(
+    study: "Arrivals", n_jobs: int | None, max_memory: int | None = None, stop: StopToken = NEVER
+) -> StudyPrice:
+    """Return the price of a study whose cells are fits on folds or holdouts.
+
+    n_jobs: processes, as a study takes them. max_memory: bytes a fit may take; None: as a study has it.
 
     Raises:
         AlrvizError: cells are something else, such as fits along alpha, of which nobody knows beforehand how long
@@ -182,10 +205,9 @@ def price_study(study: "Arrivals", n_jobs: int | None, stop: StopToken = NEVER) 
             continue
         split = mine[0].split
         holdout = 1 / split.folds if split.folds > 1 else split.holdout
-        for racer, one in enumerate(price_recipes(dataset, study.recipes, holdout, stop)):
-            shares = [cell.split.share for cell in mine if cell.racer == racer]
+        for racer, one in enumerate(price_recipes(dataset, study.recipes, holdout, stop, max_memory=max_memory)):
+            shares = [share_seconds(cell.split.share) for cell in mine if cell.racer == racer]
             if shares:
                 fits.append((len(shares), one))
                 total += 0.0 if one.refused else one.seconds * sum(shares)
-    jobs = available_threads() if n_jobs is None else n_jobs
-    return StudyPrice(tuple(fits), total, max(1, min(jobs, len(left))))
+    return StudyPrice(tuple(fits), total, max(1, min(workers.jobs_of(n_jobs), len(left))))

@@ -26,7 +26,11 @@ class Progress:
     seconds_left: float | None
 
     def __str__(self) -> str:
-        left = "" if self.seconds_left is None else f", about {left_text(self.seconds_left)} left"
+        left = (
+            ""
+            if self.seconds_left is None or self.done >= self.total
+            else f", about {left_text(self.seconds_left)} left"
+        )
         return f"{self.done:,} of {self.total:,} fits" + (f", {self.failed:,} failed" if self.failed else "") + left
 
 

@@ -81,7 +81,7 @@ class Study(Arrivals):
             jobs_of(n_jobs)
         by_hash = {dataset.hash: dataset for dataset in datasets}
         for key, folds in {(cell.data_hash, cell.split.folds) for cell in cells if cell.split.folds > 1}:
-            check_folds(by_hash[key].y, folds, by_hash[key].splitting)
+            check_folds(folds, by_hash[key].splitting)
         self._max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
         super().__init__(datasets, recipes, [replace(cell, max_memory=self._max_memory) for cell in cells])
         self.kind = kind
@@ -155,7 +155,7 @@ class Study(Arrivals):
         Raises:
             AlrvizError: a study of `alpha_path` or of learning curves row by row, of which that is not known before.
         """
-        found = price_study(self, self._n_jobs)
+        found = price_study(self, self._n_jobs, self._max_memory)
         if len(self.datasets) == 1 and len(found.fits) == len(self.recipes):
             self.expect([one.seconds for _, one in found.fits])
         return found
@@ -167,12 +167,18 @@ class Study(Arrivals):
         """
         said = time.monotonic()
         if verbose:
-            print(self.price(), flush=True)  # noqa: T201 (asked for)
+            print(self._price_text(), flush=True)  # noqa: T201 (asked for)
         for _ in self.rows():
             if verbose and time.monotonic() - said > _SAY_EVERY:
                 said = time.monotonic()
                 print(self.progress, flush=True)  # noqa: T201
         return self
+
+    def _price_text(self) -> str:
+        try:
+            return str(self.price())
+        except AlrvizError as error:
+            return f"{len(self.cells):,} tasks; {error}"
 
     def redo(self) -> int:
         """Forget the cells that failed and start; returns how many are computed again.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from alrviz.explorer.pages.bias.curve import HIGH, CurveTab
 from alrviz.explorer.recipes.questions import ALPHAS, OWN
@@ -14,12 +14,9 @@ from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import Priced, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
-
-if TYPE_CHECKING:
-    pass
 
 ORDERS = (1, 2, 3)
 FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
@@ -172,7 +169,7 @@ print(study.summary().to_string())
 
     def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
         """Return about how long it takes: half of what a fit takes does not shrink with its rows."""
-        return super().seconds(dataset, there) * sum((1 + share) / 2 for share in self.shares)
+        return super().seconds(dataset, there) * sum(map(share_seconds, self.shares))
 
     def fresh(self, columns: int) -> Recipe:
         """Return the last recipe's next order, else a family that is not there yet."""

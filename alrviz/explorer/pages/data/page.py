@@ -1,7 +1,7 @@
 """The Data page: which table, what its columns are, what each order would cost.
 
 States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its
-errors are shown by the shell's notice. Whatever computes (pictures, order_prices) does so on a thread and arrives with
+errors are shown by the shell's notice. Whatever computes (pictures, prices) does so on a thread and arrives with
 the pump. A state is built when it is first shown.
 """
 

@@ -1,4 +1,4 @@
-"""Count what a reader of the code has to hold in mind, in this tree or another: `python .ci/house.py [ROOT ...]`.
+"""Count what a reader of the code has to hold in mind, in this tree or another: `python .ci/count.py [ROOT ...]`.
 
 Lines are code alone: without docstrings, comments, blanks and imports. A chain is the longest way down through imports
 inside the explorer; a circle is a set of modules each of which reaches all others, types and lazy imports included.
@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from hashlib import sha256
 from pathlib import Path
 
-SHORT = 80  # lines of a file that should have had a room
+SHORT = 80  # lines
 ALIKE = 6  # statements in a row that stand twice
 FAMILY = re.compile(r"\bfamily\s*(==|!=|in|not in)\s|\.family\s*(==|!=|in|not in)\s")
 
@@ -127,12 +127,10 @@ def counted(root: Path) -> dict[str, object]:
     floors: Counter[str] = Counter()
     for name, count in lines.items():
         floors[name.split(".")[1] if "." in name else ""] += count
-    library = sum(
-        count for name, count in lines.items() if not re.match(r"alrviz\.(bench|reproduce|studies\.reproduce)", name)
-    )
+    library = sum(count for name, count in lines.items() if not re.match(r"alrviz\.(bench|reproduce)", name))
     explorer = {name: {x for x in below if ".explorer" in x} for name, below in graph.items() if ".explorer" in name}
     chain = max((longest(explorer, name) for name in explorer), key=len)
-    outside = re.compile(r"alrviz\.(bench|reproduce|studies\.reproduce|fitting\.families)")
+    outside = re.compile(r"alrviz\.(bench|reproduce|fitting\.families)")
     branches = {name: len(FAMILY.findall(source)) for name, source in sources.items() if not outside.match(name)}
     shown = ("alrviz.explorer", "alrviz.views")
     return {
