@@ -239,7 +239,8 @@ def _with_marks(
     if said.missing is not None:
         over["missing"] = ("", *said.missing)
     result = [
-        replace(each, **{k: v for k, v in over.items() if k == "missing" or each.how == "number"}) for each in features
+        _apart(replace(each, **{k: v for k, v in over.items() if k == "missing" or each.how == "number"}), said)
+        for each in features
     ]
     bare = [f for f in result if f.how == "number" and not f.decimal and isinstance(columns[f.source], TextColumn)]
     if not bare:
@@ -250,6 +251,15 @@ def _with_marks(
         marks = f"a decimal {decimal!r}" + (f" and {thousands!r} between thousands" if thousands else "")
         notes.append(f"numbers in {listed([f.name for f in bare])} were read with {marks}")
     return [replace(f, decimal=decimal, thousands=thousands) if f in bare else f for f in result]
+
+
+def _apart(feature: ColumnReading, said: ReadOptions) -> ColumnReading:
+    """A feature whose two marks are not the same: of what is said of one, the table's other is not left in force."""
+    if not feature.thousands or feature.thousands != feature.decimal:
+        return feature
+    if said.thousands is None:
+        return replace(feature, thousands="")
+    return replace(feature, decimal="." if feature.thousands == "," else ",")
 
 
 def _values(column: TextColumn | Values, feature: ColumnReading) -> Made:

@@ -99,6 +99,11 @@ def read_delimited(
         notes.append(said_names)
     else:
         names = names_less_one(rows[0], rows[1:], width) if header else [""] * width
+        if len(names) != width:
+            raise TableError(
+                f"the first row has {len(rows[0])} names, those below {width} values, at the delimiter {delimiter!r}; "
+                "as many were expected, or another delimiter"
+            )
     names, renamed = clean_names(names, numbered=not header)
     before = places[max(header - 1, 0)] if whole else places[1]
     skip = int(header > 0 and whole)  # the last row of names is parsed: it says how many fields there have to be

@@ -493,9 +493,10 @@ class Tally:
         """Return why the column called `name` cannot be read, empty where some of it can, or one value is to blame."""
         if self.bad < 2 or self.read:
             return ""
+        advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
         return (
             f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.such}, is {self.what}, as "
-            f"in the table that the model learned from{self.hint or '; options say how these rows are to be read'}"
+            f"in the table that the model learned from{advice}"
         )
 
 

@@ -655,3 +655,28 @@ def test_a_lie_about_a_reading_is_refused(lie):
 
 def changed(file, change):
     return rewritten(file, **{"model.json": json.dumps(change(about_of(file))).encode()})
+
+
+@pytest.mark.filterwarnings("ignore::alrviz.errors.ReadingWarning")
+def test_a_decimal_mark_that_is_said_leaves_no_mark_between_thousands_that_is_the_same():
+    german = [f"{1000 + 37 * k:,}".replace(",", ".") + f",{k % 10}4" for k in range(ROWS)]
+    table = columns_of(("size", german), delimiter=";")
+    dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
+    model = NaiveBayesClassifier().fit(dataset.X, dataset.y)
+    english = dataset.X.to_csv(index=False).encode()
+    assert dataset.X["size"].max() > 1000
+    found = predict_table(model, english, dataset=dataset, options=ReadOptions(decimal="."))
+    np.testing.assert_array_equal(probabilities(found), model.predict_proba(dataset.X))
+
+
+@pytest.mark.filterwarnings("ignore::alrviz.errors.ReadingWarning")
+def test_rows_of_another_delimiter_and_decimal_mark_are_told_apart():
+    lines = [f"{k}.5,{2 * k}.25,{3 * k}.5,{'nj'[k % 2]}" for k in range(40)]
+    dataset = read_table("\n".join(["a,b,c,y", *lines]).encode(), "y")
+    model = NaiveBayesClassifier().fit(dataset.X, dataset.y)
+    for sep in (";", "\t"):
+        rows = dataset.X.to_csv(index=False, sep=sep, decimal=",").encode()
+        found = predict_table(model, rows, dataset=dataset, options=ReadOptions(decimal=","))
+        np.testing.assert_array_equal(probabilities(found), model.predict_proba(dataset.X))
+        with pytest.raises(TableError, match="decimal, thousands, missing"):
+            predict_table(model, rows, dataset=dataset)
