@@ -77,7 +77,7 @@ class Told:
         ),
         (
             (0.6, 0.4, 0.41),
-            "The best is as good as the unregularised end: alpha 1 has held-out log loss .400, within two standard "
+            "The best is as good as the weakest-penalty end: alpha 1 has held-out log loss .400, within two standard "
             "errors of .410 at alpha 0.01 (unregularised 1.500); .600 at alpha 100 (AnJE itself .700) is worse.",
         ),
         (

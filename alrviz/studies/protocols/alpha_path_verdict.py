@@ -1,8 +1,9 @@
 """What a path says: where along alpha the lowest held-out loss lies, in one sentence of a fixed list.
 
 An end counts as worse than the best where it is more than two standard errors of the paired difference above it. So
-an intermediate alpha is best (both ends are worse), or the generative end (only the other is), or the unregularised
-end, or alpha hardly matters. RMSE may dip between where log loss does not: that is said beside it.  ([WANBIA-C] V)
+an intermediate alpha is best (both ends are worse), or the generative end (only the other is), or that of the
+weakest penalty, or alpha hardly matters. RMSE may dip between where log loss does not: that is said beside it.
+([WANBIA-C] V)
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str
         return f"alpha hardly matters{paths}: held-out {words} {first} and {last}, within two standard errors"
     if of.place == FLAT:
         return f"alpha hardly matters{paths}: {lowest}, {first} and {last} within two standard errors of it"
-    where, here, there = ("generative", first, last) if of.place == GENERATIVE else ("unregularised", last, first)
+    where, here, there = ("generative", first, last) if of.place == GENERATIVE else ("weakest-penalty", last, first)
     if of.value == (of.first if of.place == GENERATIVE else of.last):
         return f"The best{paths} lies at the {where} end: held-out {words} {here}, against {there}"
     near = f"within two standard errors of {here}; {there} is worse"
