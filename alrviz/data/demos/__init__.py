@@ -176,8 +176,6 @@ _DEMOS = {
 def demo_names() -> list[str]:
     """Return the names of the demo sets.
 
-    Examples:
-    --------
     >>> import alrviz
     >>> "led" in alrviz.demo_names()
     True
@@ -223,10 +221,9 @@ def load_demo(name: str, rows: int | None = None, seed: int = 0) -> "Dataset":
     Raises `TableError` for an unknown name or number of rows.
 
     Examples:
-    --------
-    >>> import alrviz
-    >>> alrviz.load_demo("led", rows=100).n_rows
-    100
+        >>> import alrviz
+        >>> alrviz.load_demo("led", rows=100).n_rows
+        100
     """
     from alrviz.data.read import read_table
 
