@@ -57,7 +57,7 @@ def made_up(monkeypatch, threads=2, never=True):
 def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(monkeypatch):
     made_up(monkeypatch)
     monkeypatch.setattr(parallel_compile, "_COMPILE", "import time; time.sleep(3)")
-    lasting, stop = parallel_compile.Beside(2, "nll"), StopToken()
+    lasting, stop = parallel_compile.CompileProcess(2, "nll"), StopToken()
     stop.stop()
     with pytest.raises(Stopped):
         lasting.wait(stop)
@@ -69,12 +69,12 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
     assert lasting._ended.is_set()
     made_up(monkeypatch)
     monkeypatch.setattr(parallel_compile, "_COMPILE", "raise SystemExit(3)")
-    failing = parallel_compile.Beside(2, "nll")
+    failing = parallel_compile.CompileProcess(2, "nll")
     assert failing.begun
     failing.wait(StopToken())
     made_up(monkeypatch)
     monkeypatch.setattr(sys, "executable", "")
-    none = parallel_compile.Beside(2, "nll")
+    none = parallel_compile.CompileProcess(2, "nll")
     assert not none.begun
     none.wait(StopToken())
 
@@ -82,6 +82,6 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
 @pytest.mark.parametrize(("threads", "never"), [(1, True), (2, False)])
 def test_nothing_is_begun_where_it_would_not_help(threads, never, monkeypatch):
     made_up(monkeypatch, threads, never)
-    idle = parallel_compile.Beside(2, "nll")
+    idle = parallel_compile.CompileProcess(2, "nll")
     assert not idle.begun
     idle.wait(StopToken())
