@@ -50,14 +50,14 @@ def offers(
     from alrviz.fitting.prepare import prepare
 
     prepared = prepare(dataset, Recipe("alr", order=1, seed=seed, **cuts), stop=stop)
+    encoded = prepared.encoded
+    varied = int((encoded.levels > 1).sum())
     found = []
     for order in ORDERS:
         stop.check()
         recipe = Recipe("alr", order=order, seed=seed, **cuts)
         offer = offer_of(prepared, recipe, stop)
         if offer.price is not None:
-            encoded = prepared.encoded
-            varied = int((encoded.levels > 1).sum())
             seconds = steps_seconds(offer.price, recipe, encoded.n_classes, encoded.n_rows, encoded.n_columns, varied)
             offer = replace(offer, seconds=seconds)
         found.append(offer)

@@ -119,15 +119,10 @@ def steps_seconds(price: "Price", recipe: Recipe, classes: int, rows: int, colum
 
 def _seconds(dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", varied: int) -> float:
     """About how long a fit takes of a table of which so many columns have several levels."""
+    rows, columns = round(dataset.n_rows * (1 - holdout)), dataset.X.shape[1]
     if price.seconds_per_pass is not None:
-        rows = round(dataset.n_rows * (1 - holdout))
-        return steps_seconds(price, recipe, dataset.n_classes, rows, dataset.X.shape[1], varied)
-    return whole_seconds(
-        recipe,
-        round(dataset.n_rows * (1 - holdout)),
-        dataset.X.shape[1],
-        dataset.n_classes,
-    )
+        return steps_seconds(price, recipe, dataset.n_classes, rows, columns, varied)
+    return whole_seconds(recipe, rows, columns, dataset.n_classes)
 
 
 def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hint: str) -> "tuple[Price, int, str]":
