@@ -21,7 +21,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.models.space import CellSpace
+from alrviz.models.cell_space import CellSpace
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import Stopped
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from alrviz.bench._tools import Row, reached, seconds, show, taking_turns, timed
 from alrviz.models.density import DensityFeatures
-from alrviz.models.leave_out import left_out
+from alrviz.models.leave_one_out import left_out
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import THIN, Kinds, Wanted, fill
 from alrviz.passes.sources import Sources

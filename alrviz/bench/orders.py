@@ -21,7 +21,7 @@ from alrviz.bench._tools import Row, mib, reached, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
-from alrviz.models.space import CellSpace
+from alrviz.models.cell_space import CellSpace
 
 MOST_BYTES = 4 * 2**30
 FITS = {COVERTYPE: 3, "adult": 4}

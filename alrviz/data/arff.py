@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from alrviz.data.charset import to_utf8
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
-from alrviz.data.encoding import to_utf8
 from alrviz.data.interpret import Raw, Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.names import clean_names

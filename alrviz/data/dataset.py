@@ -15,14 +15,13 @@ import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
-from alrviz.data.kinds import KINDS, as_levels, date_parts, guess_kind
+from alrviz.data.kinds import IS_ID, KINDS, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import ColumnReading, Reading
-from alrviz.data.shown import Column, column_notes
 from alrviz.data.splitting import (
     AT_RANDOM,
     Splitting,
@@ -38,6 +37,18 @@ from alrviz.stop import NEVER, StopToken
 _SPOKEN = 0.01  # share of the rows from which repeats are spoken of
 MOST_DROPPED = 0.5  # of the rows: a guessed class that more rows lack is asked for
 MOST_OFFERED = 3  # other columns named beside a guess
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as shown: kind, whether it was guessed and why, distinct values and rows without one."""
+
+    name: str
+    kind: str
+    guessed: bool
+    why: str
+    levels: int
+    missing: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,3 +470,27 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
                 if name == target
                 else f"{name!r} cannot be the target too: {target!r} is"
             )
+
+
+def column_notes(columns: Sequence[Column]) -> list[str]:
+    """Return what was guessed or left out, a sentence a group of columns."""
+    guessed = [column for column in columns if column.guessed]
+    names, dated = {column.name for column in columns}, [c.name for c in guessed if c.why.startswith("dates;")]
+    groups = (
+        ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
+        ("of different numbers of as many digits, as ids are", [c.name for c in guessed if c.why.endswith(IS_ID)]),
+        ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
+        ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
+        ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),
+        ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
+        ("with one value only", [c.name for c in columns if _is_constant(c)]),
+    )
+    return [
+        f"{len(found)} {'column is' if len(found) == 1 else 'columns are'} {what}: {listed(found)}"
+        for what, found in groups
+        if found
+    ]
+
+
+def _is_constant(column: Column) -> bool:
+    return column.levels == 1 and not column.missing and column.kind not in ("ignore", "target")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from alrviz.data.encoding import to_utf8
+from alrviz.data.charset import to_utf8
 from alrviz.data.interpret import Known, Raw
 from alrviz.data.layout import (
     HEAD_ROWS,

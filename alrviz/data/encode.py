@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.data.columncode import ColumnCode, code_intervals, code_values
+from alrviz.data.column_encoder import ColumnEncoder, code_intervals, code_values
 from alrviz.data.columns import as_numbers, choose_kinds, table_columns
 from alrviz.data.cuts import quantile_cuts, uniform_cuts
 from alrviz.data.encoded import Encoded, code_dtype
@@ -42,7 +42,7 @@ class Encoder:
     categorical_features : "from_dtype", "all", None, or names, a mask or indices
         Which columns are categorical. "from_dtype": text, booleans and pandas categoricals (None: none).
 
-    Attributes: `columns_` (a `ColumnCode` per column), `levels_` (a,) int64, `classes_` (C,) sorted labels, `lost_`
+    Attributes: `columns_` (a `ColumnEncoder` per column), `levels_` (a,) int64, `classes_` (C,) sorted labels, `lost_`
     (names of the numeric columns of several values that no cut divides: all of a column is one level).
 
     >>> encoder = Encoder().fit(pd.DataFrame({"colour": ["red", "blue", None, "red"]}), [0, 1, 1, 0])
@@ -52,7 +52,7 @@ class Encoder:
     array([[1, 3, 2]], dtype=uint8)
     """
 
-    columns_: tuple[ColumnCode, ...]
+    columns_: tuple[ColumnEncoder, ...]
     levels_: np.ndarray
     classes_: np.ndarray
     lost_: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Encoder:
         self.levels_ = np.array([column.n_levels for column in coded], dtype=np.int64)
         return self
 
-    def _loses(self, code: ColumnCode, column: pd.Series) -> bool:
+    def _loses(self, code: ColumnEncoder, column: pd.Series) -> bool:
         """Whether a column has several numbers that all became one level."""
         if self.discretize == "keep" or code.cuts is None or len(code.cuts):
             return False
@@ -116,7 +116,7 @@ class Encoder:
         classes: np.ndarray,
         weights: np.ndarray,
         stop: StopToken,
-    ) -> ColumnCode:
+    ) -> ColumnEncoder:
         keep_missing = self.missing == "level"
         if kind != "numeric" or self.discretize is None:
             return code_values(column, name, kind, keep_missing)
@@ -226,7 +226,7 @@ class Encoder:
         encoder = cls(**{name: state[name] for name in parameters})
         encoder.named_ = state["named"]
         encoder.classes_ = np.array(state["classes"]["labels"], dtype=np.dtype(state["classes"]["dtype"]))
-        encoder.columns_ = tuple(ColumnCode.from_dict(column) for column in state["columns"])
+        encoder.columns_ = tuple(ColumnEncoder.from_dict(column) for column in state["columns"])
         encoder.levels_ = np.array([column.n_levels for column in encoder.columns_], dtype=np.int64)
         return encoder
 

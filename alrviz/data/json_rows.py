@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.data.encoding import to_utf8
+from alrviz.data.charset import to_utf8
+from alrviz.data.compression import Buffer
 from alrviz.data.frames import from_series
 from alrviz.data.interpret import Raw
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
 from alrviz.data.options import ReadOptions
-from alrviz.data.packed import Buffer
 from alrviz.errors import TableError
 from alrviz.stop import StopToken
 

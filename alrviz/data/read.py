@@ -19,8 +19,8 @@ from alrviz.data.interpret import Known, Parsed, Raw, Values, interpret
 from alrviz.data.json_rows import read_json
 from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
+from alrviz.data.other_sources import is_taken, read_taken
 from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
-from alrviz.data.taken import is_taken, read_taken
 from alrviz.data.text import TextColumn
 from alrviz.stop import NEVER, StopToken
 

@@ -10,9 +10,9 @@ from alrviz.data.encode import Encoder
 from alrviz.errors import MemoryLimitError
 from alrviz.memory import free_memory
 from alrviz.models.averages import AverageModel
+from alrviz.models.cell_space import Space
 from alrviz.models.linear import LinearModel
 from alrviz.models.networks import NetworkModel
-from alrviz.models.space import Space
 from alrviz.passes.rows import Floats
 
 CLASS_WEIGHTS = "class weights"

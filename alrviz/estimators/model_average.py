@@ -15,8 +15,8 @@ from alrviz.estimators.model_form import Form, Saved, finite
 from alrviz.estimators.model_tables import ModelTable, cell_pieces, cells_of, level_pieces, tuple_pieces
 from alrviz.estimators.networks import AnDEClassifier
 from alrviz.models.averages import AverageModel
+from alrviz.models.cell_space import CellSpace, TupleSpace, count_cells
 from alrviz.models.networks import NetworkModel
-from alrviz.models.space import CellSpace, TupleSpace, count_cells
 from alrviz.models.structures import naive
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats

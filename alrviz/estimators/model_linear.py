@@ -10,10 +10,10 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import cells, linear
 from alrviz.estimators.model_form import Form, Saved, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
+from alrviz.models.cell_space import CellSpace, count_cells
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners
-from alrviz.models.space import CellSpace, count_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 

@@ -12,8 +12,8 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import conditional, networks
 from alrviz.estimators.model_form import Form, Saved, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, level_pieces, tuple_pieces
+from alrviz.models.cell_space import TupleSpace
 from alrviz.models.networks import NetworkModel
-from alrviz.models.space import TupleSpace
 from alrviz.models.structures import Structure
 
 

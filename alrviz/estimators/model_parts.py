@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.data.columncode import ColumnCode
+from alrviz.data.column_encoder import ColumnEncoder
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.options import DECIMALS, MISSING, THOUSANDS, ReadOptions
@@ -173,7 +173,7 @@ def _encoder(state: Any) -> Encoder:
 
 
 def _check_column(state: Any) -> None:
-    column = ColumnCode.from_dict(state)
+    column = ColumnEncoder.from_dict(state)
     cuts, values, labels = column.cuts, column.values, column.labels
     texts = isinstance(column.name, str) and all(isinstance(label, str) for label in labels)
     sizes = {len(part) + k for part, k in ((cuts, 1), (values, 0)) if part is not None}

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder
 from alrviz.errors import ModelFileError
-from alrviz.models.space import Space
+from alrviz.models.cell_space import Space
 from alrviz.passes.rows import Floats
 
 # No fit gives a number beyond it, and sums of more would be infinite, or none at all.

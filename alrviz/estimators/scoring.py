@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.data.again import read_again
+from alrviz.data.apply_reading import read_again
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits

@@ -44,11 +44,11 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
     from alrviz.explorer.pages.order.page import OrderPage
     from alrviz.explorer.pages.path.page import PathPage
     from alrviz.explorer.shell.shell import build
-    from alrviz.explorer.web import front, guard
+    from alrviz.explorer.web import guard, page_server
 
     pn.extension("tabulator", notifications=False)
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
-    front.same_for_all(pn.state.curdoc)
+    page_server.same_for_all(pn.state.curdoc)
     pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage]
     return build(pages, dataset, "" if path is None else str(path)).root

@@ -20,10 +20,10 @@ from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError, TableError
-from alrviz.models.cover import Cover, cover_rows
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
-from alrviz.models.space import CellSpace
+from alrviz.models.set_cover import Cover, cover_rows
 from alrviz.models.tables import Tables, count_tables
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs

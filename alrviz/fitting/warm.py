@@ -15,12 +15,12 @@ import numpy as np
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.models.averages import AverageModel
-from alrviz.models.cover import cover_rows
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.density import DensityFeatures
 from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
 from alrviz.models.selective import select
-from alrviz.models.space import CellSpace
+from alrviz.models.set_cover import cover_rows
 from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
 from alrviz.passes.aligned_buffers import LANES, lanes_of

@@ -14,8 +14,8 @@ import numpy as np
 
 from alrviz.kernels import kernel
 
-# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd. Here and in joint.py, whose compiled kernels would
-# not see an edit elsewhere.
+# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd. Here and in joint_values.py, whose compiled
+# kernels would not see an edit elsewhere.
 _GOLDEN = np.uint64(11400714819323198485)
 
 

@@ -4,7 +4,7 @@
 
 Only sources within reach of a row are summed: those whose votes together could be seen in the sum. They are found by
 hunting from where the last row's lay, so rows are best in the order of their numbers. A training row's own vote is left
-out by passing its source over. Where hundreds are within reach, bundles of them (bundles.py) vote as one.
+out by passing its source over. Where hundreds are within reach, bundles of them (gauss_transform.py) vote as one.
 
 Tuples that kernels take (`kinds` and `constants`: ratios.py):
     sources  xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of

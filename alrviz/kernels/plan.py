@@ -100,7 +100,7 @@ def _in_all(found, early, doublings):
 @kernel
 def _join(key, size, code, top, slot):
     """Number the pairs (key, code) by first occurrence; `slot` is -1 everywhere before and after."""
-    # As joint.join, but here: a compiled kernel would not see an edit there, and a plan asks for no row of a pair.
+    # As joint_values.join, but here: a compiled kernel would not see an edit there, and a plan asks for no row.
     found = 0
     width = np.int64(top) + 1
     for r in range(len(key)):

@@ -4,7 +4,7 @@
     along z + t dz:   d nll_i / dt   = sum_k p_k dz_k - dz_y
                       d2 nll_i / dt2 = sum_k p_k dz_k^2 - (sum_k p_k dz_k)^2
 
-The other losses (squares.py, hinge.py) have the same four kernels, by plain loops: they are not raced for speed.
+The other losses (squared_error.py, hinge.py) have the same four kernels, by plain loops: they are not raced for speed.
 
 Conventions: z, dz, residual are (N, W) with the first C lanes in use (pads of a residual are 0); y (N,) int32; weights
 (N,). Sums are kept per CHUNK rows in `parts`, row begin // CHUNK on, and added up by the caller in that order: the

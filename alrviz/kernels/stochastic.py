@@ -1,7 +1,7 @@
 """Steps by single rows: stochastic gradient descent and AdaGrad on w, and what choosing their step length needs.
 
     z_k   = sum over the row's places (c, k) of scale[c, k] * w[j],     j = owner[c, k]      a place: a cell, or b
-    g_j   = weight * sum over the row's places of j of scale[c, k] * residual_k,   residual as in scores.py, squares.py
+    g_j   = weight * sum over the row's places of j of scale[c, k] * residual_k,   residual: scores.py, squared_error.py
     pull_j = 2 alpha q_j (w_j - center_j), the slope of the penalty
 
     sgd       w_j -= eta_t g_j, eta_t = eta0 / (1 + decay t), t counts rows; the penalty spread over all V rows of a

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import averages as kernels
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import CellIndex
 from alrviz.models.networks import NetworkModel
-from alrviz.models.space import CellSpace
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_compiled

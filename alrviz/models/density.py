@@ -20,7 +20,7 @@ from alrviz.models.density_votes import (
     category_codes,
     require_fit,
 )  # fmt: skip
-from alrviz.models.leave_out import left_out
+from alrviz.models.leave_one_out import left_out
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import THIN, Kinds
 from alrviz.passes.sources import Sources

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError
-from alrviz.models.leave_out import strangers
+from alrviz.models.leave_one_out import strangers
 from alrviz.passes import density as passes
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import LIMIT, Kinds, Wanted

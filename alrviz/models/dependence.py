@@ -9,7 +9,7 @@ p are shares of the summed row weights among the rows that have a cell in the tu
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.space import CellSpace
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import cells as cell_kernels
-from alrviz.kernels import joint as joint_kernels
-from alrviz.models.joint import Codes, Joined
+from alrviz.kernels import joint_values as joint_kernels
+from alrviz.models.cell_space import Space
+from alrviz.models.joint_values import Codes, Joined
 from alrviz.models.plan import Block
-from alrviz.models.space import Space
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.threads import share

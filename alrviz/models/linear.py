@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import CellIndex, Unseen, cell_table
-from alrviz.models.joint import join
+from alrviz.models.joint_values import join
 from alrviz.models.plan import plan_cover
-from alrviz.models.space import CellSpace
 from alrviz.passes.aligned_buffers import Floats, empty, lanes_of, zeros
 from alrviz.passes.rows import Rows, as_compiled
 from alrviz.passes.threads import resolve_jobs

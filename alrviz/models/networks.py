@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import networks as kernels
+from alrviz.models.cell_space import TupleSpace
 from alrviz.models.index import CellIndex, index_cells
-from alrviz.models.joint import Codes
-from alrviz.models.space import TupleSpace
+from alrviz.models.joint_values import Codes
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import plan as kernels
-from alrviz.models.space import CellSpace, Space
+from alrviz.models.cell_space import CellSpace, Space
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.joint import join_columns
+from alrviz.models.joint_values import join_columns
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 

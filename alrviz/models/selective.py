@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import networks as kernels
 from alrviz.models.index import CellIndex
-from alrviz.models.joint import Codes
+from alrviz.models.joint_values import Codes
 from alrviz.models.networks import LOOKUPS, NetworkCounts, count_network
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables

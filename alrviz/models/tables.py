@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
-from alrviz.models.cover import Cover
-from alrviz.models.space import CellSpace
+from alrviz.models.cell_space import CellSpace
+from alrviz.models.set_cover import Cover
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from alrviz.kernels import hinge, scores, squares
+from alrviz.kernels import hinge, scores, squared_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,11 @@ class Loss:
     has_probabilities: bool = True
 
 
-NLL = Loss("nll", scores.line_eval, scores.loss_and_residual, scores.hessian_product, scores.diagonal)
-MSE = Loss("mse", squares.line_eval, squares.loss_and_residual, squares.hessian_product, squares.diagonal, convex=False)
-HINGE = Loss(
-    "hinge", hinge.line_eval, hinge.loss_and_residual, hinge.hessian_product, hinge.diagonal, has_probabilities=False
-)
+def _loss(name: str, of: Any, **form: bool) -> Loss:
+    return Loss(name, of.line_eval, of.loss_and_residual, of.hessian_product, of.diagonal, **form)
+
+
+NLL = _loss("nll", scores)
+MSE = _loss("mse", squared_error, convex=False)
+HINGE = _loss("hinge", hinge, has_probabilities=False)
 LOSSES: Mapping[str, Loss] = {loss.name: loss for loss in (NLL, MSE, HINGE)}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import grids
-from alrviz.kernels.bundles import TERMS, bundle
+from alrviz.kernels.gauss_transform import TERMS, bundle
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 

@@ -14,7 +14,7 @@ from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Rows
-from alrviz.passes.single import SingleRows
+from alrviz.passes.stochastic import SingleRows
 
 _done: set[tuple[int, bool, str]] = set()
 _lock = threading.Lock()

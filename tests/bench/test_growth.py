@@ -7,7 +7,7 @@ import pytest
 from alrviz.bench import __main__ as bench
 from alrviz.bench import scale
 from alrviz.bench._sets import made_rows
-from alrviz.models.space import CellSpace
+from alrviz.models.cell_space import CellSpace
 
 
 def test_times_on_a_line_are_on_it_and_others_are_off():

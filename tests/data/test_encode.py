@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.data.columncode import interval_labels
+from alrviz.data.column_encoder import interval_labels
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.errors import RecipeError, Stopped, TableError

@@ -6,9 +6,9 @@ from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.fitting.prepare import Covered, Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.models.cover import cover_rows
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.plan import plan_cover
-from alrviz.models.space import CellSpace
+from alrviz.models.set_cover import cover_rows
 from alrviz.models.tables import count_tables
 from alrviz.passes.rows import Rows
 

@@ -19,8 +19,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
 from alrviz.memory import free_memory
+from alrviz.models.cell_space import MOST_CELLS, CellSpace, count_cells
 from alrviz.models.plan import singles
-from alrviz.models.space import MOST_CELLS, CellSpace, count_cells
 from alrviz.passes import cost_model, threads
 from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import StopToken

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from alrviz import AnDEClassifier, DLRClassifier, KDBClassifier, NaiveBayesClassifier, load_model
-from alrviz.data.again import read_again
+from alrviz.data.apply_reading import read_again
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import Limits

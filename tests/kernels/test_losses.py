@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from alrviz.kernels import hinge, scores, squares
+from alrviz.kernels import hinge, scores, squared_error
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import CHUNK, Rows
 from tests.oracles.losses import naive_loss, naive_matrix, naive_residual
@@ -110,5 +110,5 @@ def test_scores_beyond_all_numbers_do_not_look_well_fitted(loss, lane, odd):
 
 
 def test_every_loss_has_the_constants_of_scores():
-    for of in (hinge, squares):
+    for of in (hinge, squared_error):
         assert (of.CHUNK, of.FLUSH) == (scores.CHUNK, scores.FLUSH)

@@ -10,8 +10,9 @@ SCRIPT = """
 import json
 from unittest import mock
 import numpy as np
-from alrviz.kernels import bundles, cells, density, features as dense, grids, hinge, joint, plan, ratios, rows, scores
-from alrviz.kernels import squares, stochastic
+from alrviz.kernels import cells, density, features as dense, gauss_transform, grids, hinge, joint_values, plan
+from alrviz.kernels import ratios, rows, scores
+from alrviz.kernels import squared_error, stochastic
 from alrviz.models import linear
 from alrviz.models.density import DensityFeatures
 from alrviz.passes import density as density_passes
@@ -24,17 +25,17 @@ KERNELS = {
     "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.losses, stochastic.visits],
     "once": [
         *(
-            getattr(of, name) for of in (scores, hinge, squares)
+            getattr(of, name) for of in (scores, hinge, squared_error)
             for name in ("line_eval", "loss_and_residual", "hessian_product", "diagonal")
         ),
         cells.fill_index, plan.grow, plan.close,
     ],
     "density": [
-        density.log_sums, ratios.numbers, ratios.levels, bundles.bundle, grids.stretches, grids.spread, grids.convolve,
-        grids.look_up,
+        density.log_sums, ratios.numbers, ratios.levels, gauss_transform.bundle, grids.stretches, grids.spread,
+        grids.convolve, grids.look_up,
     ],
     "dense": [dense.forward, dense.scatter],
-    "codes": [joint.join, joint.distinct_cells, cells.locate, cells.score, cells.link],
+    "codes": [joint_values.join, joint_values.distinct_cells, cells.locate, cells.score, cells.link],
 }
 counts = {}
 def note(name):

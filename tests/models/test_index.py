@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from alrviz.errors import Stopped
 from alrviz.models import index as module
 from alrviz.models import linear
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import CellIndex, Unseen, cell_table
-from alrviz.models.joint import join
-from alrviz.models.space import CellSpace
+from alrviz.models.joint_values import join
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, run_of, table
 from tests.oracles.rows import naive_locate

@@ -8,9 +8,9 @@ from scipy.special import log_softmax as scipy_log_softmax
 
 from alrviz.errors import Stopped
 from alrviz.models import linear
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel, log_softmax
-from alrviz.models.space import CellSpace
 from alrviz.stop import StopToken
 from tests.oracles.rows import cell_numbers, naive_forward
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from alrviz.errors import Stopped
 from alrviz.models import plan as module
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.plan import JOINT, LINK, ROW, SAMPLE, plan_cover, singles
-from alrviz.models.space import CellSpace
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, kernel_codes, table
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from alrviz.models.leave_out import left_out, strangers
+from alrviz.models.leave_one_out import left_out, strangers
 from alrviz.passes import density as passes
 from alrviz.passes import sources as of_sources
 from alrviz.passes.density import Wanted, fill

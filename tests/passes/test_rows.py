@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz.errors import Stopped
-from alrviz.models.space import CellSpace
+from alrviz.models.cell_space import CellSpace
 from alrviz.passes import aligned_buffers
 from alrviz.passes import blocks as block_passes
 from alrviz.passes import rows as passes

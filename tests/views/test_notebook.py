@@ -27,7 +27,7 @@ import alrviz
 from alrviz import views
 from alrviz.errors import AlrvizError
 from alrviz.pictures.downsample import min_max
-from alrviz.views.core import notebook, notebook_link, turns
+from alrviz.views.core import kernel_lock, notebook, notebook_link
 from alrviz.views.core.notebook import EXEC, NotebookViewer
 from alrviz.views.core.notebook_link import ESM, Link, packed
 from alrviz.views.race import live_figure
@@ -83,7 +83,7 @@ def kernel(monkeypatch):
     monkeypatch.setattr(notebook._Output, "listening", False)
     monkeypatch.setattr(notebook._Output, "in_cell", False)
     monkeypatch.setattr(notebook_link, "links", set())
-    monkeypatch.setattr(turns, "_ends", [])
+    monkeypatch.setattr(kernel_lock, "_ends", [])
     monkeypatch.setattr(notebook_link.Comm, "_handle_msg", notebook_link.Comm._handle_msg)
     return made
 
@@ -189,10 +189,10 @@ def test_a_cell_that_is_run_again_lets_go_of_what_it_showed_before(kernel):
 
 def test_an_end_of_a_turn_that_fails_holds_up_no_other(kernel, caplog):
     done = []
-    turns.when_turns_end(lambda: 1 / 0)
-    turns.when_turns_end(lambda: done.append(1))
+    kernel_lock.when_turns_end(lambda: 1 / 0)
+    kernel_lock.when_turns_end(lambda: done.append(1))
     for _ in range(2):
-        with turns.turn(), turns.turn():
+        with kernel_lock.turn(), kernel_lock.turn():
             pass
     assert done == [1, 1]
     assert "ZeroDivisionError" in caplog.text
@@ -226,7 +226,7 @@ def test_a_page_gets_the_view_as_it_is_when_it_asks_and_then_every_change_once(k
     view.sentence.object = "three"
     page.say(ready=True)
     assert page.texts() == ["three", "two"]
-    with turns.turn():
+    with kernel_lock.turn():
         view.sentence.object = "four"
     assert len(page.texts()) == 2, "the last message is not answered"
     page.say(done=True)
@@ -291,7 +291,7 @@ def test_a_long_race_is_read_right_whoever_moves_it_at_the_same_time(kernel, mon
         view.param.update(axis=["iterations", "passes"][k % 2])
 
     def hand(k):
-        with turns.turn():  # as the kernel's comms take one
+        with kernel_lock.turn():  # as the kernel's comms take one
             view.transport.slider.value = k % 50
         view.press_run()  # the slider has paused it
 
@@ -319,7 +319,7 @@ def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, mo
     page.say(ready=True)
     page.say(done=True)
     for word in ("one", "two"):
-        with turns.turn():
+        with kernel_lock.turn():
             view.sentence.object = word
     assert page.texts() == ["one"]
     monkeypatch.setattr(notebook_link, "LATE", 0.0)
@@ -424,8 +424,8 @@ def test_threads_take_turns(kernel):
 
 def test_a_turn_within_a_turn_sends_once(kernel):
     sent = []
-    turns.when_turns_end(lambda: sent.append(1))
-    with turns.turn(), turns.turn():
+    kernel_lock.when_turns_end(lambda: sent.append(1))
+    with kernel_lock.turn(), kernel_lock.turn():
         assert not sent
     assert sent == [1]
 

@@ -31,7 +31,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from alrviz.data.limits import Limits, size_text
 from alrviz.errors import AlrvizError, MemoryLimitError, Stopped, TableError
-from alrviz.lifeline import end_with
+from alrviz.exit_with_parent import exit_with_parent
 from alrviz.memory import free_memory
 from alrviz.stop import StopToken
 
@@ -86,7 +86,7 @@ def serve() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
     if hasattr(os, "nice"):
         os.nice(NICE)
-    end_with(int(os.environ[_PARENT]))  # in the middle of a reading; between two the end of its pipe says so
+    exit_with_parent(int(os.environ[_PARENT]))  # in the middle of a reading; between two the end of its pipe says so
     while (request := _receive(source)) is not None:
         data = source.read(request.size)
         if request.size >= BIG and hasattr(os, "nice"):

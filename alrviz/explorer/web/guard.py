@@ -32,7 +32,7 @@ from tornado.web import Application, OutputTransform, RequestHandler
 
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.shell import connection
-from alrviz.explorer.web import front, spectators
+from alrviz.explorer.web import page_server, spectators
 from alrviz.memory import few_arenas
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
@@ -73,7 +73,7 @@ def protect(application: Any, token: str = "") -> None:
     door = [door_rule(token)] if token else []
     queue = PageQueue()
     pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
-    rules = [rule for base, path in pages.items() for rule in front.rules(application, base, path, queue)]
+    rules = [rule for base, path in pages.items() for rule in page_server.rules(application, base, path, queue)]
     scripts = [(base + r"/autoload\.js", _NotEmbedded) for base in pages]
     routes = [*spectators.routes(), *rules, *connection.routes(), *scripts]
     application.add_handlers(".*", [*door, (_NamesSession(list(pages)), _Refused), *routes])

@@ -15,9 +15,9 @@ from alrviz.fitting.objectives.protocol import Minimised
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.solver_support import chosen_solver
-from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen
 from alrviz.models.parameterisation import Parameterisation, parameterise
+from alrviz.models.set_cover import Cover
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows

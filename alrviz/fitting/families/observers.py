@@ -11,8 +11,8 @@ from typing import Any
 from alrviz.fitting.objectives.protocol import Minimised
 from alrviz.fitting.prepare import Covered, class_weighted
 from alrviz.fitting.solvers import SolverState
-from alrviz.models.cover import Cover
 from alrviz.models.parameterisation import anje_phi
+from alrviz.models.set_cover import Cover
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken

@@ -19,7 +19,7 @@ from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.prepare import Prepared, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex
-from alrviz.models.joint import Codes, join
+from alrviz.models.joint_values import Codes, join
 from alrviz.models.networks import NetworkModel, count_network
 from alrviz.models.plan import Block
 from alrviz.models.structures import Structure

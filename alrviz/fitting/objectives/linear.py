@@ -15,14 +15,14 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.ridge import LineObjective, Objective, Point
-from alrviz.models.cover import Cover
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, curvature_at_shares
+from alrviz.models.set_cover import Cover
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Rows
-from alrviz.passes.single import SingleRows
+from alrviz.passes.stochastic import SingleRows
 from alrviz.stop import NEVER, StopToken
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encoded import code_dtype
+from alrviz.models.cell_space import count_cells
 from alrviz.models.plan import SAMPLE, SLOTS, Plan
-from alrviz.models.space import count_cells
 from alrviz.passes.aligned_buffers import lanes_of
 
 # Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and

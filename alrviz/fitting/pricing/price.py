@@ -17,11 +17,11 @@ from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_byte
 from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
+from alrviz.models.cell_space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
 from alrviz.models.index import MOST_ROWS
 from alrviz.models.plan import Plan, plan_cover
-from alrviz.models.space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
 from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
-from alrviz.passes.single import most_visits
+from alrviz.passes.stochastic import most_visits
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.solvers.state import Solver, SolverState, start
 from alrviz.passes.rows import Floats
-from alrviz.passes.single import SingleRows
+from alrviz.passes.stochastic import SingleRows
 
 # Ends of the search, log10, and its points.
 ENDS: Mapping[str, tuple[float, float]] = MappingProxyType({"sgd": (-5.0, 2.0), "adagrad": (-6.0, 6.0)})

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from alrviz.errors import RecipeError
-from alrviz.lifeline import end_with
+from alrviz.exit_with_parent import exit_with_parent
 from alrviz.memory import total_memory
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
@@ -195,7 +195,7 @@ class _Process:
                 return submitted
             if self._executor is None:
                 self._executor = ProcessPoolExecutor(
-                    max_workers=1, timeout=IDLE, env=_ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
+                    max_workers=1, timeout=IDLE, env=_ONE_THREAD, initializer=exit_with_parent, initargs=(os.getpid(),)
                 )
             return self._executor.submit(compute_shipped, cell, shipment)
 

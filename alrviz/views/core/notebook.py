@@ -2,8 +2,8 @@
 
 An output holds a view's picture, its words, and a script that asks the kernel for the view itself (notebook_link.py).
 The picture is renewed when what moved has come to rest and after a cell, so that whoever opens the file later, without
-a kernel, sees what was seen last. Every method, and every parameter that is set, takes a turn (turns.py): a method may
-be what watches a parameter, which a widget of another layout sets on a thread of its own.
+a kernel, sees what was seen last. Every method, and every parameter that is set, takes a turn (kernel_lock.py): a
+method may be what watches a parameter, which a widget of another layout sets on a thread of its own.
 """
 
 import base64
@@ -27,11 +27,11 @@ from panel.viewable import Viewer
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures.still import still
+from alrviz.views.core.kernel_lock import in_kernel, turn, when_turns_end
 from alrviz.views.core.notebook_link import flush, listen, script, watched
 from alrviz.views.core.pump import Pump
 from alrviz.views.core.saved_page import page
 from alrviz.views.core.state_sync import add_to_page
-from alrviz.views.core.turns import in_kernel, turn, when_turns_end
 
 EXEC = "application/vnd.holoviews_exec.v0+json"  # what pyviz_comms, which comes with Panel, draws in JupyterLab
 WIDTH = 900  # px of the picture in the file

@@ -36,9 +36,9 @@ from panel.io.state import set_curdoc
 from panel.models.esm import ReactComponent
 from pyviz_comms import Comm
 
+from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.state_sync import STATE_SYNC
 from alrviz.views.core.style import ICONS
-from alrviz.views.core.turns import turn
 
 TARGET = "alrviz"  # of the comm
 ESM = "alrviz-material"  # by which a page keeps the bundle of Material's widgets

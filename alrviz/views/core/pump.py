@@ -12,7 +12,7 @@ from typing import Any
 import panel as pn
 
 from alrviz.views.core.browser_ready import page_ready, server_session
-from alrviz.views.core.turns import in_kernel, turn
+from alrviz.views.core.kernel_lock import in_kernel, turn
 
 
 class Pump:

@@ -14,10 +14,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
-from alrviz.models.joint import Codes, Joined, join
+from alrviz.models.joint_values import Codes, Joined, join
 from alrviz.models.plan import Plan
-from alrviz.models.space import CellSpace
 from alrviz.passes.aligned_buffers import Floats, empty
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.rows import Rows

@@ -12,7 +12,7 @@ from alrviz.explorer.server import page_queue
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.visitor_ids import COOKIE
 from alrviz.explorer.shell.connection import HEADER
-from alrviz.explorer.web.front import Front
+from alrviz.explorer.web.page_server import PageServer
 from tests.explorer.test_guard import TOKEN, ask, first_message, forged, page_of
 
 
@@ -28,9 +28,9 @@ class Context:
         self.sessions.append(SimpleNamespace(id=id))
 
 
-def coming(front, id, address="a"):
+def coming(server, id, address="a"):
     request = SimpleNamespace(remote_ip=address)
-    return asyncio.ensure_future(front.begin(generate_jwt_token(id, signed=False), request, False))
+    return asyncio.ensure_future(server.begin(generate_jwt_token(id, signed=False), request, False))
 
 
 async def turns(count=6):
@@ -41,12 +41,12 @@ async def turns(count=6):
 def test_a_session_that_page_and_websocket_ask_for_is_built_once():
     async def run():
         context = Context()
-        front = Front(context, PageQueue())
-        both = [coming(front, "one"), coming(front, "one")]
+        server = PageServer(context, PageQueue())
+        both = [coming(server, "one"), coming(server, "one")]
         await turns()
         context.built.set()
-        assert await asyncio.gather(*both, coming(front, "one")) == [True] * 3
-        assert await front.begin(generate_jwt_token("one", signed=False), None, False)
+        assert await asyncio.gather(*both, coming(server, "one")) == [True] * 3
+        assert await server.begin(generate_jwt_token("one", signed=False), None, False)
         return context.begun
 
     assert asyncio.run(run()) == ["one"]
@@ -55,8 +55,8 @@ def test_a_session_that_page_and_websocket_ask_for_is_built_once():
 def test_what_nobody_waits_for_any_more_is_not_begun_and_what_is_begun_is_built():
     async def run():
         context = Context()
-        front = Front(context, PageQueue())
-        first, left, stays, kept = (coming(front, name) for name in ("first", "left", "kept", "kept"))
+        server = PageServer(context, PageQueue())
+        first, left, stays, kept = (coming(server, name) for name in ("first", "left", "kept", "kept"))
         await turns()
         for task in (first, left, stays):  # one that is being built, one that queues, and one of two that queue
             task.cancel()
@@ -71,16 +71,16 @@ def test_what_nobody_waits_for_any_more_is_not_begun_and_what_is_begun_is_built(
 def test_whoever_comes_as_the_last_one_leaves_is_served_and_a_session_that_is_being_built_keeps_its_turn():
     async def run():
         context = Context()
-        front = Front(context, PageQueue())
-        first = coming(front, "first")
-        left = coming(front, "again")
+        server = PageServer(context, PageQueue())
+        first = coming(server, "first")
+        left = coming(server, "again")
         await turns()
         left.cancel()
         await asyncio.sleep(0)
-        again = coming(front, "again")  # as the one before is being cancelled
+        again = coming(server, "again")  # as the one before is being cancelled
         first.cancel()
         await turns()
-        twice = coming(front, "first")
+        twice = coming(server, "first")
         await turns()
         assert context.begun == ["first"], "nobody else's turn while one is being built"
         context.built.set()
@@ -95,8 +95,8 @@ def test_too_many_who_wait_are_told(monkeypatch):
 
     async def run():
         context = Context()
-        front = Front(context, PageQueue())
-        waiting = [coming(front, name) for name in ("one", "two", "three")]
+        server = PageServer(context, PageQueue())
+        waiting = [coming(server, name) for name in ("one", "two", "three")]
         await turns()
         context.built.set()
         return await asyncio.gather(*waiting)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.models import space as space_module
-from alrviz.models.space import MOST_CELLS, CellSpace, count_cells, count_parameters
+from alrviz.models import cell_space as space_module
+from alrviz.models.cell_space import MOST_CELLS, CellSpace, count_cells, count_parameters
 from tests.oracles.rows import cell_numbers, tuples_of
 
 LEVELS = st.lists(st.integers(1, 5), min_size=1, max_size=5)

@@ -30,7 +30,7 @@ from alrviz import (
     predict_table,
     read_table,
 )
-from alrviz.data.again import read_again
+from alrviz.data.apply_reading import read_again
 from alrviz.errors import AlrvizError, ModelFileError, ReadingWarning, TableError, UnseenLevelWarning
 from tests.data.test_layout import BODY, CASES, NAMES, workbook
 from tests.data.test_messy import DATES, GERMAN, LAB, NUMBERS, WORDS
@@ -195,7 +195,7 @@ def test_a_table_and_each_of_its_rows_are_scored_as_the_data_set_is(name):
     every = range(40 if name.startswith("layout") else ROWS)
     dataset = read_table(table.of(every), table.target, **table.options)
     kept = np.flatnonzero(dataset.table.values[dataset.table.names.index(dataset.target)].series.notna())
-    whole = alrviz.data.again.read_again(table.of(every), dataset.reading)
+    whole = alrviz.data.apply_reading.read_again(table.of(every), dataset.reading)
     pd.testing.assert_frame_equal(
         whole.X.iloc[kept].reset_index(drop=True).astype(object).where(lambda X: X.notna(), None),
         dataset.X.astype(object).where(dataset.X.notna(), None),

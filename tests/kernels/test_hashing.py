@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from alrviz.kernels import cells, joint
+from alrviz.kernels import cells, joint_values
 
 
-@pytest.mark.parametrize("of", [joint, cells])
+@pytest.mark.parametrize("of", [joint_values, cells])
 @pytest.mark.parametrize("shift", [0, 7, 31, 40, 47])
 @pytest.mark.parametrize("bits", [4, 12, 16])
 def test_values_a_power_of_two_apart_are_spread(of, shift, bits):
@@ -17,4 +17,4 @@ def test_values_a_power_of_two_apart_are_spread(of, shift, bits):
 
 
 def test_both_files_hash_alike():
-    assert joint._GOLDEN == cells._GOLDEN
+    assert joint_values._GOLDEN == cells._GOLDEN

@@ -1,4 +1,4 @@
-"""ColumnCode: how one column becomes codes.
+"""ColumnEncoder: how one column becomes codes.
 
 Two forms:
     cuts     numeric, cut into intervals; value <= cut goes left: code = number of cuts below the value
@@ -24,7 +24,7 @@ NOBODY = "(no value seen)"
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnCode:
+class ColumnEncoder:
     """The levels of one column: its name, kind, a label per code, and the cuts or the values they stand for."""
 
     name: str
@@ -95,7 +95,7 @@ class ColumnCode:
         }
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "ColumnCode":
+    def from_dict(cls, state: dict[str, Any]) -> "ColumnEncoder":
         """Rebuild what `to_dict` gave."""
         return cls(
             name=state["name"],
@@ -107,7 +107,7 @@ class ColumnCode:
         )
 
 
-def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> ColumnCode:
+def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> ColumnEncoder:
     """Give every distinct value of a training column its own level, sorted (an ordinal keeps its declared order)."""
     if kind == "numeric":
         numbers = as_numbers(column, name)
@@ -132,7 +132,7 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
 
 def code_intervals(
     column: pd.Series, name: str, keep_missing: bool, find_cuts: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> ColumnCode:
+) -> ColumnEncoder:
     """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there and their mask."""
     numbers = as_numbers(column, name)
     present = ~np.isnan(numbers)
@@ -145,10 +145,10 @@ def code_intervals(
 
 def _finish(
     name: str, kind: str, labels: list[str], values: Sequence[Level] | None, cuts: np.ndarray | None, missing: bool
-) -> ColumnCode:
+) -> ColumnEncoder:
     missing_code = len(labels) if missing else None
     labels = [*labels, MISSING] if missing else labels or [NOBODY]
-    return ColumnCode(name, kind, tuple(labels), cuts, missing_code, None if values is None else tuple(values))
+    return ColumnEncoder(name, kind, tuple(labels), cuts, missing_code, None if values is None else tuple(values))
 
 
 def interval_labels(cuts: np.ndarray) -> list[str]:

@@ -1,8 +1,8 @@
 """Passes that visit single rows, for stochastic solvers: see kernels/stochastic.py for the formulas.
 
-    single.sgd / adagrad        move w (flat, in place) over the rows of `order`
-    single.loss                 the sum of their losses, by which a step length is chosen
-    single.visits               how many of them look at each w
+    stochastic.sgd / adagrad        move w (flat, in place) over the rows of `order`
+    stochastic.loss                 the sum of their losses, by which a step length is chosen
+    stochastic.visits               how many of them look at each w
 
 A row of weight m counts as m rows of weight 1: it is visited round(m) times, at least once, each time with an equal
 share of its weight. So a repeated row and one of that weight are the same, merged or not. They run on one thread: each

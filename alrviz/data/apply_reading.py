@@ -18,10 +18,10 @@ from alrviz.data.interpret import Known, Raw, Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention, listed, short
 from alrviz.data.options import ReadOptions
+from alrviz.data.other_sources import is_taken
 from alrviz.data.read import LAID_OUT, raw_of_bytes, read_raw
 from alrviz.data.reading import ColumnReading, Made, Reading, Tally
 from alrviz.data.source import Buffer, load_bytes, sniff_format
-from alrviz.data.taken import is_taken
 from alrviz.data.text import TextColumn
 from alrviz.errors import AlrvizError, TableError, nearest
 from alrviz.stop import NEVER, StopToken

@@ -13,14 +13,14 @@ from alrviz.data.encoded import Encoded
 from alrviz.errors import Stopped
 from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.cover import cover_rows
+from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import Unseen
 from alrviz.models.plan import Block, Plan, plan_cover, singles
-from alrviz.models.space import CellSpace
+from alrviz.models.set_cover import cover_rows
 from alrviz.models.tables import count_tables
 from alrviz.passes import aligned_buffers
 from alrviz.passes.losses import NLL
-from alrviz.passes.single import SingleRows
+from alrviz.passes.stochastic import SingleRows
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, kernel_codes, row_weights, table
 from tests.oracles.rows import naive_count, naive_forward, naive_scatter

@@ -8,9 +8,9 @@ import time
 LOOK = 0.5  # seconds between two looks
 
 
-def end_with(parent: int) -> None:
+def exit_with_parent(parent: int) -> None:
     """Have this process end as soon as its parent (its id) is gone, whatever it is at."""
-    threading.Thread(target=_wait_for_end, args=(parent,), name="alrviz-lifeline", daemon=True).start()
+    threading.Thread(target=_wait_for_end, args=(parent,), name="alrviz-parent-watch", daemon=True).start()
 
 
 def _wait_for_end(parent: int) -> None:

@@ -53,8 +53,8 @@ def rules(application: Any, base: str, path: str, queue: PageQueue) -> list[Rule
     base: where the page is; path: the application's, by which Bokeh has it.
     """
     context, socket = application.applications[path], base + "/ws"
-    front = Front(context, queue)
-    given = {"front": front, "application_context": context, "bokeh_websocket_path": socket}
+    server = PageServer(context, queue)
+    given = {"server": server, "application_context": context, "bokeh_websocket_path": socket}
     packing = next(
         rule.target_kwargs
         for rule in application.wildcard_router.rules
@@ -73,7 +73,7 @@ class _Coming:
     building: bool = False
 
 
-class Front:
+class PageServer:
     """What the handlers of one page share: its HTML by theme, and the sessions that are being begun."""
 
     def __init__(self, context: Any, queue: PageQueue):
@@ -136,8 +136,8 @@ def _as_page(request: HTTPServerRequest, below: str) -> HTTPServerRequest:
 class _Page(DocHandler):
     """The HTML; the first of a theme is built as Panel does, with its session."""
 
-    def __init__(self, application: Any, request: HTTPServerRequest, front: Front, **options: Any):
-        self._front = front
+    def __init__(self, application: Any, request: HTTPServerRequest, server: PageServer, **options: Any):
+        self._page_server = server
         self._turn: asyncio.Task[bool] | None = None
         self._written = ""
         super().__init__(application, request, **options)
@@ -151,10 +151,10 @@ class _Page(DocHandler):
         # So has the prefix without its slash, which is sent on.
         plain = config.authorize_callback is None and not config.reuse_sessions
         plain &= not self.request.path or self.request.path != self.application.prefix
-        if plain and dark in self._front.html:
-            self._hand_out(*self._front.html[dark])
+        if plain and dark in self._page_server.html:
+            self._hand_out(*self._page_server.html[dark])
             return
-        queue = self._front.queue
+        queue = self._page_server.queue
         self._turn = asyncio.ensure_future(queue.enter(self.request.remote_ip or "", _known(self.request)))
         try:
             mine = await self._turn
@@ -174,7 +174,7 @@ class _Page(DocHandler):
         if plain and session is not None and session.document in _uniform:
             before, token, after = self._written.partition(session.token)
             if token and session.token not in after:
-                self._front.html[dark] = before, after
+                self._page_server.html[dark] = before, after
 
     async def get_session(self) -> Any:
         """Build the session, and remember it: its HTML may be that of all."""
@@ -214,8 +214,8 @@ class _Page(DocHandler):
 class _NewSession(AuthRequestHandler):
     """Builds the session of a page's token, and answers when it is there."""
 
-    def __init__(self, application: Any, request: HTTPServerRequest, front: Front, **options: Any):
-        self._front = front
+    def __init__(self, application: Any, request: HTTPServerRequest, server: PageServer, **options: Any):
+        self._page_server = server
         self._waits: asyncio.Task[bool] | None = None
         super().__init__(application, request)
 
@@ -228,7 +228,7 @@ class _NewSession(AuthRequestHandler):
             self.set_status(403)
             return
         request = _as_page(self.request, NEW)
-        self._waits = asyncio.ensure_future(self._front.begin(token, request, _known(self.request)))
+        self._waits = asyncio.ensure_future(self._page_server.begin(token, request, _known(self.request)))
         try:
             self.set_status(204 if await self._waits else 503)
         except asyncio.CancelledError:
@@ -253,14 +253,14 @@ class _NewSession(AuthRequestHandler):
 class _Socket(WSHandler):
     """Bokeh's websocket, of a session that is built in its turn."""
 
-    def __init__(self, application: Any, request: HTTPServerRequest, front: Front, **options: Any):
-        self._front = front
+    def __init__(self, application: Any, request: HTTPServerRequest, server: PageServer, **options: Any):
+        self._page_server = server
         self._waits: asyncio.Task[bool] | None = None
         super().__init__(application, request, **options)
 
     async def _async_open(self, token: str) -> None:
         request = _as_page(self.request, "/ws")
-        self._waits = asyncio.ensure_future(self._front.begin(token, request, _known(self.request)))
+        self._waits = asyncio.ensure_future(self._page_server.begin(token, request, _known(self.request)))
         try:
             mine = await self._waits
         except asyncio.CancelledError:

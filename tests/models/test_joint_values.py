@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import Stopped
-from alrviz.models import joint as module
-from alrviz.models.joint import join, join_columns
+from alrviz.models import joint_values as module
+from alrviz.models.joint_values import join, join_columns
 from alrviz.models.plan import Block
 from alrviz.stop import StopToken
 from tests.oracles.joint import naive_join
