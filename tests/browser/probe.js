@@ -306,6 +306,12 @@ window.probe = (() => {
     return found;
   };
 
+  /** Chips whose words are cut off. */
+  const clipped = () =>
+    Array.from(all())
+      .filter((e) => e.matches(".MuiChip-label, [class*=MuiChip-root]") && shown(e) && e.scrollWidth > e.clientWidth + 1)
+      .map((e) => `the chip ${e.innerText} of ${e.clientWidth} px`);
+
   // ---- keyboard ------------------------------------------------------------------------------------------------
 
   const focused = () => {
@@ -369,5 +375,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, scales, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, scales, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, clipped, at, focused, refocus, reachable, misnamed };
 })();

@@ -171,7 +171,7 @@ class CompareMenus(StudyMenus):
         self._own = own
         self._menus["sets"] = pmui.MultiChoice(
             label="Data sets", options={}, max_items=MOST_SETS, margin=(0, 8, 0, 0),
-            sizing_mode="stretch_width", solid=False,
+            sizing_mode="stretch_width", solid=False, css_classes=["alrviz-line"],
             description="Data sets: demo sets, and tables that you have dropped",
         )  # fmt: skip
         self["sets"].param.watch(lambda event: self.tell("sets", event.new), "value")
