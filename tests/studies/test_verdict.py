@@ -72,7 +72,7 @@ def test_faster_at_the_first_milestone_only():
 def test_no_difference_below_a_factor_of_1_25(slow, code):
     told = verdict([lane("lr", falling(40, slow)), lane("alr", falling(40, 100))])
     assert told.code == code
-    assert told.sentence.startswith("No difference. Within 1 %") == (code == "none")
+    assert told.sentence.startswith("No difference in speed. Within 1 %") == (code == "none")
 
 
 def test_a_racer_that_never_came_near_counts_as_at_least():
@@ -171,7 +171,7 @@ def test_the_weights_of_a_hinge_that_fits_perfectly_need_not_grow_for_ever():
 def test_between_bounds_rows_that_all_lead_do_not_send_the_loss_to_zero():
     told = verdict([lane(name, falling(10, 20), lead=1.0, bounded=True) for name in ("lr", "alr")])
     assert told.code == "none"
-    assert told.sentence.startswith("No difference. Within 1 % of the best NLL")
+    assert told.sentence.startswith("No difference in speed. Within 1 % of the best NLL")
 
 
 def test_milestones_are_absolute_when_the_objective_falls_to_zero():
@@ -216,6 +216,33 @@ def test_more_racers_and_other_labels():
     assert "anje 0" not in told.sentence
 
 
+def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
+    steps = np.arange(102)
+    rising = 0.9 + 0.01 * np.abs(steps - 20)
+    pair = [lane("lr", falling(40, 100), heldout_loss=rising), lane("alr", falling(40, 100), heldout_loss=rising + 0.2)]
+    told = verdict(pair)
+    assert told.sentence.startswith("No difference in speed. Within 1 % of the best NLL:")
+    assert told.sentence.endswith(
+        ". But held out both get worse: lr from iteration 20 on (0.900 to 1.710), "
+        "alr from iteration 20 on (1.100 to 1.910)."
+    )
+    falls = lane("alr", falling(40, 100), heldout_loss=1 / (1.0 + steps))
+    one = verdict([pair[0], falls])
+    assert one.sentence.endswith(". But held out lr gets worse from iteration 20 on (0.900 to 1.710).")
+    assert "held out" not in verdict([falls]).sentence
+    hardly = lane("lr", falling(40, 100), heldout_loss=np.where(steps == 50, 0.99, 1.0))  # within 2 %
+    assert "held out" not in verdict([hardly, falls]).sentence
+    alone = verdict([pair[0]])
+    assert alone.sentence.startswith("lr converged after 101 iterations")
+    assert alone.sentence.endswith(". But held out lr gets worse from iteration 20 on (0.900 to 1.710).")
+    late = lane("gd", falling(40, 100), heldout_loss=rising[::-1])
+    many = verdict([*pair, falls, late])
+    assert many.sentence.endswith(" But held out 3 of 4 get worse, lr from iteration 20 on.")
+    limit = verdict([lane("lr", np.full(102, 0.4), "step limit", heldout_loss=rising)])
+    assert "Step limit" in limit.sentence
+    assert "But held out lr gets worse" in limit.sentence
+
+
 def numbers_in(told):
     return re.findall(r"(?<![\w.])\d+(?:\.\d+)?", told.sentence)
 
@@ -226,7 +253,7 @@ def test_a_sentence_about_many_racers_is_short_and_names_the_winner_first():
     told = verdict(apart)
     assert told.sentence == "lr is 6 times faster (iterations) than sgd, the slowest."
     same = verdict([lane(name, falling(10, 20)) for name in names])
-    assert same.sentence == "No difference: all 6 racers come near the best about as soon."
+    assert same.sentence == "No difference in speed: all 6 racers come near the best about as soon."
     crossed = verdict([lane("lr", falling(10, 200)), lane("alr", falling(30, 50)), lane("gd", falling(40, 210))])
     assert crossed.sentence == "Two lead once: lr is first within 1 % of the best NLL, alr within 0.1 %."
     stopped = verdict([lane(name, np.full(11 + k, 0.5 + k), "stopped") for k, name in enumerate(names)])

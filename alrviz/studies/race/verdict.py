@@ -14,13 +14,16 @@
 
 An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, and seconds from a
 millisecond on: what is below is no racer's merit. A racer that never met the milestone counts as "at least" its last
-iteration. Differences of held-out log loss below two paired standard errors are called a tie.
+iteration. Differences of held-out log loss below two paired standard errors are called a tie. Where racers are told
+apart by speed, a last sentence says whose held-out log loss ends more than 2 % above its lowest, and since when.
 
 A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.milestones import (
@@ -36,6 +39,7 @@ from alrviz.studies.race.race_summary import APART, NEAR, level_words, near_word
 
 NO_DIFFERENCE = APART
 _LEAST = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # what less is not told apart from
+RISEN = 1.02  # times its lowest: held-out log loss has got worse, not just moved
 FEW = 2  # racers whose numbers have room in a sentence; those of more are in the table under the picture
 NOTHING_TO_FIT = ("anje", "nb")
 
@@ -86,7 +90,8 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
         )
     if falls_to_zero(lanes):
         return _perfect(lanes)
-    return _raced(lanes, milestones(lanes, unit))
+    told = _raced(lanes, milestones(lanes, unit))
+    return replace(told, sentence=told.sentence + worse_heldout_words(lanes))
 
 
 def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:
@@ -147,8 +152,9 @@ def _raced(lanes: Sequence[RacerSummary], marks: Milestones) -> RaceVerdict:
     tight, loose = (_ranking(lanes, marks, goal) for goal in (1, 0))
     if max(tight.factor, loose.factor) < NO_DIFFERENCE:
         if len(lanes) > FEW:
-            return RaceVerdict("none", f"No difference: all {len(lanes)} racers come near the best about as soon.")
-        return RaceVerdict("none", f"No difference. {_both(lanes, marks, 0)}")
+            alike = f"all {len(lanes)} racers come near the best about as soon"
+            return RaceVerdict("none", f"No difference in speed: {alike}.")
+        return RaceVerdict("none", f"No difference in speed. {_both(lanes, marks, 0)}")
     decided = [rank for rank in (tight, loose) if rank.factor >= NO_DIFFERENCE]
     if len(decided) == 2 and tight.first.name != loose.first.name and _opposed(tight, loose, marks):
         at = ["" if len(lanes) > FEW else f" ({_counts(lanes, marks, goal)})" for goal in (0, 1)]
@@ -273,6 +279,26 @@ def heldout_words(lanes: Sequence[RacerSummary]) -> str:
     if hinged:
         return f"Held-out 0-1 loss (the hinge has no log loss): {words}."
     return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
+
+
+def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
+    """Whose held-out log loss has risen again while the race went on, as a further sentence; "" for nobody's."""
+    risen = []
+    for lane in lanes:
+        losses = lane.of("heldout_log_loss") if "heldout_log_loss" in lane.frame else np.array([])
+        if np.isfinite(losses[-1:]).any() and losses[-1] > RISEN * np.nanmin(losses):
+            lowest = int(np.nanargmin(losses))
+            risen.append((lane.name, int(lane.of("index")[lowest]), losses[lowest], losses[-1]))
+    if not risen:
+        return ""
+    if len(lanes) > FEW:
+        first = min(risen, key=lambda one: one[1])
+        who = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
+        return f" But held out {who} get worse, {first[0]} from iteration {first[1]} on."
+    who = "both get worse: " if len(risen) == FEW else ""
+    gets = "" if len(risen) == FEW else "gets worse "
+    each = (f"{name} {gets}from iteration {step} on ({low:.3f} to {last:.3f})" for name, step, low, last in risen)
+    return f" But held out {who}{', '.join(each)}."
 
 
 def _tie(best: RacerSummary, worst: RacerSummary) -> str:
