@@ -13,6 +13,8 @@ ROWS = 10.0
 class FakeRace:
     """The interface of a race, and the calls it got."""
 
+    recorded, turn, stopped_by, stopped_at = False, 0, "you", None
+
     def __init__(self, size=0):
         self.phase, self.activity, self.ended, self.calls = "waiting", "fitting", False, []
         self.runs = ()

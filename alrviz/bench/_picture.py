@@ -15,7 +15,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from alrviz.bench._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
-from alrviz.pictures.svg import page
+from alrviz.reproduce.svg import page
 
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
 COLORS = {"ours": "#0072b2", "auto": "#56b4e9", "theirs": "#d55e00", "others": "#999999"}

@@ -3,7 +3,7 @@
 The file asks no network and needs no Python: replay.html holds the player, a `Film` the numbers. What is drawn at a
 step is everything up to it in full, the rest faintly. Names from data reach the page as text only: in the JSON every
 sign that could end a script is written as an escape. The same page without a film asks its own server for one that
-still grows (`told.Told` says what it gets).
+still grows (`ReplayDelta` says what it gets).
 """
 
 import json

@@ -14,7 +14,7 @@ from typing import Any
 from alrviz.pictures.replay import COLUMNS, Film, content, to_json
 
 
-class Told:
+class ReplayDelta:
     """One film, and how far its players know it."""
 
     def __init__(self) -> None:

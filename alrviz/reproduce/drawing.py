@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures.palette import FAMILY_COLOURS, GREY
-from alrviz.pictures.svg import line, page, text
+from alrviz.reproduce.svg import line, page, text
 
 WIDTH, LABEL, VALUES, ROW, HEAD, GAP = 1080, 230, 118, 16, 46, 14
 ACROSS = 2  # panels side by side

@@ -30,7 +30,7 @@ from alrviz.passes.threads import available_threads
 from alrviz.studies.race.race import race
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.studies.race.verdict import verdict
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 from tests.explorer.pages import OWNER, opened, session_of
 from tests.explorer.pages import until as until_said
 
@@ -72,7 +72,7 @@ def test_a_recorded_race_and_a_live_one_agree():
     live.join()
     told = []
     for each in (recorded, live):
-        watched = Watched(each)
+        watched = RaceReader(each)
         watched.pull()
         told.append(verdict([racer.lane() for racer in watched.racers]))
     assert told[0].winner == told[1].winner

@@ -11,7 +11,7 @@ from alrviz.explorer.web.race_feed import STEPS, Feed
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.replay.replay import race_film
 from tests.races import ByHand
 
@@ -62,7 +62,7 @@ class Player:
 
 
 def film_of(race, **options):
-    watched = Watched(race)
+    watched = RaceReader(race)
     watched.pull()
     watched.move(watched.last)
     return json.loads(json.dumps(content(race_film(watched, by="its owner", most=STEPS, **options))))
@@ -153,7 +153,7 @@ def test_the_last_step_of_a_racer_that_ends_while_others_are_read_is_told(regist
     race, _, feed = shared(registry)
     race.take(3)
     race.take(1, racer=0)
-    pull = Watched.pull
+    pull = RaceReader.pull
 
     def pulled(watched):
         new = pull(watched)
@@ -162,7 +162,7 @@ def test_the_last_step_of_a_racer_that_ends_while_others_are_read_is_told(regist
             race.runs[1].outcome = Outcome("converged", "by hand")
         return new
 
-    monkeypatch.setattr("alrviz.explorer.web.race_feed.Watched.pull", pulled)
+    monkeypatch.setattr("alrviz.explorer.web.race_feed.RaceReader.pull", pulled)
     player = Player().take(feed.pull())
     assert player.take(feed.pull()).film == film_of(race)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.pictures.svg import page, text
 from alrviz.reproduce import drawing
+from alrviz.reproduce.svg import page, text
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

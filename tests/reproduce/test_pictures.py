@@ -5,11 +5,11 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from alrviz.pictures.curves import curves
-from alrviz.pictures.maps import RAMP, maps
-from alrviz.pictures.scatter import SIDE, scatter
+from alrviz.reproduce.curve_panels import curves
 from alrviz.reproduce.items import ITEMS
 from alrviz.reproduce.pictures import PICTURES, picture, save, write_report
+from alrviz.reproduce.plane_maps import RAMP, maps
+from alrviz.reproduce.scatter import SIDE, scatter
 
 SVG = "{http://www.w3.org/2000/svg}"
 

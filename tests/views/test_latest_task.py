@@ -3,12 +3,12 @@
 import threading
 
 from alrviz.errors import TableError
-from alrviz.views.core.latest_task import Asking
+from alrviz.views.core.latest_task import LatestTask
 from tests.conftest import wait_until
 
 
 def test_results_come_from_a_thread_and_the_newest_is_taken():
-    asking, where = Asking(), []
+    asking, where = LatestTask(), []
 
     def work(stop):
         where.append(threading.current_thread())
@@ -23,7 +23,7 @@ def test_results_come_from_a_thread_and_the_newest_is_taken():
 
 
 def test_a_new_question_ends_the_old_one_and_what_it_still_finds_is_dropped():
-    asking, begun, go = Asking(), threading.Event(), threading.Event()
+    asking, begun, go = LatestTask(), threading.Event(), threading.Event()
     seen = []
 
     def slow(stop):
@@ -43,7 +43,7 @@ def test_a_new_question_ends_the_old_one_and_what_it_still_finds_is_dropped():
 
 
 def test_what_is_raised_is_a_result():
-    asking = Asking()
+    asking = LatestTask()
 
     def work(stop):
         raise TableError("no such column")
@@ -55,7 +55,7 @@ def test_what_is_raised_is_a_result():
 
 
 def test_stopped_work_is_forgotten():
-    asking, begun, go = Asking(), threading.Event(), threading.Event()
+    asking, begun, go = LatestTask(), threading.Event(), threading.Event()
 
     def work(stop):
         begun.set()
@@ -72,7 +72,7 @@ def test_stopped_work_is_forgotten():
 
 
 def test_a_result_is_waited_for_but_not_for_long():
-    asking, go = Asking(), threading.Event()
+    asking, go = LatestTask(), threading.Event()
 
     def work(stop):
         yield 1

@@ -8,7 +8,7 @@ from bokeh.plotting import figure
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.recorded import read_recorded, record
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race.live_figure import feed
 from alrviz.views.race.race_view import RaceView
 from tests.races import ByHand, a_step
@@ -186,13 +186,13 @@ def test_another_race_of_the_same_racers_is_drawn_in_the_figure_that_is_there():
 def test_watched_levels():
     race = ByHand()
     race.take(30)
-    watched = Watched(race)
+    watched = RaceReader(race)
     watched.pull()
     levels = watched.levels()
     best = min(run.trace[-1].objective for run in race.runs) / 10
     assert levels["milestone_0"] == pytest.approx(0.01 * best)
     assert levels["class_shares"] == 2.0
-    orders = Watched(ByHand(Recipe("alr", order=1), Recipe("alr", order=2)))
+    orders = RaceReader(ByHand(Recipe("alr", order=1), Recipe("alr", order=2)))
     assert "anje" not in orders.levels()
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race.player import Player
 from alrviz.views.race.words import ROWS_SHOWN, ends_html, numbers_html, separation_html, values_html
 from tests.races import ByHand, a_step
@@ -29,7 +29,7 @@ def race():
 
 
 def watched_at(race, head):
-    watched = Watched(race)
+    watched = RaceReader(race)
     watched.pull()
     watched.move(head)
     return watched

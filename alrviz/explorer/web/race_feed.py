@@ -8,9 +8,9 @@ can guess before it knows.
 
 from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.session.managed_race import Governed
-from alrviz.pictures.replay_delta import Told
-from alrviz.views.core.trace_reader import Watched
-from alrviz.views.race.heldout_scorer import Judging
+from alrviz.pictures.replay_delta import ReplayDelta
+from alrviz.views.core.trace_reader import RaceReader
+from alrviz.views.race.heldout_scorer import HeldoutScorer
 from alrviz.views.replay.replay import race_film
 
 STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
@@ -29,9 +29,9 @@ class Feed:
         self._registry = registry
         self._token = token
         self._entry: Entry | None = None
-        self._told = Told()
+        self._told = ReplayDelta()
         self._status: tuple[object, ...] = ()
-        self._judging: Judging | None = None  # what tells a tie, once the race is over
+        self._judging: HeldoutScorer | None = None  # what tells a tie, once the race is over
 
     @property
     def whole(self) -> bytes:
@@ -46,8 +46,8 @@ class Feed:
             return GONE
         self._registry.look(entry)
         if entry is not self._entry:
-            self._entry, self._told, self._status = entry, Told(), ()
-            self._watched, self._race, self._judging = Watched(entry.race), Governed(self._registry, entry), None
+            self._entry, self._told, self._status = entry, ReplayDelta(), ()
+            self._watched, self._race, self._judging = RaceReader(entry.race), Governed(self._registry, entry), None
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
         limit, ended = entry.told_to, race.ended
@@ -62,7 +62,7 @@ class Feed:
             return b""
         self._status = status
         if over and not watched.cut and self._judging is None and watched.last >= 0:
-            self._judging = Judging(watched)
+            self._judging = HeldoutScorer(watched)
         watched.move(watched.last)
         film = race_film(watched, by=entry.server_words or "its owner", most=STEPS, over=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)

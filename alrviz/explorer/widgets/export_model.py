@@ -23,7 +23,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import race_about, weights_csv
 from alrviz.studies.core.names import short_names
-from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import html_table, safe
@@ -86,10 +86,10 @@ class ModelPart:
         self._model: RecipeClassifier | None = None
         self._arrival: Arrival | None = None
         self._predictions = ""
-        self.folded: Folded | None = None
+        self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
 
-    def _build(self) -> Folded:
+    def _build(self) -> Collapsible:
         self.racer = pmui.Select(label="Model of", width=280, size="small", margin=(0, 16, 0, 0))
         self.racer.param.watch(lambda _: self._chosen(), "value")
         self.zipped = file_button(
@@ -110,7 +110,7 @@ class ModelPart:
             width=400, margin=(8, 16, 8, 0),
         )  # fmt: skip
         buttons = (self.racer, self.zipped, self.pickled, self.weights)
-        return Folded(
+        return Collapsible(
             "Export model, or score new rows", about,
             pn.FlexBox(*buttons, align_items="center", gap="4px", sizing_mode="stretch_width", margin=(8, 0)),
             pn.Row(self.strip, self.scored, align="center", sizing_mode="stretch_width", margin=0), self.told,

@@ -30,7 +30,7 @@ from alrviz.explorer.widgets.tabbed_page import TabbedPage
 from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
@@ -190,11 +190,11 @@ class StudyPage:
         if hasattr(view, "aside"):
             view.aside[:] = [self.prices]
         else:
-            folded = [Folded("What it costs", self.prices)]
+            folded = [Collapsible("What it costs", self.prices)]
         about = html()
         about.object = rich(self.about)
         self.below = pn.Column(
-            *above, self.note, card, *folded, Folded("What am I looking at?", about), self.dialog.place,
+            *above, self.note, card, *folded, Collapsible("What am I looking at?", about), self.dialog.place,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 

@@ -40,6 +40,10 @@ class Race(Driven):
     [0, 1]
     """
 
+    recorded = False  # computed now, by nobody's turns; what a page makes of a race may say otherwise
+    turn = 0
+    stopped_by = "you"
+
     def __init__(
         self,
         dataset: Dataset,

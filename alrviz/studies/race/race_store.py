@@ -20,6 +20,7 @@ from alrviz.fitting.solvers.step import STOPPED, Outcome
 from alrviz.fitting.store import Kept, Store
 from alrviz.fitting.store.store import INTERRUPTED, RUNNING
 from alrviz.studies.core.names import short_names
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import RecordedRace, RecordedRun
 
 KIND = "race"
@@ -29,7 +30,7 @@ _SOON = 0.2  # seconds between two looks at whether it has begun, or ended
 _log = logging.getLogger(__name__)
 
 
-def race_spec(race: Any) -> str:
+def race_spec(race: RaceLike) -> str:
     """Return what the store knows a race by, beside its table: its recipes."""
     return json.dumps({"recipes": [recipe.to_json() for recipe in race.recipes], "rows": race.dataset.n_rows})
 
@@ -50,7 +51,7 @@ class RaceKeeper:
 
     def __init__(
         self,
-        race: Any,
+        race: RaceLike,
         open_store: Callable[[], Store | bool],
         owner: str,
         link: str = "",
@@ -123,7 +124,7 @@ class RaceKeeper:
             self._cursors[racer] = first + len(steps)
 
     def _end(self) -> None:
-        outcomes = [run.outcome for run in self._race.runs]
+        outcomes = [run.outcome for run in self._race.runs if run.outcome is not None]
         state = STOPPED if any(outcome.code == STOPPED for outcome in outcomes) else "done"
         names = short_names(self._race.recipes)
         words = ", ".join(f"{name}: {outcome.code}" for name, outcome in zip(names, outcomes, strict=True))

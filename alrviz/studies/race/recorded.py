@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers.step import Outcome, Step
+from alrviz.studies.race.race_like import RaceLike, RunLike
 
 FORMAT = 1
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
@@ -49,6 +50,8 @@ class RecordedRace:
     activity: str = ""
     ended: bool = True
     stopped_at: int | None = None
+    turn: int = 0
+    stopped_by: str = "you"
 
     def frame(self) -> pd.DataFrame:
         """Return every step of every racer, as a race does."""
@@ -74,14 +77,14 @@ class RecordedRace:
         return True
 
 
-def as_race(given: Any) -> Any:
+def as_race(given: Any) -> RaceLike:
     """Return what can be watched: a race as it is, a fitted model as a recorded race of one, its own fit.
 
     Raises:
         TableError: of a data set. AlrvizError: of anything else, or of a model that was not fitted here.
     """
     if hasattr(given, "runs") and hasattr(given, "ended"):
-        return given
+        return cast(RaceLike, given)
     kind = type(given).__name__
     expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
     if hasattr(given, "to_recipe") and not isinstance(given, type):
@@ -97,7 +100,7 @@ def as_race(given: Any) -> Any:
     raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
 
 
-def record(race: Any, version: str) -> str:
+def record(race: RaceLike, version: str) -> str:
     """Return an ended race as JSON; raises `AlrvizError` while a racer runs."""
     if not race.ended:
         raise AlrvizError("a race can be recorded when every racer has ended; join it first")
@@ -110,14 +113,15 @@ def record(race: Any, version: str) -> str:
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def _run(run: Any) -> dict[str, Any]:
-    frame: pd.DataFrame = run.trace.frame()
+def _run(run: RunLike) -> dict[str, Any]:
+    frame, outcome = run.trace.frame(), run.outcome
+    assert outcome is not None  # of a race that has ended
     return {
         "recipe": run.recipe.to_json(),
         "rows": run.trace.rows,
         "heldout_rows": run.trace.heldout_rows,
         "baseline": run.trace.baseline,
-        "outcome": [run.outcome.code, run.outcome.sentence],
+        "outcome": [outcome.code, outcome.sentence],
         "separation": {name: float(f"{value:.6g}") for name, value in run.separation.items()},
         "columns": {name: [_short(value, name) for value in frame[name]] for name in frame.columns},
     }

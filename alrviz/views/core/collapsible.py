@@ -28,7 +28,7 @@ _PAPER = {
 }
 
 
-class Folded(Viewer):
+class Collapsible(Viewer):
     """A title that unfolds what is under it.
 
     Args:
@@ -65,7 +65,7 @@ class Folded(Viewer):
         return self._panel
 
 
-class Numbers(Folded):
+class Numbers(Collapsible):
     """The numbers of a picture: buttons that save them, and a table that is made only while it can be seen.
 
     Args:

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 Work = Callable[[StopToken], Iterable[Any]]
 
 
-class Asking:
+class LatestTask:
     """A thread that works while there is a question."""
 
     def __init__(self, name: str = "alrviz-asking"):

@@ -16,6 +16,7 @@ from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
 from alrviz.pictures.convergence import RacerCurve
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
+from alrviz.studies.race.race_like import RaceLike, RunLike
 from alrviz.studies.race.verdict import objective_key
 
 # Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
@@ -36,7 +37,7 @@ class Racer:
     lowest: the lowest objective read, shown or not: what a gap is measured from stays where it is when Stop is pressed.
     """
 
-    def __init__(self, run: Any, name: str):
+    def __init__(self, run: RunLike, name: str):
         self.run = run
         self.name = name
         self.recipe = run.recipe
@@ -98,7 +99,7 @@ class Racer:
         return float(np.nanmax(leads)) if len(leads) and not np.isnan(leads).all() else float("-inf")
 
     @property
-    def outcome(self) -> Any:
+    def outcome(self) -> Outcome | None:
         """How its run ended, as far as it may be shown: of one that went on, that it was stopped there."""
         return _STOPPED_HERE if self.cut and self.run.outcome is not None else self.run.outcome
 
@@ -143,14 +144,14 @@ def _of(step: Step, name: str) -> Any:
     return getattr(step, name) if name in _FIELDS else step.extra.get(name, float("nan"))
 
 
-class Watched:
+class RaceReader:
     """The racers of one race and the place of its reader.
 
     film: whether it is to be seen from the first iteration to the last, however soon the race has ended.
     limit: the last iteration that may be shown, as `end_at` has it.
     """
 
-    def __init__(self, race: Any, film: bool = False, limit: int | None = None):
+    def __init__(self, race: RaceLike, film: bool = False, limit: int | None = None):
         self.race, self.film = race, film
         self.number = next(_numbers)  # of all that were made: whoever reports from a browser says which it saw
         self._owed = 0.0  # iterations, in part: what a tick moved less than its pace
@@ -160,7 +161,7 @@ class Watched:
         self.head = 0
         self.seen = 0
         self.to_zero = False
-        self._outcomes: list[Any] = []
+        self._outcomes: list[Outcome | None] = []
         self.limit: int | None = None
         if limit is not None:
             self.end_at(limit)

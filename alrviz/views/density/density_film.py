@@ -13,7 +13,8 @@ import param
 from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
 from alrviz.studies.density.density_frames import Scene
-from alrviz.views.core.latest_task import Asking
+from alrviz.studies.race.race_like import RaceLike
+from alrviz.views.core.latest_task import LatestTask
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.style import safe
@@ -42,13 +43,13 @@ class DensityFilmView(NotebookViewer):
 
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
 
-    def __init__(self, race: Any, **params: Any):
+    def __init__(self, race: RaceLike, **params: Any):
         super().__init__(**params)
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
             got = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
         self._wake = self._pumped(self.pump, TICK, self.stop)
-        self._asking = Asking("alrviz-film")
+        self._asking = LatestTask("alrviz-film")
         self._scene: Scene | None = None
         self._drawn: Any = None
         self.player = FitPlayer(None, self._draw, self._wake, film=True)
@@ -82,7 +83,7 @@ class DensityFilmView(NotebookViewer):
         if watched is None or not len(watched.racers[0]):
             return
         racer, race, step = watched.racers[0], watched.race, watched.head
-        run = racer.run
+        run: Any = racer.run  # a dlr fit, with its encoder and rows
         if (id(run), step, len(racer)) == self._drawn:
             return
         self._drawn = (id(run), step, len(racer))

@@ -12,6 +12,7 @@ import panel as pn
 
 from alrviz import __version__
 from alrviz.studies.core.export import made_from, race_about
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.views.core.panes import say
 from alrviz.views.core.saving import by_version
 from alrviz.views.core.style import CSS
@@ -50,7 +51,7 @@ class FitPlayer:
 
     def __init__(
         self,
-        again: Callable[[], Any] | None,
+        again: Callable[[], RaceLike | None] | None,
         draw: Callable[[], None],
         wake: Callable[[], None],
         film: bool = False,
@@ -99,7 +100,7 @@ class FitPlayer:
         return by_version() if shown is None else made_from(race_about(shown.race, __version__), shown.race.recipes)
 
     @_as_one_message
-    def show(self, race: Any) -> None:
+    def show(self, race: RaceLike) -> None:
         """Take up a run: what it has computed is drawn at once, and followed from there."""
         self.player.take_up(race)
 

@@ -22,7 +22,7 @@ from alrviz.studies.maps.axes import LONGEST, axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.latest_task import Asking, at_rest
+from alrviz.views.core.latest_task import LatestTask, at_rest
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import Origin, save_buttons
@@ -99,7 +99,7 @@ class DecisionMapView(NotebookViewer):
         self._width = width
         self._wake = wake or self._pumped(self.pump, TICK, self.stop)
         self.hand = MapHand(self, on_add, on_move, on_remove)
-        self._asking = Asking("alrviz-map")
+        self._asking = LatestTask("alrviz-map")
         self._model: Any = None
         self._X: Any = None
         self._y: Any = None

@@ -4,15 +4,15 @@ import logging
 import threading
 
 from alrviz.studies.race.heldout import heldout_losses
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 
 _log = logging.getLogger(__name__)
 
 
-class Judging:
+class HeldoutScorer:
     """Scores the rows of one race."""
 
-    def __init__(self, watched: Watched):
+    def __init__(self, watched: RaceReader):
         self.watched = watched
         self.due = True  # whether words still lack what the thread finds
         self.thread = threading.Thread(target=self._score, name="alrviz-heldout", daemon=True)

@@ -21,7 +21,7 @@ from alrviz.pictures.convergence import FEW, Contents, Picture, contents, conver
 from alrviz.pictures.frame import describe
 from alrviz.pictures.labels import WIDTH, Box
 from alrviz.pictures.measures import is_log
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 
 _PARTS = ("x", "y", "step")
 TAIL = 3  # points at the end of a thinned line that the next step may replace
@@ -47,7 +47,7 @@ class LivePicture:
         self._given: tuple[set[float], ...] = (set(), set(), set(), set())
 
     def show(
-        self, watched: Watched, measure: str, axis: str, span: str = "all", dark: bool = False, rests: bool = True
+        self, watched: RaceReader, measure: str, axis: str, span: str = "all", dark: bool = False, rests: bool = True
     ) -> None:
         """Draw what `watched` says is to be seen now. rests: whether that will stay so."""
         curves = watched.curves()
@@ -61,7 +61,7 @@ class LivePicture:
             "rests": rests,
             "size": self._size,
         }
-        note = "recorded earlier" if getattr(watched.race, "recorded", False) else ""
+        note = "recorded earlier" if watched.race.recorded else ""
         names = tuple((racer.name, racer.label) for racer in watched.racers)
         made_of = (names, is_log(measure, watched.to_zero), span == "log", dark)
         drawn_of = (watched, measure, span)

@@ -5,7 +5,7 @@ from typing import Any
 import panel_material_ui as pmui
 
 from alrviz.pictures.measures import MEASURES
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 
 
 class MeasureMenu:
@@ -19,7 +19,7 @@ class MeasureMenu:
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._chosen, "measure")
 
-    def offer(self, watched: Watched) -> None:
+    def offer(self, watched: RaceReader) -> None:
         """Offer what fits; a gap needs one objective, and one whose lowest value is not known to be 0."""
         options = _options(watched.same_objective and not watched.to_zero)
         self._falling_back = True

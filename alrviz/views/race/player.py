@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.views.core.style import safe
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 
 # Seconds after a race has begun by itself in which a press of its button still means Run, as the button said when the
 # reader reached for it. Before its first point, which may take a compilation, it means so however late it comes.
@@ -30,10 +31,10 @@ class Player:
         film: whether what is shown is a film: it plays from the first iteration, and Stop leaves it where it is.
     """
 
-    def __init__(self, again: Callable[[], Any] | None = None, film: bool = False):
+    def __init__(self, again: Callable[[], RaceLike | None] | None = None, film: bool = False):
         self._again, self._film = again or self._same_again, film
-        self.shown: Watched | None = None
-        self.coming: Watched | None = None
+        self.shown: RaceReader | None = None
+        self.coming: RaceReader | None = None
         self.playing = False
         self.speed = 1.0  # how many times faster than usual what is shown follows the race
         self.loop = False  # whether what has been shown to its end is shown again from the start
@@ -51,18 +52,18 @@ class Player:
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property
-    def watched(self) -> Watched | None:
+    def watched(self) -> RaceReader | None:
         """The race that the buttons move."""
         return self.coming or self.shown
 
     @property
-    def race(self) -> Any:
+    def race(self) -> RaceLike | None:
         """The same, as `alrviz.race` made it."""
         return None if self.watched is None else self.watched.race
 
-    def take_up(self, race: Any, *, fresh: bool = False) -> bool:
+    def take_up(self, race: RaceLike, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
-        watched = Watched(race, self._film, getattr(race, "stopped_at", None))
+        watched = RaceReader(race, self._film, race.stopped_at)
         self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
         self.expected = False
         self.halted = self._settling = self.resting = False
@@ -152,7 +153,7 @@ class Player:
         self.stopped_at(number, seen)
 
     def stopped_at(self, number: int, seen: int) -> bool:
-        """Stop was pressed when the screen showed so much of a race (`Watched.number`); returns whether that is less.
+        """Stop was pressed when the screen showed so much of a race, by its number; returns whether that is less.
 
         What is sent to a browser is on its way for a moment, longer where it draws slowly. This may be told before the
         press itself.
@@ -170,7 +171,7 @@ class Player:
         return True
 
     @staticmethod
-    def _end_at(watched: Watched, limit: int) -> None:
+    def _end_at(watched: RaceReader, limit: int) -> None:
         watched.end_at(limit)
         watched.race.stopped_at = limit if watched.cut else None
 
@@ -203,7 +204,7 @@ class Player:
         """Whether a press found no race yet and may be repeated."""
         return self._unmet is not None
 
-    def _fresh(self, press: Callable[[], None]) -> Any:
+    def _fresh(self, press: Callable[[], None]) -> RaceLike | None:
         self._unmet = press
         fresh = self._again()
         if fresh is None and self._again == self._same_again:
@@ -213,17 +214,18 @@ class Player:
             self.take_up(fresh, fresh=True)
         return fresh
 
-    def _same_again(self) -> Any:
+    def _same_again(self) -> RaceLike | None:
         from alrviz.studies.race.race import race
 
         old = self.race
-        return None if old is None or recorded(old) else race(old.dataset, old.recipes)
+        return None if old is None or old.recorded else race(old.dataset, old.recipes)
 
     def _pause(self) -> None:
-        self.resting = self.playing and self.race.ended
-        if self.playing and not self.race.ended:
+        race = self.race
+        self.resting = self.playing and race is not None and race.ended
+        if self.playing and race is not None and not race.ended:
             self._settling = True
-            self.race.pause()
+            race.pause()
         self.playing = False
 
     @property
@@ -280,7 +282,7 @@ class Player:
             self._at_end = 0
         return moved or bool(new)
 
-    def _follow_others(self, watched: Watched, goes_on: bool, unseen: bool) -> None:
+    def _follow_others(self, watched: RaceReader, goes_on: bool, unseen: bool) -> None:
         """A race that another page of its owner resumed, or a cell of a notebook started, is followed here too.
 
         unseen: whether nothing of it was there before; it may have ended since.
@@ -347,21 +349,21 @@ def word_of(player: Player) -> str:
         return f"{'' if player.shown is None else _old(player)}starts by itself &hellip;"
     if player.outdated:
         return f"{'stopped; ' if player.halted else ''}<b class='bad'>outdated: press Run</b>"
-    if recorded(race):
+    if race.recorded:
         place = "" if player.playing else _place(player)
         return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; step {place}' if place else ''}"
     if race.ended and not player.playing:
-        return _at_rest(player)
+        return _at_rest(player, race)
     if race.phase in ("waiting", "preparing"):
         return _activity(race)
-    if player.playing and (turn := getattr(race, "turn", 0)):
-        return f"running, in turns: number {turn} in the queue"
+    if player.playing and race.turn:
+        return f"running, in turns: number {race.turn} in the queue"
     if player.playing and player.loop and race.ended and player.shown is not None and player.shown.shown:
         return "in a loop"
     return "running" if player.playing else "paused"
 
 
-def _at_rest(player: Player) -> str:
+def _at_rest(player: Player, race: RaceLike) -> str:
     """Where a race that has ended stands: one that is not at its end has not been seen to it, or was left."""
     place = _place(player)
     if player.resting:
@@ -369,7 +371,7 @@ def _at_rest(player: Player) -> str:
     if player.halted:
         return f"stopped at {place}" if place else "stopped"
     cut = player.shown is not None and player.shown.cut
-    stopped = cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in player.race.runs)
+    stopped = cut or any(run.outcome is not None and run.outcome.code == "stopped" for run in race.runs)
     return f"step {place}" if place else "stopped" if stopped else "ended"
 
 
@@ -382,18 +384,13 @@ def _place(player: Player) -> str:
 def _old(player: Player) -> str:
     """What is still drawn while another race comes."""
     assert player.shown is not None
-    return "<b>recorded earlier</b> &middot; " if recorded(player.shown.race) else "earlier race &middot; "
+    return "<b>recorded earlier</b> &middot; " if player.shown.race.recorded else "earlier race &middot; "
 
 
-def _activity(race: Any) -> str:
+def _activity(race: RaceLike) -> str:
     return safe(race.activity) + (" &hellip;" if race.activity else "")
 
 
-def waits(race: Any) -> bool:
+def waits(race: RaceLike) -> bool:
     """Whether it stands in a queue."""
     return race.phase == "waiting" and str(race.activity).startswith("waiting")
-
-
-def recorded(race: Any) -> bool:
-    """Whether it was computed earlier and read from a file."""
-    return bool(getattr(race, "recorded", False))

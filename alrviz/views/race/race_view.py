@@ -20,6 +20,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.core.export import made_from, race_about, to_csv
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.collapsible import Numbers
@@ -27,10 +28,10 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import Origin, file_button, save_buttons
 from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.core.transport import SPEEDS, Playback, Transport
 from alrviz.views.race import words
-from alrviz.views.race.heldout_scorer import Judging
+from alrviz.views.race.heldout_scorer import HeldoutScorer
 from alrviz.views.race.live_figure import LivePicture
 from alrviz.views.race.measure_menu import MeasureMenu
 from alrviz.views.race.player import Player
@@ -90,9 +91,9 @@ class RaceView(NotebookViewer):
         self,
         race: Any = None,
         *,
-        again: Callable[[], Any] | None = None,
+        again: Callable[[], RaceLike | None] | None = None,
         wake: Callable[[], None] | None = None,
-        seen: Callable[[Any, int], None] | None = None,
+        seen: Callable[[RaceLike, int], None] | None = None,
         height: str = f"{HEIGHT}px",
         **params: Any,
     ):
@@ -101,8 +102,8 @@ class RaceView(NotebookViewer):
         self._wake = wake or self._pumped(self.pump, TICK)
         self._on_seen = seen
         self._ticks = 0
-        self._drawn: Watched | None = None
-        self._judging: Judging | None = None
+        self._drawn: RaceReader | None = None
+        self._judging: HeldoutScorer | None = None
         self._told = ""  # what the sentence says
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
@@ -166,7 +167,7 @@ class RaceView(NotebookViewer):
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property
-    def race(self) -> Any:
+    def race(self) -> RaceLike | None:
         """The race that the buttons move."""
         return self.player.race
 
@@ -181,11 +182,11 @@ class RaceView(NotebookViewer):
         """
         if self.player.watched is None and self.picture.pane.object is None:
             runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
-            coming = Watched(SimpleNamespace(runs=runs))
+            coming = RaceReader(SimpleNamespace(runs=runs, recorded=False))
             self._measures.offer(coming)
             self._draw(coming)
 
-    def _take(self, watched: Watched) -> None:
+    def _take(self, watched: RaceReader) -> None:
         self._drawn, self._judging = watched, None
         self._measures.offer(watched)
 
@@ -303,7 +304,7 @@ class RaceView(NotebookViewer):
         """Whether what is done every so many ticks is due."""
         return self._ticks % every == 0
 
-    def _draw(self, watched: Watched) -> None:
+    def _draw(self, watched: RaceReader) -> None:
         self.picture.show(watched, self.measure, self.axis, self.span, self.dark, rests=not self.player.playing)
 
     def _resized(self) -> None:
@@ -333,13 +334,13 @@ class RaceView(NotebookViewer):
         at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
         ended = watched.shown and at_end
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
-        told = verdict(lanes, by=getattr(watched.race, "stopped_by", "you"), unit=self.axis)
+        told = verdict(lanes, by=watched.race.stopped_by, unit=self.axis)
         self._told = told.sentence
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and not watched.cut and self._judging is None:
-            self._judging = Judging(watched)
+            self._judging = HeldoutScorer(watched)
         self._numbers.refresh()
 
     def _numbers_html(self) -> str:

@@ -1,6 +1,6 @@
 """The words beside a live race, as HTML: values at the head, milestones, the separation meter, the table of numbers.
 
-Pure functions of a `Watched`; every name is escaped.
+Pure functions of a `RaceReader`; every name is escaped.
 """
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.race.milestones import Milestones, by_objective, milestones
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.core.trace_reader import Racer, Watched
+from alrviz.views.core.trace_reader import Racer, RaceReader
 
 # Rows of the table under the picture: evenly spread over the iterations, so that its end can be seen.
 ROWS_SHOWN = 40
@@ -28,7 +28,7 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.1e}" if 0 < abs(value) < 10**-digits else f"{value:.{digits}f}"
 
 
-def colours(watched: Watched, dark: bool = False) -> list[str]:
+def colours(watched: RaceReader, dark: bool = False) -> list[str]:
     """One colour a racer, as in the picture."""
     return racer_colours([racer.label for racer in watched.racers], dark)
 
@@ -37,7 +37,7 @@ def _racer(name: str, colour: str) -> str:
     return f"<span style='color:{colour}' aria-hidden='true'>●</span> {safe(name, 60)}"
 
 
-def values_html(watched: Watched, unit: str = "iterations", dark: bool = False) -> str:
+def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = False) -> str:
     """Loss of every racer at the head, and when it came near the best objective, in the unit of the axis."""
     held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
     marks = _marks(watched)
@@ -80,7 +80,7 @@ def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]
     ]
 
 
-def _until(watched: Watched, marks: dict[str, Milestones], unit: str) -> str:
+def _until(watched: RaceReader, marks: dict[str, Milestones], unit: str) -> str:
     kinds = {mark.to_zero for mark in marks.values()}
     # While a race goes on a milestone is met by all who lead: the best is what has been seen so far.
     of = "" if watched.shown else " <b>so far</b>: it moves until the race has ended"
@@ -90,7 +90,7 @@ def _until(watched: Watched, marks: dict[str, Milestones], unit: str) -> str:
     return f"<p class='quiet'>{'; '.join(near + low)}</p>"
 
 
-def _marks(watched: Watched) -> dict[str, Milestones]:
+def _marks(watched: RaceReader) -> dict[str, Milestones]:
     """The milestones of every racer that has begun, by its name."""
     lanes = [racer.lane(upto=watched.seen) for racer in watched.racers if len(racer)]
     found: dict[str, Milestones] = {}
@@ -106,7 +106,7 @@ def _count(cell: float | None, unit: str) -> str:
     return f"{cell:.0f}" if unit == "iterations" else f"{cell:.3g}"
 
 
-def separation_html(watched: Watched, dark: bool = False) -> str:
+def separation_html(watched: RaceReader, dark: bool = False) -> str:
     """The separation meter: what is known before the run, rows classified correctly, how large phi has grown."""
     bars = []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
@@ -129,7 +129,7 @@ def separation_html(watched: Watched, dark: bool = False) -> str:
     return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(watched)}"
 
 
-def _empty_share(watched: Watched) -> str:
+def _empty_share(watched: RaceReader) -> str:
     free = [racer for racer in watched.racers if _grows_in_empty(racer)]
     found = [share for racer in free if (share := racer.run.separation.get("empty_share", 0.0)) > 0]
     if not found:
@@ -147,7 +147,7 @@ def _grows_in_empty(racer: Racer) -> bool:
     return own and of.get("objective") == "nll" and not racer.alpha
 
 
-def ends_html(watched: Watched, dark: bool = False) -> str:
+def ends_html(watched: RaceReader, dark: bool = False) -> str:
     """How every racer stands at its last iteration seen, and when it came near the best: what a verdict is about."""
     marks = _marks(watched)
     held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
@@ -170,7 +170,7 @@ def ends_html(watched: Watched, dark: bool = False) -> str:
     return html_table((*heads, "ended"), rows) + until
 
 
-def numbers_html(watched: Watched, dark: bool = False) -> str:
+def numbers_html(watched: RaceReader, dark: bool = False) -> str:
     """The table of all iterations: one row an iteration, two columns a racer; the CSV has all columns."""
     heads, columns = ["iteration"], []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):

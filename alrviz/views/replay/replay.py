@@ -25,10 +25,11 @@ from alrviz.studies.core.export import race_about
 from alrviz.studies.density.density_frames import BandwidthPath, Scene
 from alrviz.studies.maps.film_maps import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.race_summary import UNDECIDED, racing_words
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
-from alrviz.views.core.trace_reader import Watched
+from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.maps.words import others_words
 from alrviz.views.replay.path import path_film
 
@@ -75,17 +76,17 @@ def replay(race: Any) -> str:
     if getattr(race, "kind", None) == "path":
         return replay_html(path_film(race))
     race = as_race(race)
-    watched = Watched(race, limit=getattr(race, "stopped_at", None))
+    watched = RaceReader(race, limit=race.stopped_at)
     watched.pull()
     if watched.last < 0:
         raise AlrvizError("there is nothing to replay: the race has no step yet; start it, and join or stop it")
     watched.move(watched.last)
-    run = race.runs[0]
+    run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     is_film = len(race.runs) == 1 and isinstance(run.model, DensityModel)
     return replay_html(_bandwidth_film(race, watched) if is_film else race_film(watched))
 
 
-def race_film(watched: Watched, *, by: str = "you", most: int = STEPS, over: bool | None = None) -> Film:
+def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: bool | None = None) -> Film:
     """Return the film of a race by what was read of it: every racer, every measure.
 
     by: who stopped it, should it have been stopped. most: steps that are kept of a long one, about. over: whether its
@@ -126,7 +127,7 @@ def race_film(watched: Watched, *, by: str = "you", most: int = STEPS, over: boo
     )
 
 
-def _racing(watched: Watched, steps: Any, over: bool) -> list[tuple[int, str]]:
+def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]]:
     """What is said on the way. Of a race that goes on only that it does: all of it would be told again and again."""
     last = len(steps) - 1
     if not over:
@@ -135,7 +136,7 @@ def _racing(watched: Watched, steps: Any, over: bool) -> list[tuple[int, str]]:
     return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
 
 
-def _view(name: str, curves: list[RacerCurve], steps: Any, watched: Watched) -> View:
+def _view(name: str, curves: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
     parts = {
         part: [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
         for part in ("train", "heldout")
@@ -161,12 +162,12 @@ def _at(column: Any, steps: Any) -> Any:
     return found
 
 
-def _title(race: Any, what: str) -> str:
+def _title(race: RaceLike, what: str) -> str:
     name = getattr(race.dataset, "name", "")
     return f"{what} on {name}" if name else what
 
 
-def _about(race: Any) -> list[str]:
+def _about(race: RaceLike) -> list[str]:
     told = [f"{name}: {value}" for name, value in race_about(race, __version__).items()]
     return [*told, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
 
@@ -174,11 +175,11 @@ def _about(race: Any) -> list[str]:
 # ---- bandwidths -----------------------------------------------------------------------------------------------------
 
 
-def _bandwidth_film(race: Any, watched: Watched) -> Film:
+def _bandwidth_film(race: RaceLike, watched: RaceReader) -> Film:
     """The film of a dlr fit: bandwidths and losses as lines, what columns add as panels."""
     from alrviz.studies.density.density_film import bandwidth_path, scene_of
 
-    run = race.runs[0]
+    run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
     places = kept_steps(len(path.iterations) - 1, most=SCENES)
     labels = [column.labels for column in run.encoder.columns_]
@@ -220,7 +221,7 @@ def _bandwidth_film(race: Any, watched: Watched) -> Film:
     )  # fmt: skip
 
 
-def _loss_line(watched: Watched, path: BandwidthPath, x: Any) -> list[ReplayLine]:
+def _loss_line(watched: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
     label = watched.racers[0].label
     light, dark = (racer_colours([label, label], ground) for ground in (False, True))
     names = (watched.racers[0].name, "validation rows")

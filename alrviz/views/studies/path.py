@@ -31,7 +31,7 @@ from alrviz.views.core.panes import as_high, html, say
 from alrviz.views.core.saving import buttons_of_parts, csv_button, file_button
 from alrviz.views.core.style import HEARD, ICONS, WORDS_ON_BUTTONS
 from alrviz.views.replay.replay import replay
-from alrviz.views.studies.path_follower import Follower
+from alrviz.views.studies.path_follower import PathFollower
 from alrviz.views.studies.path_slider import AlphaSlider
 from alrviz.views.studies.path_words import fitted_html, numbers_html, sentence_html
 from alrviz.views.studies.study_view import StudyView
@@ -75,7 +75,7 @@ class PathView(StudyView):
         self._spread: drawn.Spread | None = None
         self._lines: Any = None
         self._offering = False
-        self.follower = Follower()
+        self.follower = PathFollower()
         super().__init__(study, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------

@@ -11,16 +11,16 @@ from typing import Any
 from alrviz.stop import StopToken
 from alrviz.studies.protocols.alpha_path_verdict import paths_of
 from alrviz.studies.protocols.live_alpha_path import LivePath, is_quick
-from alrviz.views.core.latest_task import Asking
+from alrviz.views.core.latest_task import LatestTask
 
 KEPT = 200  # fits whose numbers are remembered: a slider has 97 steps
 
 
-class Follower:
+class PathFollower:
     """Fits of a study's paths at any alpha."""
 
     def __init__(self) -> None:
-        self._asking = Asking("alrviz-path")
+        self._asking = LatestTask("alrviz-path")
         self._study: Any = None
         self._of: Any = None
         self._live: LivePath | None = None

@@ -8,7 +8,7 @@ from alrviz.pictures.formatting import seconds_text
 from alrviz.studies.protocols.alpha_path_verdict import WORDS, alpha_text, generative_name, path_names, paths_of
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
-from alrviz.views.studies.path_follower import Follower
+from alrviz.views.studies.path_follower import PathFollower
 
 
 def sentence_html(study: Any, said: str) -> str:
@@ -31,7 +31,7 @@ def sentence_html(study: Any, said: str) -> str:
     return of + safe(said, 900) + failed
 
 
-def fitted_html(row: dict[str, Any] | None, follower: Follower, path: int, alpha: float) -> str:
+def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
     """Losses of the fit at one alpha; what is under way, or why there is none."""
     title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_about(row, follower)}</p>"
     if row is None:
@@ -46,7 +46,7 @@ def fitted_html(row: dict[str, Any] | None, follower: Follower, path: int, alpha
     return title + html_table(("per row", "training", "held-out"), cells)
 
 
-def _about(row: dict[str, Any] | None, follower: Follower) -> str:
+def _about(row: dict[str, Any] | None, follower: PathFollower) -> str:
     if row is None:
         return "<span class='quiet'>fitting …</span>" if follower.busy else ""
     if "racer" in row:

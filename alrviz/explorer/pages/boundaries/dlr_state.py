@@ -11,7 +11,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.core.latest_task import Asking
+from alrviz.views.core.latest_task import LatestTask
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -37,7 +37,7 @@ class DlrState:
     columns: ColumnMenus
     menus: DlrControls
     pictures: Pictures
-    asking: Asking
+    asking: LatestTask
 
     @property
     def sketch(self) -> Sketch | None:

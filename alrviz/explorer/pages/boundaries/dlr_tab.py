@@ -29,7 +29,7 @@ from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.export import made_from
-from alrviz.views.core.latest_task import Asking
+from alrviz.views.core.latest_task import LatestTask
 from alrviz.views.core.pump import Pump
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class DlrTab(DlrState):
         self.jobs = Jobs(session)
         self.part = FittingPart(session, self.jobs, self._place_changed, film=True, drawn=self._drawn)
         self.peer = PeerPart(session, self.jobs, self._peer_changed)
-        self.asking = Asking("alrviz-dlr")
+        self.asking = LatestTask("alrviz-dlr")
         here = session.tab == ""
         mine = here and session.model and session.model[0].family == "dlr"
         self.recipe: Recipe = session.model[0] if mine else first_recipe(session.seed)

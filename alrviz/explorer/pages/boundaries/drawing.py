@@ -9,7 +9,7 @@ from alrviz.explorer.pages.boundaries.frame import Moment
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.studies.race.reference_fit import TRUTH
-from alrviz.views.core.latest_task import Asking
+from alrviz.views.core.latest_task import LatestTask
 
 if TYPE_CHECKING:
     from alrviz.explorer.pages.boundaries.dlr_state import DlrState
@@ -30,7 +30,7 @@ class Drawing:
 
     def __init__(self, tab: "DlrState"):
         self._tab = tab
-        self._peers = Asking("alrviz-drawn-peer")
+        self._peers = LatestTask("alrviz-drawn-peer")
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last

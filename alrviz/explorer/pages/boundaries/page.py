@@ -17,7 +17,7 @@ from alrviz.explorer.shell.theme import html
 from alrviz.explorer.widgets.dialogs import ScriptDialog
 from alrviz.explorer.widgets.menus import data_menu, show_data
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
-from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.collapsible import Collapsible
 
 DLR = "dlr"  # in a link it is left out: the first tab
 TABS = {"DLR": DLR, "Any family": "any"}
@@ -61,7 +61,7 @@ class BoundariesPage(TabbedPage):
         about.object = rich(ABOUT)
         panel = super().view(self.data)
         self.session.param.watch(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
-        panel.extend([Folded("What am I looking at?", about), self._dialog.place])
+        panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])
         return panel
 
     def build_tab(self, slug: str) -> tuple[Any, Any, Any]:

@@ -10,7 +10,7 @@ import panel as pn
 
 from alrviz.explorer.pages.boundaries.frame import Moment
 from alrviz.explorer.shell.theme import CARD, room
-from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_ratio import DensityRatioView
 from alrviz.views.density.gram_matrix import GramMatrixView
@@ -64,7 +64,7 @@ class Pictures:
         self.seen = _row((left, 12), (self.ratios.top, 5))
         read = (_row((self.map.rest, 1), (self.other.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
         self.read = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
-        self.folded = Folded("The kernel's Gram matrix", self.gram)
+        self.folded = Collapsible("The kernel's Gram matrix", self.gram)
         self.folded.param.watch(lambda _: unfolded(), "open")
 
     def ground(self, dark: bool) -> None:

@@ -89,8 +89,8 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
     """One line on the run that is drawn: losses at the iteration shown, and why it ended."""
     racer = player.racer
     if racer is None or not len(racer) or outdated:
-        failed = racer is not None and racer.run.outcome is not None and not len(racer) and not outdated
-        why = safe(racer.run.outcome.sentence, 400) if failed and racer is not None else ""
+        outcome = None if racer is None or len(racer) or outdated else racer.run.outcome
+        why = "" if outcome is None else safe(outcome.sentence, 400)
         return f"<p class='bad'>{why}</p>" if why else "<p class='quiet'>&nbsp;</p>"
     at = at_head(racer, player.place)
     words = [f"NLL {number(at['nll'])} per training row"]

@@ -35,7 +35,7 @@ from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.race.recorded import read_recorded
-from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.race.race_view import RaceView
 
 FIRST_MEASURE = "gap"
@@ -134,7 +134,7 @@ class ConvergencePage:
         )  # fmt: skip
         card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
         text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        about = Folded("What am I looking at?", text)
+        about = Collapsible("What am I looking at?", text)
         parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 

@@ -12,7 +12,7 @@ from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.export import made_from, to_csv
-from alrviz.views.core.collapsible import Folded
+from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.saving import Origin, save_buttons
 from alrviz.views.core.style import FADED, safe
 
@@ -31,7 +31,7 @@ class Why:
         self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
         buttons = save_buttons(_NAME, "alrviz-why", "the picture of scales", self._csv, "its points", self.origin)
-        self.part = Folded(
+        self.part = Collapsible(
             "Why is it faster?",
             self.about,
             pn.Row(self.picture, text, sizing_mode="stretch_width", margin=0),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures.palette import FAMILY_COLOURS
-from alrviz.pictures.svg import line, page, text
+from alrviz.reproduce.svg import line, page, text
 
 SIDE, LEFT, TOP, ACROSS = 210, 60, 60, 4
 _GAP_X, _GAP_Y = 60, 70

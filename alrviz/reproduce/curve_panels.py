@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures.palette import GREY
-from alrviz.pictures.svg import line, page, text
+from alrviz.reproduce.svg import line, page, text
 
 WIDTH, HEIGHT, LEFT, TOP, ACROSS = 290, 190, 60, 60, 3
 _GAP_X, _GAP_Y = 75, 60

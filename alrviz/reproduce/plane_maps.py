@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from alrviz.pictures.svg import page, text
+from alrviz.reproduce.svg import page, text
 
 PANEL, TOP, GAP = 324, 60, 24
 # p of the second class in tenths, from the first class's colour to the second's; white at one half.

@@ -1,0 +1,73 @@
+"""What a race is to whoever shows, stores or retells one: computed now, recorded earlier, or kept by a page's registry.
+
+Views and pages take these protocols; `Race`, `RecordedRace` and what a session makes of a race have all of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers.step import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class RunLike(Protocol):
+    """One racer: what it is, what it has done, and how it ended (None while it may go on)."""
+
+    @property
+    def recipe(self) -> Recipe: ...
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def outcome(self) -> Outcome | None: ...
+    @property
+    def separation(self) -> Mapping[str, float]: ...
+    @property
+    def activity(self) -> str: ...
+    @property
+    def phase(self) -> str: ...
+
+
+class RaceLike(Protocol):
+    """Racers on one data set; what moves it does nothing to one that has ended.
+
+    Attributes:
+        dataset: its table; of a recorded race name, hash and number of rows alone.
+        phase: one of "waiting", "preparing", "running", "paused" or "ended".
+        activity: what it is doing before its first step, in words.
+        recorded: whether it was computed earlier.
+        turn: its place among those who take turns; 0 while it computes.
+        stopped_by: who stopped it, if it was stopped, in a word.
+        stopped_at: the last iteration that was seen when it was stopped, where more was computed.
+    """
+
+    stopped_at: int | None
+
+    @property
+    def dataset(self) -> Any: ...
+    @property
+    def recipes(self) -> tuple[Recipe, ...]: ...
+    @property
+    def runs(self) -> Sequence[RunLike]: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def phase(self) -> str: ...
+    @property
+    def activity(self) -> str: ...
+    @property
+    def recorded(self) -> bool: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def stopped_by(self) -> str: ...
+    def start(self) -> None: ...
+    def resume(self) -> None: ...
+    def pause(self) -> None: ...
+    def step(self, count: int = 1) -> None: ...
+    def stop(self) -> None: ...
+    def join(self, timeout: float | None = None) -> bool: ...
+    def frame(self) -> "pd.DataFrame": ...
