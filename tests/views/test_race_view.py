@@ -56,6 +56,21 @@ def test_a_race_over_in_a_blink_is_shown_little_by_little_and_racers_stay_level(
     assert view.player.playing
 
 
+def test_curves_words_and_slider_are_of_one_iteration_at_every_tick():
+    race, view = pressed()
+    race.take(700)  # a picture of so many is not fed at every tick
+    seen = set()
+    while view.pump() and len(seen) < 700 and view.player.playing:
+        at = len(drawn(view)) - 1
+        assert view.transport.slider.value == at
+        assert f"At iteration {at:,} " in view.side.object
+        assert f"At iteration {at}: " in view.sentence.object
+        seen.add(at)
+        if view.player.shown.head >= view.player.shown.last:
+            race.end()
+    assert len(seen) > 20
+
+
 def test_a_race_of_few_iterations_is_shown_whole_once_it_has_ended():
     race, view = pressed()
     race.take(18)

@@ -40,7 +40,7 @@ from alrviz.views.replay.replay import replay
 HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720
 TICK = 100  # ms
 LONG = 500  # iterations; beyond them the picture is fed less often: a step is less than a pixel
-SLOW = 5  # ticks between two looks at what changes slowly: milestones, the table of numbers
+SLOW = 5  # ticks between two looks at the table of numbers
 _COMING = (
     "Getting ready: rows are encoded, what computes is compiled and the price is found. The race starts by itself then."
 )
@@ -266,7 +266,6 @@ class RaceView(NotebookViewer):
         if shown is not None and shown is not self._drawn:
             self._take(shown)
         self._redraw()
-        self._show_slow()
         self._wake()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
@@ -293,12 +292,12 @@ class RaceView(NotebookViewer):
         if turned:
             self._measures.offer(watched)
         came_to_rest = playing and not player.playing
-        if turned or came_to_rest or (changed and (watched.head < LONG or not player.playing or self._turn(3))):
-            self._draw(watched)
         judged = self._judging is not None and self._judging.done()
-        if (changed and not player.playing) or turned or judged or (playing and self._turn(SLOW)):
-            self._show_slow()
-        self._show_status()
+        due = changed and (watched.head < LONG or not player.playing or self._turn(3))
+        if due or turned or came_to_rest or judged or (playing and self._turn(SLOW)):
+            self._redraw()
+        else:
+            self._show_status()
 
     def _turn(self, every: int) -> bool:
         """Whether what is done every so many ticks is due."""
@@ -313,21 +312,23 @@ class RaceView(NotebookViewer):
                 self._redraw()
 
     def _redraw(self) -> None:
+        """Draw curves, words and slider of one iteration: on a busy machine a second may pass until the next ones."""
         if self.player.shown is not None:
             self._draw(self.player.shown)
-        self._show_status()
+        self._show_words()
+        self._show_status(moves=True)
 
     # -- words --------------------------------------------------------------------------------------------------------
 
-    def _show_status(self) -> None:
+    def _show_status(self, moves: bool = False) -> None:
         player = self.player
         drawn = {"drawn": self.picture.drawn}  # a long race's picture is not fed at every tick
-        self.transport.show(scrubs=not player.playing or self._turn(SLOW), **(player.buttons | drawn))
+        self.transport.show(scrubs=moves or not player.playing, **(player.buttons | drawn))
         say(self.status, f"<span class='quiet'>{player.word}</span>")
         if player.shown is None:  # nothing else fills the place of the sentence
             say(self.sentence, f"<p class='sentence'>{_COMING}</p>" if player.waits else "")
 
-    def _show_slow(self) -> None:
+    def _show_words(self) -> None:
         player, watched = self.player, self.player.shown
         if watched is None:
             return
@@ -341,7 +342,8 @@ class RaceView(NotebookViewer):
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
         if ended and not watched.cut and self._judging is None:
             self._judging = HeldoutScorer(watched)
-        self._numbers.refresh()
+        if not player.playing or self._turn(SLOW):
+            self._numbers.refresh()
 
     def _numbers_html(self) -> str:
         shown, dark = self.player.shown, self.dark
