@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.families.build_fit import Fit, assemble
-from alrviz.fitting.prepare import Covered, Prepared
+from alrviz.fitting.prepare import CoveredRows, Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.plan import Plan
 
@@ -16,7 +16,7 @@ class Ready:
     """A fit before its first step, and the seconds of planning its cover, carrying it out, and counting."""
 
     plan: Plan
-    covered: Covered
+    covered: CoveredRows
     fit: Fit
     planning: float
     covering: float

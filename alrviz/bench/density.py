@@ -22,7 +22,7 @@ from alrviz.bench._tools import Row, reached, seconds, show, taking_turns, timed
 from alrviz.models.density import DensityFeatures
 from alrviz.models.leave_one_out import left_out
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import THIN, Kinds, Wanted, fill
+from alrviz.passes.density import THIN, ColumnSums, Kinds, fill
 from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs
 
@@ -98,7 +98,7 @@ def errors(rows: int) -> Iterator[Row]:
 
 def _filled(column: Sources, kinds: Kinds, h: float, delta: float) -> tuple[Floats, Floats, Floats]:
     phi, dphi, logs = (np.empty((n, len(column.x))) for n in (1, 1, 2))
-    fill([Wanted(column, column.x, column.place, h, delta, phi, dphi, logs)], kinds, 1.0, THIN, 1)
+    fill([ColumnSums(column, column.x, column.place, h, delta, phi, dphi, logs)], kinds, 1.0, THIN, 1)
     return phi, dphi, logs
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.data.interpret import Known, Raw, Values, text_of
+from alrviz.data.interpret import KnownNames, RawTable, Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention, listed, short
 from alrviz.data.options import ReadOptions
@@ -124,16 +124,18 @@ def _joined(parts: Sequence[NewRows]) -> NewRows:
 # ---- the layout ------------------------------------------------------------------------------------------------------
 
 
-def _raw(source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]) -> Raw:
+def _raw(
+    source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]
+) -> RawTable:
     """The columns of the source, laid out as the table was, or else as it is found to be."""
     if is_taken(source):
         return read_raw(source, _over(ReadOptions.of(reading.said), said), limits, stop, notes)
     data = load_bytes(source, limits, stop, notes)
     if sniff_format(data) not in LAID_OUT:
         return raw_of_bytes(data, _over(ReadOptions.of(reading.said), said), limits, stop)
-    known = Known(reading.head, reading.names, int(reading.layout.get("header", 1)))
+    known = KnownNames(reading.head, reading.names, int(reading.layout.get("header", 1)))
     problem: AlrvizError | None = None
-    best: Raw | None = None
+    best: RawTable | None = None
     for as_before, options in _layouts(reading, said, _encoding(data, reading)):
         try:
             raw = raw_of_bytes(data, options, limits, stop, known)
@@ -199,7 +201,7 @@ def _over(options: ReadOptions, said: ReadOptions) -> ReadOptions:
     return ReadOptions.of(options.given | said.given)
 
 
-def _laid_out(reading: Reading, raw: Raw) -> str:
+def _laid_out(reading: Reading, raw: RawTable) -> str:
     now, then = raw.options.given, reading.layout
     names = ("delimiter", "header", "comment", "sheet", "skip_rows")
     other = [

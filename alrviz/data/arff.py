@@ -24,7 +24,7 @@ import pyarrow as pa
 from alrviz.data.charset import to_utf8
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
-from alrviz.data.interpret import Raw, Values, of_dates, of_type
+from alrviz.data.interpret import RawTable, Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import digits_note, force_numbers, merges, short
@@ -52,7 +52,7 @@ class Attribute:
     dayfirst: bool | None = None
 
 
-def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     """Return the columns of an ARFF file; "?" is missing unless `options` says otherwise."""
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
@@ -74,7 +74,7 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     filled = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=missing, header=False
     )
-    return Raw(values, filled, [*notes, *renamed, *doubts], sort="decided")
+    return RawTable(values, filled, [*notes, *renamed, *doubts], sort="decided")
 
 
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> list[Attribute]:

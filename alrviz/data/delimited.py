@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from alrviz.data.charset import to_utf8
-from alrviz.data.interpret import Known, Raw
+from alrviz.data.interpret import KnownNames, RawTable
 from alrviz.data.layout import (
     HEAD_ROWS,
     common_width,
@@ -46,8 +46,8 @@ LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 def read_delimited(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None
-) -> Raw:
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: KnownNames | None = None
+) -> RawTable:
     """Return the columns, the options with all that was detected filled in, and notes.
 
     `known` are the names of a table like it that was read before.
@@ -126,7 +126,7 @@ def read_delimited(
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,
     )
-    return Raw(columns, in_force, notes + renamed, head=first if header else (), sort="text")
+    return RawTable(columns, in_force, notes + renamed, head=first if header else (), sort="text")
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:

@@ -27,7 +27,7 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from alrviz.data.interpret import Known, Raw
+from alrviz.data.interpret import KnownNames, RawTable
 from alrviz.data.layout import HEAD_ROWS, QUANTITY, count_footer, count_names, count_titles, joined_names, left_out
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
@@ -51,7 +51,9 @@ DURATION_FORMAT = 46
 EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
-def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None) -> Raw:
+def read_excel(
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: KnownNames | None = None
+) -> RawTable:
     """Return the columns of the first visible sheet that looks like a table, read as the same table saved as CSV.
 
     Where none does it is the first that holds something.
@@ -97,7 +99,7 @@ def read_excel(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
         skip_footer=footer,
         sheet=title,
     )
-    return Raw(
+    return RawTable(
         columns,
         in_force,
         [*notes, *sheet.remarks(), *renamed],

@@ -18,7 +18,16 @@ import pyarrow.parquet as pq
 
 from alrviz.data.columns import as_float, float_loss
 from alrviz.data.dates import parse_dates
-from alrviz.data.interpret import Parsed, Raw, Values, among_numbers, of_dates, of_type, without_missing, words
+from alrviz.data.interpret import (
+    ParsedTable,
+    RawTable,
+    Values,
+    among_numbers,
+    of_dates,
+    of_type,
+    without_missing,
+    words,
+)
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.missing import without_numbers
 from alrviz.data.names import clean_names
@@ -34,7 +43,7 @@ WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gap
 BATCH = 16384  # rows of a Parquet file between two looks at the stop token
 
 
-def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     """Return the columns of a DataFrame; its index is left out."""
     check_columns(frame.shape[1], limits)
     check_rows(len(frame), limits)
@@ -53,7 +62,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: 
                 f"column {name!r} holds values that cannot be read ({type(error).__name__}: {short(said_by(error))}); "
                 "numbers, text, dates or categories were expected"
             ) from error
-    return Raw(columns, options, notes)
+    return RawTable(columns, options, notes)
 
 
 def _name(label: object) -> str:
@@ -71,7 +80,9 @@ def said_by(error: Exception) -> str:
         return ""
 
 
-def settle(columns: Sequence[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken) -> Parsed:
+def settle(
+    columns: Sequence[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken
+) -> ParsedTable:
     """Finish the text among typed columns: gaps and dates."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
     mended, tokens, gone, doubts = without_missing(texts, options, stop)
@@ -95,7 +106,7 @@ def settle(columns: Sequence[Values | TextColumn], options: ReadOptions, notes: 
             column = replace(column, series=without_numbers(column.series, tokens), reading=reading)
         result.append(column)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return Parsed(result, filled, notes)
+    return ParsedTable(result, filled, notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
@@ -238,7 +249,7 @@ def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Seri
     return pd.Series(values.remove_unused_categories(), name=name)
 
 
-def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading."""
     try:
         schema = pq.read_schema(pa.BufferReader(data))
@@ -254,7 +265,7 @@ def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopT
         raise TableError(f"the Parquet file is damaged or not one ({error})") from error
 
 
-def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     """Return the columns of an Arrow file (Feather of version 2 is one), batch by batch."""
     try:
         file = pa.ipc.open_file(pa.BufferReader(data))
@@ -266,7 +277,7 @@ def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
 
 def read_batches(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], options: ReadOptions, limits: Limits, stop: StopToken
-) -> Raw:
+) -> RawTable:
     """Return the columns of Arrow's record batches, checked against `limits` as they come."""
     check_columns(len(schema), limits)
     names, notes = clean_names(list(schema.names))
@@ -285,7 +296,7 @@ def read_batches(
     for place, name in enumerate(names):
         stop.check()
         columns.append(_from_arrow(name, table.column(place), schema.field(place).type, notes))
-    return Raw(columns, options, notes)
+    return RawTable(columns, options, notes)
 
 
 def _is_text(kind: pa.DataType) -> bool:

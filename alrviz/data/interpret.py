@@ -47,7 +47,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawTable:
     """What a format's reader returns, before it is decided what texts are.
 
     Attributes:
@@ -68,7 +68,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownNames:
     """The names of a table that was read before: of files like it the row of names need not be guessed."""
 
     head: tuple[str, ...]
@@ -77,7 +77,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedTable:
     """Columns as values, in order, the options that were in force, notes, a book's sheets, the first row of names."""
 
     columns: list[Values]
@@ -89,7 +89,7 @@ class Parsed:
 
 def interpret(
     columns: Sequence[TextColumn], options: ReadOptions, notes: Sequence[str] = (), stop: StopToken = NEVER
-) -> Parsed:
+) -> ParsedTable:
     """Return columns of text as values, with `missing`, `decimal` and `thousands` filled in.
 
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
@@ -140,7 +140,7 @@ def interpret(
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
     in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
-    return Parsed(parsed, in_force, remarks)
+    return ParsedTable(parsed, in_force, remarks)
 
 
 def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:

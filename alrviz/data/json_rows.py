@@ -13,7 +13,7 @@ import pandas as pd
 from alrviz.data.charset import to_utf8
 from alrviz.data.compression import Buffer
 from alrviz.data.frames import from_series
-from alrviz.data.interpret import Raw
+from alrviz.data.interpret import RawTable
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
@@ -26,7 +26,7 @@ BETWEEN = re.compile(r"[\s,]*")
 LISTS = ("data", "rows", "records", "items", "results")  # what an object that holds the rows calls them
 
 
-def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     """Return the columns of JSON, read object by object, so that it can be stopped and is checked as it grows.
 
     Raises:
@@ -38,7 +38,7 @@ def read_json(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
         raise TableError("the JSON is nested too deeply; one object a row was expected") from error
 
 
-def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     raw, _, notes = to_utf8(data, "utf-8", stop)
     twice = list[str]()
     rows = _objects(bytes(raw).decode("utf-8"), limits, stop, twice)
@@ -67,7 +67,7 @@ def _read(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -
         stop.check()
         series = pd.Series([*cells, *[None] * (len(rows) - len(cells))], dtype=object)
         values.append(from_series(called[path], series, notes))
-    return Raw(values, options, notes)
+    return RawTable(values, options, notes)
 
 
 def _objects(text: str, limits: Limits, stop: StopToken, twice: list[str]) -> list[dict[str, Any]]:

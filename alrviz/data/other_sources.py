@@ -17,7 +17,7 @@ import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import read_batches, read_frame, said_by
-from alrviz.data.interpret import Parsed, Raw, Values, of_type
+from alrviz.data.interpret import ParsedTable, RawTable, Values, of_type
 from alrviz.data.limits import Limits
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
@@ -41,7 +41,7 @@ def is_taken(source: Any) -> bool:
     )
 
 
-def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Raw:
+def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> RawTable:
     """Return the columns of what `is_taken` accepts; `read_values` gives those of a file's bytes as values.
 
     Raises:
@@ -95,7 +95,7 @@ def _holds_parquet(folder: Any) -> bool:
     return any(name.lower().endswith(PARQUET) for _, _, names in found for name in names)
 
 
-def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) -> Raw:
+def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
     """The Parquet files of a folder as one table; folders called key=value make a column."""
     try:
         found = pa.dataset.dataset(os.fspath(folder), format="parquet", partitioning="hive", exclude_invalid_files=True)
@@ -106,11 +106,11 @@ def _folder(folder: Any, options: ReadOptions, limits: Limits, stop: StopToken) 
     return replace(parsed, notes=[*([note] if len(found.files) > 1 else []), *parsed.notes])
 
 
-def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> Raw:
+def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> RawTable:
     """Files with the same columns as one table: those of text are understood together, others put together."""
     texts: list[list[TextColumn]] = []
     head: tuple[str, ...] = ()
-    parts: list[Parsed] = []
+    parts: list[ParsedTable] = []
     notes = [f"{len(paths)} files were put one behind the other"] if len(paths) > 1 else []
     in_force: list[ReadOptions] = []
     for path in paths:
@@ -133,12 +133,12 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         held = [{column.name: column for column in columns} for columns in texts]
         _check_names(paths, [list(columns) for columns in held])
         joined = [TextColumn.joined([columns[name] for columns in held]) for name in names]
-        return Raw(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text")
+        return RawTable(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text")
     named = [{values.name: values for values in part.columns} for part in parts]
     _check_names(paths, [list(values) for values in named])
     shared = _shared(paths, in_force, options, notes)
     joined_values = [_joined([held[name] for held in named]) for name in named[0]]
-    return Raw(joined_values, shared, notes, head=parts[0].head, sort="decided")
+    return RawTable(joined_values, shared, notes, head=parts[0].head, sort="decided")
 
 
 def _shared(paths: Sequence[Any], in_force: Sequence[ReadOptions], asked: ReadOptions, notes: list[str]) -> ReadOptions:

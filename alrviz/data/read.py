@@ -15,7 +15,7 @@ from alrviz.data.dataset import Dataset, Table
 from alrviz.data.delimited import read_delimited
 from alrviz.data.excel import read_excel
 from alrviz.data.frames import read_arrow, read_parquet, settle
-from alrviz.data.interpret import Known, Parsed, Raw, Values, interpret
+from alrviz.data.interpret import KnownNames, ParsedTable, RawTable, Values, interpret
 from alrviz.data.json_rows import read_json
 from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
@@ -109,8 +109,8 @@ def read_raw(
     limits: Limits,
     stop: StopToken,
     notes: list[str],
-    known: Known | None = None,
-) -> Raw:
+    known: KnownNames | None = None,
+) -> RawTable:
     """Return the columns of whatever `read_table` takes, before it is decided what texts are.
 
     What of an archive was passed over is added to `notes`; `known` are the names of a table like it.
@@ -123,8 +123,8 @@ def read_raw(
 
 
 def raw_of_bytes(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: Known | None = None
-) -> Raw:
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: KnownNames | None = None
+) -> RawTable:
     """Return the columns of a file's bytes, before it is decided what texts are."""
     kind = sniff_format(data)
     if kind in LAID_OUT:
@@ -132,16 +132,16 @@ def raw_of_bytes(
     return READERS[kind](data, options, limits, stop)
 
 
-def decide(raw: Raw, stop: StopToken) -> Parsed:
+def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
     """Return the columns as values."""
     if raw.sort == "decided":
         values = [column for column in raw.columns if isinstance(column, Values)]
-        return Parsed(values, raw.options, raw.notes, raw.sheets, raw.head)
+        return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head)
     if raw.sort == "typed":
         return settle(raw.columns, raw.options, raw.notes, stop)
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]
     return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head)
 
 
-def _values_of(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> Parsed:
+def _values_of(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> ParsedTable:
     return decide(raw_of_bytes(data, options, limits, stop), stop)

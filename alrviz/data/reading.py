@@ -77,7 +77,7 @@ def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
 
 
 @dataclass(frozen=True)
-class Bare:
+class Quantities:
     """Texts without what stands beside their numbers; `numbers` None where a text is no quantity."""
 
     numbers: list[str | None]
@@ -85,7 +85,7 @@ class Bare:
     changed: bool
 
 
-def bare_numbers(levels: "pa.Array") -> Bare:
+def bare_numbers(levels: "pa.Array") -> Quantities:
     """Return the numbers of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234)."""
     found = pc.extract_regex(levels, QUANTITY)
     parts = {f.name: pc.fill_null(found.field(i), "").to_pylist() for i, f in enumerate(found.type)}
@@ -97,7 +97,7 @@ def bare_numbers(levels: "pa.Array") -> Bare:
         numbers.append(number)
         units.append(unit)
         changed |= more
-    return Bare(numbers, units, changed)
+    return Quantities(numbers, units, changed)
 
 
 def _bare(part: dict[str, str]) -> tuple[str | None, str, bool]:

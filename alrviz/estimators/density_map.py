@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.encode import Encoder
-from alrviz.models.density import DensityFeatures, Features
+from alrviz.models.density import DensityFeatures, VoteFeatures
 from alrviz.passes.rows import Floats
 
 
@@ -71,5 +71,5 @@ class DensityMap(TransformerMixin, BaseEstimator):
         )
 
 
-def _columns(features: Features) -> NDArray[np.float64]:
+def _columns(features: VoteFeatures) -> NDArray[np.float64]:
     return features.phi.reshape(-1, features.phi.shape[2]).T

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators.model_form import Form, Saved, finite
+from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, cell_pieces, cells_of, level_pieces, tuple_pieces
 from alrviz.estimators.networks import AnDEClassifier
 from alrviz.models.averages import AverageModel
@@ -22,7 +22,7 @@ from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 
-def _saved(model: Any) -> Saved:
+def _saved(model: Any) -> SavedModel:
     of, wider, encoder = model._model, model.tables_, model.encoder_
     alone = of if model.n == 0 else of.naive
     narrow = wider if model.n == 0 else of.parents
@@ -44,7 +44,7 @@ def _saved(model: Any) -> Saved:
         ),
         "levels.parquet": level_pieces(encoder, {"alone": alone.alone}),
     }  # fmt: skip
-    return Saved(about, tables)
+    return SavedModel(about, tables)
 
 
 def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:

@@ -14,16 +14,16 @@ import pyarrow as pa
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators.density import DLRClassifier
-from alrviz.estimators.model_form import Form, Saved, finite
+from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, class_columns, level_pieces
 from alrviz.models.density_model import DensityModel
-from alrviz.models.density_votes import LARGEST, WIDEST, DensityVotes, Nodes
+from alrviz.models.density_votes import LARGEST, WIDEST, DensityVotes, VoteGrid
 from alrviz.passes.density import THIN
 from alrviz.passes.rows import Floats
 from alrviz.passes.sources import Sources
 
 
-def _saved(model: Any) -> Saved:
+def _saved(model: Any) -> SavedModel:
     of, votes = model._model, model._model.features
     grids = votes.nodes(of.log_h)
     about = {
@@ -38,10 +38,10 @@ def _saved(model: Any) -> Saved:
         "levels.parquet": level_pieces(model.encoder_, {"count": _level_counts(model)}),
         "nodes.parquet": _nodes(grids, votes.n_classes),
     }
-    return Saved(about, tables)
+    return SavedModel(about, tables)
 
 
-def _features(model: Any, grids: list[Nodes]) -> Pieces:
+def _features(model: Any, grids: list[VoteGrid]) -> Pieces:
     of, votes = model._model, model._model.features
     more = votes.n_features - len(grids)
     names = [model.encoder_.columns_[j].name for j in model._columns]
@@ -72,8 +72,8 @@ def _votes_of(feature: int, first: Any, values: Floats, weights: Floats) -> pa.T
     return pa.table({"feature": features, "class": classes, "value": values, "weight": weights})
 
 
-def _nodes(grids: list[Nodes], n_classes: int) -> Pieces:
-    for d, grid in enumerate([Nodes(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0), *grids], start=-1):
+def _nodes(grids: list[VoteGrid], n_classes: int) -> Pieces:
+    for d, grid in enumerate([VoteGrid(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0), *grids], start=-1):
         own = {"feature": np.full(len(grid.numbers), d, np.int32), "node": grid.numbers}
         yield pa.table({**own, **class_columns("sum", grid.sums.T)})
 

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from alrviz.errors import AlrvizError, MemoryLimitError, ModelFileError
-from alrviz.estimators.model_form import Saved
+from alrviz.estimators.model_form import SavedModel
 from alrviz.estimators.model_parts import FORMS, parts_of, restore
 from alrviz.estimators.model_tables import ModelTable, Pieces
 from alrviz.estimators.recipes import RecipeClassifier
@@ -96,7 +96,7 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
         part.unlink(missing_ok=True)
 
 
-def _write(parts: Saved, file: BinaryIO) -> None:
+def _write(parts: SavedModel, file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
         rows = {name: _write_table(zipped, name, pieces) for name, pieces in parts.tables.items()}
         try:

@@ -13,7 +13,7 @@ from alrviz.passes.rows import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Saved:
+class SavedModel:
     """What a fitted model says: `about` as JSON holds it, "bias" (C,) among it; `tables` by name, streams of pieces."""
 
     about: dict[str, Any]
@@ -33,7 +33,7 @@ class Form:
     name: str
     classes: tuple[type[RecipeClassifier], ...]
     files: tuple[str, ...]
-    save: Callable[[Any], Saved]
+    save: Callable[[Any], SavedModel]
     restore: Callable[[Any, Mapping[str, Any], Mapping[str, ModelTable]], None]
     script_only: tuple[str, ...] = ()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators import cells, linear
-from alrviz.estimators.model_form import Form, Saved, finite
+from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.models.cell_space import CellSpace, count_cells
 from alrviz.models.index import Unseen
@@ -18,7 +18,7 @@ from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 
-def _saved(model: Any) -> Saved:
+def _saved(model: Any) -> SavedModel:
     of, tables, unseen = model._model, model.tables_, model._model.unseen
     about = {
         "bias": model.intercept_.tolist(),
@@ -30,7 +30,7 @@ def _saved(model: Any) -> Saved:
     if model.weights_ is not None:
         own = model.weights_[-1 if model._share == "cell-class" else slice(-of.n_classes, None)]
         about["weights"] = own.ravel().tolist()
-    return Saved(about, _tables(model, tables))
+    return SavedModel(about, _tables(model, tables))
 
 
 def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:

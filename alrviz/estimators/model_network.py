@@ -10,14 +10,14 @@ import numpy as np
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators import conditional, networks
-from alrviz.estimators.model_form import Form, Saved, finite
+from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, level_pieces, tuple_pieces
 from alrviz.models.cell_space import TupleSpace
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 
 
-def _saved(model: Any) -> Saved:
+def _saved(model: Any) -> SavedModel:
     rmse = getattr(model, "rmse_", None)
     about = {
         "bias": model.intercept_.tolist(),
@@ -25,7 +25,7 @@ def _saved(model: Any) -> Saved:
         "weights": model.weights_[-1].tolist() if isinstance(model, conditional.ELRClassifier) else None,
         "rmse": None if rmse is None else rmse.tolist(),
     }
-    return Saved(about, _tables(model))
+    return SavedModel(about, _tables(model))
 
 
 def _tables(model: Any) -> dict[str, Pieces]:

@@ -28,7 +28,7 @@ from alrviz.errors import ModelFileError, nearest
 from alrviz.estimators.make import of_class
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
-from alrviz.estimators.model_form import Form, Saved
+from alrviz.estimators.model_form import Form, SavedModel
 from alrviz.estimators.model_linear import LINEAR
 from alrviz.estimators.model_network import NETWORK
 from alrviz.estimators.model_tables import ModelTable
@@ -44,7 +44,7 @@ _FORM_OF: Mapping[str, tuple[type[RecipeClassifier], Form]] = {
 }
 
 
-def parts_of(model: Any, dataset: Dataset | None = None) -> Saved:
+def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
     """Return the parts of a fitted classifier; `ModelFileError` where no form writes its kind down.
 
     `dataset`, what it was fitted on, says how columns were read, where the model does not know.
@@ -74,7 +74,7 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> Saved:
     }
     reading = reading_of(dataset, model.encoder_) if dataset is not None else getattr(model, "reading_", None)
     about["reading"] = None if reading is None else reading.to_dict()
-    return Saved({**about, **saved.about}, saved.tables)
+    return SavedModel({**about, **saved.about}, saved.tables)
 
 
 def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> RecipeClassifier:

@@ -12,7 +12,7 @@ from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
 from alrviz.estimators.text import documented
-from alrviz.fitting.families.networks import Learned, learn
+from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
 from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -41,7 +41,7 @@ class CountedClassifier(RecipeClassifier):
         require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
         self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
 
-    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         self._model: NetworkModel | AverageModel = learned.model
 
     def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
@@ -105,7 +105,7 @@ class NetworkClassifier(NetworkReading, CountedClassifier):
         found[list(of.structure.order)] = tuple_variances(of.space, of.seen, self.counts_, of.phi, total)
         return normalised(found)
 
-    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         assert isinstance(learned.model, NetworkModel)
         super()._keep(learned, names)
         self._read(learned.model, names)
@@ -168,7 +168,7 @@ class KDBClassifier(NetworkClassifier):
 
     _family: ClassVar[str] = "kdb"
 
-    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         super()._keep(learned, names)
         self.rmse_ = learned.rmse
 
@@ -219,7 +219,7 @@ class AnDEClassifier(CountedClassifier):
         of = self.tables_
         return cell_frame(of.space, of.seen, self.encoder_, {"count": of.counts})
 
-    def _keep(self, learned: Learned, names: tuple[str, ...]) -> None:
+    def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         super()._keep(learned, names)
         assert learned.tables is not None
         self.tables_ = learned.tables

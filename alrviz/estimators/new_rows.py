@@ -29,7 +29,7 @@ from alrviz.stop import NEVER, StopToken
 _TRIED = 10_000  # levels tried one by one, a tenth of a millisecond each
 
 
-class Unread(dict[int, list[str]]):
+class UnreadValues(dict[int, list[str]]):
     """Values that are no number where one is wanted, by row: "age=unknown (not a number)"."""
 
 
@@ -39,7 +39,7 @@ class NewRows:
 
     X: pd.DataFrame
     given: pd.DataFrame
-    unread: Unread
+    unread: UnreadValues
 
 
 def read_rows(
@@ -59,7 +59,7 @@ def read_rows(
         TableError: no such column, one of no number where numbers are wanted, more than `limits`, no table.
     """
     options = replace(options or ReadOptions(), header=True)  # columns are found by their names
-    data, unread = load_bytes(source, limits, stop, []), Unread()
+    data, unread = load_bytes(source, limits, stop, []), UnreadValues()
     if sniff_format(data) == "delimited":
         found: dict[str, Any] = {}
         raw = read_delimited(data, options, limits, stop)
@@ -88,7 +88,9 @@ def _as_text(column: TextColumn) -> pd.Series:
     return pd.Series(np.array([*column.levels.to_pylist(), None], dtype=object)[column.codes], dtype=object)
 
 
-def _numbers(column: TextColumn, options: ReadOptions, marks: tuple[str, str] | None, unread: Unread) -> pd.Series:
+def _numbers(
+    column: TextColumn, options: ReadOptions, marks: tuple[str, str] | None, unread: UnreadValues
+) -> pd.Series:
     """A column as numbers; values that are none are missing, and noted."""
     while True:
         try:
@@ -123,7 +125,7 @@ def _is_number(column: TextColumn, level: int, options: ReadOptions, marks: tupl
 
 
 def _of_text(
-    texts: dict[str, TextColumn], encoder: Encoder, options: ReadOptions, unread: Unread, stop: StopToken
+    texts: dict[str, TextColumn], encoder: Encoder, options: ReadOptions, unread: UnreadValues, stop: StopToken
 ) -> dict[str, pd.Series]:
     """The encoder's columns among those of text."""
     numeric = [column for column in encoder.columns_ if column.kind == "numeric" and column.name in texts]
@@ -144,7 +146,7 @@ def _of_text(
     return found
 
 
-def _typed(series: pd.Series, kind: str, unread: Unread) -> pd.Series:
+def _typed(series: pd.Series, kind: str, unread: UnreadValues) -> pd.Series:
     """A column that its file typed: text where numbers are wanted is read as such."""
     if kind == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
         return _numbers(text_of(series), ReadOptions(), (".", ""), unread)

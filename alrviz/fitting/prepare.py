@@ -38,7 +38,7 @@ KEPT = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Covered:
+class CoveredRows:
     """Training and held-out rows in the terms of the cover of one order.
 
     Attributes:
@@ -50,7 +50,7 @@ class Covered:
     rows: Rows
     heldout: Rows | None
 
-    def on(self, n_jobs: int) -> "Covered":
+    def on(self, n_jobs: int) -> "CoveredRows":
         """Return the same rows for passes on so many threads."""
         if self.rows.n_jobs == n_jobs:
             return self
@@ -85,7 +85,7 @@ class Prepared:
         self.splitting = splitting
         self._merge = merge
         self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
-        self._covered: OrderedDict[int, Covered] = OrderedDict()
+        self._covered: OrderedDict[int, CoveredRows] = OrderedDict()
         self._plans: OrderedDict[int, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
         self._seen: OrderedDict[int, int] = OrderedDict()
@@ -121,7 +121,7 @@ class Prepared:
         with _turn(self._lock, stop):
             return _remember(self._plans, order, lambda: self._plan(order, stop))
 
-    def covered(self, order: int, stop: StopToken = NEVER) -> Covered:
+    def covered(self, order: int, stop: StopToken = NEVER) -> CoveredRows:
         """Return the rows covered for order n, from memory if they were asked for before."""
         with _turn(self._lock, stop):
             return _remember(self._covered, order, lambda: self._cover(order, stop)).on(self.n_jobs)
@@ -139,13 +139,13 @@ class Prepared:
         covered = self.covered(order, stop)
         return count_tables(covered.rows, covered.cover, smoothing, stop)
 
-    def _cover(self, order: int, stop: StopToken) -> Covered:
+    def _cover(self, order: int, stop: StopToken) -> CoveredRows:
         parts = self._rows(stop)
         live = parts[0][1].weights > 0
         space = CellSpace(self.encoded.levels, order)
         cover, keys = cover_rows(self.plan(order, stop), space, [codes for codes, _ in parts], live, self.n_jobs, stop)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
-        return Covered(cover, rows[0], rows[1] if len(rows) > 1 else None)
+        return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 
     def _rows(self, stop: StopToken) -> list[tuple[NDArray[np.unsignedinteger], Rows]]:
         """Codes and rows of the training set and, if there is one, the held-out set, repeats merged."""

@@ -15,8 +15,8 @@ from alrviz.models.density_votes import (
     LIMIT,
     WIDEST,
     DensityVotes,
-    Features,
     VoteCurve,
+    VoteFeatures,
     category_codes,
     require_fit,
 )  # fmt: skip
@@ -27,7 +27,7 @@ from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityFeatures", "Features", "VoteCurve"]
+__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityFeatures", "VoteCurve", "VoteFeatures"]
 
 
 class DensityFeatures(DensityVotes):
@@ -91,9 +91,9 @@ class DensityFeatures(DensityVotes):
         leave_out: bool,
         gradient: bool = True,
         spacing: NDArray[np.int64] | None = None,
-        previous: Features | None = None,
+        previous: VoteFeatures | None = None,
         stop: StopToken = NEVER,
-    ) -> Features:
+    ) -> VoteFeatures:
         """Return the features of the training rows.
 
         Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.density_votes import DensityVotes, Features
+from alrviz.models.density_votes import DensityVotes, VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class DensityModel:
             found.append(_variance(self.w[d][:, None] * phi, counts.sum(axis=1)))
         return np.array(found)
 
-    def phi(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> Features:
+    def phi(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> VoteFeatures:
         """Return the features of other rows."""
         return self.features.rows(numbers, codes, self.log_h)
 

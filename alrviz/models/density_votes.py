@@ -27,19 +27,19 @@ from alrviz.errors import TableError
 from alrviz.models.leave_one_out import strangers
 from alrviz.passes import density as passes
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import LIMIT, Kinds, Wanted
+from alrviz.passes.density import LIMIT, ColumnSums, Kinds
 from alrviz.passes.sources import LARGEST, PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityVotes", "Features", "VoteCurve"]
+__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityVotes", "VoteCurve", "VoteFeatures"]
 
 # log h stays within this of Silverman's: far below every row stands alone, far above all are one.
 WIDEST = float(np.log(1e3))
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class VoteFeatures:
     """The features of some rows at given bandwidths.
 
     Attributes:
@@ -71,7 +71,7 @@ class VoteCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class VoteGrid:
     """Sums of a numeric column on a grid; none where its sums are exact.
 
     A place x stands t behind node j: j + t = (x - origin) * per_unit. Its sums are those of the nodes j - 1 .. j + 2 by
@@ -89,7 +89,7 @@ class Nodes:
     per_unit: float
 
     @classmethod
-    def of(cls, grid: tuple[np.ndarray, ...], n_classes: int) -> "Nodes":
+    def of(cls, grid: tuple[np.ndarray, ...], n_classes: int) -> "VoteGrid":
         """The nodes of what kernels take as `grid`."""
         if not grid:
             return cls(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0)
@@ -177,9 +177,9 @@ class DensityVotes:
         log_h: Floats,
         gradient: bool = False,
         spacing: NDArray[np.int64] | None = None,
-        previous: Features | None = None,
+        previous: VoteFeatures | None = None,
         stop: StopToken = NEVER,
-    ) -> Features:
+    ) -> VoteFeatures:
         """Return the features of other rows: (a_num, M) numbers and (a_cat, M) codes of all columns.
 
         Raises:
@@ -198,17 +198,17 @@ class DensityVotes:
         column, h = self._columns[feature], float(np.exp(log_h))
         count, places = len(x), np.full(len(x), -1, np.int32)
         phi, none, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
-        want = Wanted(column, x, places, h, 0.0, phi, none, logs)
+        want = ColumnSums(column, x, places, h, 0.0, phi, none, logs)
         passes.fill([want], self._strangers(count), self.smoothing, self._thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
-    def nodes(self, log_h: Floats) -> list[Nodes]:
+    def nodes(self, log_h: Floats) -> list[VoteGrid]:
         """Return what rows look the sums of each numeric feature (D_num,) up on at these bandwidths."""
         found = []
         for d, (column, spacing) in enumerate(zip(self._columns, self.spacing(log_h), strict=True)):
             sums = column.grid(self._delta(d, spacing)).sums(float(np.exp(log_h[d])))
-            found.append(Nodes.of(sums, self.n_classes))
+            found.append(VoteGrid.of(sums, self.n_classes))
         return found
 
     def levels(self, feature: int) -> Floats:
@@ -227,9 +227,9 @@ class DensityVotes:
         log_h: Floats,
         gradient: bool,
         spacing: NDArray[np.int64] | None,
-        previous: Features | None,
+        previous: VoteFeatures | None,
         stop: StopToken,
-    ) -> Features:
+    ) -> VoteFeatures:
         log_h = np.array(log_h, np.float64)
         octaves = self._octaves(log_h)
         wish = octaves if spacing is None else np.clip(spacing, np.ceil(octaves - 1), np.floor(octaves + 1))
@@ -245,14 +245,14 @@ class DensityVotes:
                     phi[d] = previous.phi[d]
                     continue
             h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
-            wanted.append(Wanted(column, x, place, h, delta, phi[d], dphi[d], none))
+            wanted.append(ColumnSums(column, x, place, h, delta, phi[d], dphi[d], none))
         passes.fill(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
         for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
             if previous is None:
                 passes.fill_levels(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
             else:
                 phi[d] = previous.phi[d]
-        return Features(phi, dphi if gradient else None, log_h, grids)
+        return VoteFeatures(phi, dphi if gradient else None, log_h, grids)
 
     def _delta(self, d: int, spacing: np.int64) -> float:
         return float(self.silverman[d] * 2.0**spacing / PER_BANDWIDTH)

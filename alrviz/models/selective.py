@@ -25,7 +25,7 @@ from alrviz.stop import NEVER, StopToken
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
+class SelectedNetwork:
     """What selective KDB chose.
 
     Attributes:
@@ -45,7 +45,7 @@ def select(
     weights: Floats,
     n_jobs: int = 1,
     stop: StopToken = NEVER,
-) -> Selected:
+) -> SelectedNetwork:
     """Return the best of `structure` with fewer parents and columns, by leaving one row out.
 
     Every column of every row must have a level (a missing value is one).
@@ -56,7 +56,7 @@ def select(
     squares = np.stack([_errors(count_network(structure.cut(k, a), *given), *given[1:]) for k in range(most + 1)])
     rmse = np.sqrt(squares / weights.sum())
     columns, k = divmod(int(rmse.T.argmin()), most + 1)
-    return Selected(count_network(structure.cut(k, columns), *given), rmse)
+    return SelectedNetwork(count_network(structure.cut(k, columns), *given), rmse)
 
 
 def _errors(

@@ -43,7 +43,7 @@ class Kinds:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class ColumnSums:
     """A numeric column of some rows: where from, at which bandwidth, and where the results go.
 
     Attributes:
@@ -68,7 +68,7 @@ class Wanted:
 
 
 def fill(
-    wanted: Sequence[Wanted], kinds: Kinds, smoothing: float, thin: float, n_jobs: int, stop: StopToken = NEVER
+    wanted: Sequence[ColumnSums], kinds: Kinds, smoothing: float, thin: float, n_jobs: int, stop: StopToken = NEVER
 ) -> None:
     """Write what is wanted of every column: first the grids, then the rows; sums below `thin` are taken exactly."""
     sums: list[tuple[np.ndarray, ...]] = [()] * len(wanted)
@@ -102,7 +102,7 @@ def fill(
 
 
 def _sum_exactly(
-    of: Wanted, kinds: Kinds, todo: NDArray[np.int32], found: Floats, constants: Floats, stop: StopToken
+    of: ColumnSums, kinds: Kinds, todo: NDArray[np.int32], found: Floats, constants: Floats, stop: StopToken
 ) -> None:
     """Make `found` log sums; bundles are made once so many votes were taken as making them costs."""
     done, bundles, sources = 0, NO_BUNDLES, of.sources.arrays

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from alrviz.reproduce.settings import OWNER, Settings
 from alrviz.studies.core.cells import Cell, Result
-from alrviz.studies.core.checkpoint import Keeping
+from alrviz.studies.core.checkpoint import Checkpoint
 from alrviz.studies.core.splits import Split
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress
     """Yield (what was done, its rows) a step, in order; with `settings.kept_only` those that are kept."""
     cells = [Cell(study, "", step.data_hash, _WHOLE, json.dumps(step.key, sort_keys=True)) for step in steps]
     keys = json.dumps([study, [cell.options for cell in cells]])
-    keeping = Keeping(settings.keep, OWNER, "reproduce", keys, cells[0].data_hash if cells else "")
+    keeping = Checkpoint(settings.keep, OWNER, "reproduce", keys, cells[0].data_hash if cells else "")
     keeping.begin(study, "")
     found = dict(keeping.taken(cells, ()))
     left = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in found]

@@ -17,7 +17,7 @@ from alrviz.reproduce.kept import Progress, Row
 from alrviz.reproduce.racers import RACERS
 from alrviz.reproduce.sets import BenchmarkSet
 from alrviz.reproduce.settings import OWNER, Settings
-from alrviz.studies.core.checkpoint import Keeping
+from alrviz.studies.core.checkpoint import Checkpoint
 from alrviz.studies.protocols.bias_variance import bias_variance, error_parts
 from alrviz.studies.protocols.compare import fits_each
 
@@ -70,7 +70,7 @@ def set_rows(
 
 def recalled(study: "Study", settings: Settings) -> int:
     """Take what is kept of a study's cells, of a study with other racers too; return how many there are."""
-    keeping = Keeping(settings.keep, OWNER, study.kind, study.spec, study.data_hash)
+    keeping = Checkpoint(settings.keep, OWNER, study.kind, study.spec, study.data_hash)
     if not keeping.find():
         keeping.begin(", ".join(study.names), study.dataset.name)
         keeping.end("stopped", "")

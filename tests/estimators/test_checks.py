@@ -16,7 +16,7 @@ from alrviz.estimators import (
     TANClassifier,
     WANBIACClassifier,
 )
-from alrviz.estimators.others import ForestClassifier, SVMClassifier
+from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
 
 ESTIMATORS = [
     LRClassifier(),

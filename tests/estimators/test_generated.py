@@ -16,7 +16,7 @@ from alrviz.estimators.make import of_class
 from alrviz.estimators.stubs import stubs
 from alrviz.fitting import families
 from alrviz.fitting.families.cells import TABLES, Cells
-from alrviz.fitting.families.family import FitRequest, Made
+from alrviz.fitting.families.family import BuiltFit, FitRequest
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
 
@@ -35,7 +35,7 @@ class Tempered(Cells):
         "power": Param(0.5, low=0.0, high=1.0, about="What log theta is multiplied by; 1 is AnJE."),
     }
 
-    def make(self, request: FitRequest) -> Made:
+    def make(self, request: FitRequest) -> BuiltFit:
         """AnJE's, with smaller weights."""
         made = super().make(request)
         w = made.fit.w0.copy()

@@ -22,7 +22,7 @@ from alrviz.estimators import (
     TANClassifier,
     make_estimator,
 )
-from alrviz.estimators.others import ForestClassifier, SVMClassifier
+from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe

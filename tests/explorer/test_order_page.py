@@ -11,7 +11,7 @@ from alrviz.explorer.session.managed_studies import GovernedStudy, Underway
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.study_costs import Costs, costs_html
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import RecipePrice
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until
@@ -250,5 +250,5 @@ def test_a_finished_study_computes_again_what_failed():
 
 
 def test_price_of_what_is_refused_is_escaped():
-    text = costs_html(Costs((Priced("n = 1", OrderSpec.first[0], None, "<b>too large</b>"),), (), 0.0))
+    text = costs_html(Costs((RecipePrice("n = 1", OrderSpec.first[0], None, "<b>too large</b>"),), (), 0.0))
     assert "&lt;b&gt;too large" in text

@@ -3,7 +3,7 @@
 import numpy as np
 
 from alrviz.data.encoded import Encoded, code_dtype
-from alrviz.fitting.prepare import Covered, Prepared
+from alrviz.fitting.prepare import CoveredRows, Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.models.cell_space import CellSpace
@@ -62,7 +62,7 @@ def covered(encoded, order, heldout=None, *, plan=None, n_jobs=1):
     codes = [kernel_codes(part) for part in sets]
     cover, keys = cover_rows((plan or plan_cover)(codes[0], space), space, codes, encoded.weights > 0, n_jobs)
     rows = [Rows(of.y, of.weights, of.n_classes, key, n_jobs) for of, key in zip(sets, keys, strict=True)]
-    return Covered(cover, rows[0], rows[1] if len(rows) > 1 else None)
+    return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 
 
 def counted(encoded, order, m=1.0):

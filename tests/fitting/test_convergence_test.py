@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from alrviz.fitting.solvers import LBFGS
-from alrviz.fitting.solvers.convergence_test import WINDOW, Judge
+from alrviz.fitting.solvers.convergence_test import WINDOW, ConvergenceTest
 from tests.fitting.tables import drain, prepared_objective, run_of, separable, states, table
 
 
@@ -23,10 +23,10 @@ def codes(judge, states):
 
 def test_step_limit(fitted):
     objective, states = fitted
-    judge = Judge(objective, 3, 0.0)
+    judge = ConvergenceTest(objective, 3, 0.0)
     assert codes(judge, states[:4]) == [None, None, None, "step limit"]
     assert judge.verdict(states[3]).sentence == "max_iter=3 steps were taken and F was still falling"
-    rising = Judge(objective, 1, 0.0)
+    rising = ConvergenceTest(objective, 1, 0.0)
     for index in (0, 1):
         told = rising.verdict(replace(states[1 - index], index=index))
     assert told.sentence == "max_iter=1 steps were taken and F was not at rest"
@@ -34,7 +34,7 @@ def test_step_limit(fitted):
 
 def test_converged_needs_a_flat_window_and_small_slopes(fitted):
     objective, states = fitted
-    told = codes(Judge(objective, 100, 1e-6), states)
+    told = codes(ConvergenceTest(objective, 100, 1e-6), states)
     end = told.index("converged")
     values = [state.point.objective for state in states]
     assert end >= WINDOW
@@ -44,7 +44,7 @@ def test_converged_needs_a_flat_window_and_small_slopes(fitted):
         assert (
             values[k - WINDOW] - values[k] >= 1e-6 * values[k] or objective.criterion(states[k].point) >= 1e-3
         )  # fmt: skip
-    flat_but_steep = Judge(objective, 100, 1e-12)
+    flat_but_steep = ConvergenceTest(objective, 100, 1e-12)
     steep = replace(states[0], point=replace(states[0].point))
     assert codes(flat_but_steep, [steep] * 8) == [None] * 8  # F stands still, its slopes are not small
 
@@ -54,9 +54,12 @@ def test_a_step_with_an_inner_loop_counts_as_many_as_that_has_turns(fitted):
     objective, states = fitted
     steep, flat = states[0], states[-1]
     for turns, steps in [(1, WINDOW), (2, 3), (WINDOW, 1), (40, 1)]:
-        told = codes(Judge(objective, 100, 1e-6), [steep, flat, *[replace(flat, turns=turns)] * 6])
+        told = codes(ConvergenceTest(objective, 100, 1e-6), [steep, flat, *[replace(flat, turns=turns)] * 6])
         assert told.index("converged") == steps + 1
-    assert codes(Judge(objective, 100, 1e-6), [steep, replace(flat, turns=40)]) == [None, None]  # F fell in those
+    assert codes(ConvergenceTest(objective, 100, 1e-6), [steep, replace(flat, turns=40)]) == [
+        None,
+        None,
+    ]  # F fell in those
 
 
 @pytest.mark.parametrize("turns", [WINDOW - 1, WINDOW, WINDOW + 1, 40])
@@ -65,7 +68,7 @@ def test_what_an_inner_loop_gains_is_shared_evenly_among_its_turns(fitted, turns
     high, flat = states[0], states[-1]
     fall = high.point.objective / flat.point.objective - 1.0
     for tol in (0.99, 1.01):
-        judge = Judge(objective, 100, tol * fall * min(1.0, WINDOW / turns))
+        judge = ConvergenceTest(objective, 100, tol * fall * min(1.0, WINDOW / turns))
         assert codes(judge, [high, replace(flat, turns=turns)])[1] == (
             "converged" if tol > 1.0 and turns >= WINDOW else None
         )
@@ -73,7 +76,7 @@ def test_what_an_inner_loop_gains_is_shared_evenly_among_its_turns(fitted, turns
 
 def test_a_stalled_state_has_converged(fitted):
     objective, states = fitted
-    told = Judge(objective, 100, 0.0).verdict(replace(states[4], stalled=True))
+    told = ConvergenceTest(objective, 100, 0.0).verdict(replace(states[4], stalled=True))
     assert told.code == "converged"
     assert "precision of floating point" in told.sentence
 
@@ -82,7 +85,7 @@ def test_a_stalled_state_has_converged(fitted):
 def test_a_value_that_is_no_number_has_diverged(fitted, bad):
     objective, states = fitted
     state = replace(states[2], point=replace(states[2].point, objective=bad))
-    judge = Judge(objective, 100, 1e-6)
+    judge = ConvergenceTest(objective, 100, 1e-6)
     told = judge.verdict(state)
     assert told.code == "diverged"
     assert "step 2" in told.sentence
@@ -91,7 +94,7 @@ def test_a_value_that_is_no_number_has_diverged(fitted, bad):
 
 def test_nothing_to_fit_has_converged_at_the_start(fitted):
     objective, states = fitted
-    told = Judge(objective, 0, 1e-6).verdict(states[0])
+    told = ConvergenceTest(objective, 0, 1e-6).verdict(states[0])
     assert (told.code, told.sentence) == (
         "converged", "nothing was to be fitted: these are the weights of the start",
     )  # fmt: skip
@@ -99,7 +102,7 @@ def test_nothing_to_fit_has_converged_at_the_start(fitted):
 
 def test_scores_that_are_not_those_of_the_weights_fail(fitted):
     objective, states = fitted
-    judge, state = Judge(objective, 3, 1e-6), states[3]
+    judge, state = ConvergenceTest(objective, 3, 1e-6), states[3]
     told = judge.verdict(state)
     assert judge.confirm(told, state) is told
     z = state.point.z.copy()

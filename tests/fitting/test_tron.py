@@ -10,7 +10,7 @@ from scipy.sparse.linalg import cg
 from alrviz.errors import Stopped
 from alrviz.fitting.solvers import LBFGS, Tron
 from alrviz.fitting.solvers import tron as tron_module
-from alrviz.fitting.solvers.tron import KEPT, MILD, PATIENCE, SLOW, Head, Region, Seen, _milder, newton_step
+from alrviz.fitting.solvers.tron import KEPT, MILD, PATIENCE, SLOW, CurvaturePairs, Head, Region, _milder, newton_step
 from alrviz.passes.aligned_buffers import Pool
 from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
@@ -159,7 +159,7 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
     objective, w0 = make("lr", {"alpha": 0.1})
     point = objective.value_grad(w0)
     loop = (objective, point, 1 / objective.hessian_diagonal(point), 1e9, 1e-6)
-    few, every = Seen(KEPT, objective.room), Seen(1000, objective.room)
+    few, every = CurvaturePairs(KEPT, objective.room), CurvaturePairs(1000, objective.room)
     plain, turns = newton_step(*loop, seen=few)
     newton_step(*loop, seen=every)
     assert len(few.pairs) <= KEPT < turns == len(every.pairs)
@@ -175,7 +175,7 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
 
 @pytest.mark.parametrize("turns", [1, 2, 5, 6, 11, 40, 41, 1000])
 def test_pairs_are_evenly_spread_over_their_loop(turns):
-    seen = Seen(KEPT, Pool())
+    seen = CurvaturePairs(KEPT, Pool())
     for k in range(turns):
         seen.add(np.full(2, float(k)), np.ones(2), 1.0 + k)
     kept = [int(direction[0]) for direction, _, _ in seen.pairs]

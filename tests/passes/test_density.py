@@ -8,7 +8,7 @@ import pytest
 from alrviz.models.leave_one_out import left_out, strangers
 from alrviz.passes import density as passes
 from alrviz.passes import sources as of_sources
-from alrviz.passes.density import Wanted, fill
+from alrviz.passes.density import ColumnSums, fill
 from alrviz.passes.sources import Sources
 
 
@@ -22,7 +22,7 @@ def filled(sources, kinds, h, delta, thin=1e-3):
     """phi and dphi of the training rows of one column."""
     count, values = len(sources.x), 1 if sources.n_classes == 2 else sources.n_classes
     phi, dphi = np.empty((values, count)), np.empty((values, count))
-    fill([Wanted(sources, sources.x, sources.place, h, delta, phi, dphi, np.empty((0, 0)))], kinds, 1.0, thin, 1)
+    fill([ColumnSums(sources, sources.x, sources.place, h, delta, phi, dphi, np.empty((0, 0)))], kinds, 1.0, thin, 1)
     return phi, dphi
 
 

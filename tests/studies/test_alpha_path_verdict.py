@@ -11,7 +11,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.alpha_path_task import errors_above
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import best_of, path_names, reading, readings, sentence
-from alrviz.studies.protocols.live_alpha_path import LivePath, is_quick
+from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
 
 ALPHAS = [100.0, 1.0, 0.01]
 
@@ -131,7 +131,7 @@ def test_names_say_the_center(study):
 
 
 def test_a_fit_that_follows_a_hand_is_the_paths_own(study):
-    live = LivePath(study.dataset)
+    live = LiveAlphaPath(study.dataset)
     for alpha in (1.0, 100.0, 0.01, 1.0):
         row = live.fit(study.recipes[1], alpha)
         known = study.frame().query("racer == 1 and alpha == @alpha").iloc[0]
@@ -144,7 +144,7 @@ def test_a_fit_that_follows_a_hand_is_the_paths_own(study):
 
 
 def test_it_starts_at_the_nearest_fit():
-    live = LivePath(load_demo("led", 600))
+    live = LiveAlphaPath(load_demo("led", 600))
     recipe = Recipe("lr", order=2)
     first = live.fit(recipe, 0.01)
     again = live.fit(recipe, 0.0101)
@@ -152,7 +152,7 @@ def test_it_starts_at_the_nearest_fit():
 
 
 def test_it_is_stopped_and_says_what_cannot_be_fitted():
-    live = LivePath(load_demo("led", 300))
+    live = LiveAlphaPath(load_demo("led", 300))
     stop = StopToken()
     stop.stop()
     for _ in range(2):  # before the rows are there, and between the steps of a fit

@@ -9,7 +9,7 @@ from alrviz.data.encode import Encoder
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
 from alrviz.studies.density.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, scene_of
-from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, Scene, path_frame, scene_frame
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, path_frame, scene_frame
 
 
 @pytest.fixture(scope="module")
@@ -96,12 +96,12 @@ def test_frames_are_tidy():
     x = np.array([0.0, 1.0])
     numeric = ColumnRatio("u", np.array([1.0, -1.0]), 2.0, x=x, bandwidth=0.5, silverman=1.0)
     levels = ColumnRatio("c", np.array([[1.0, 2.0, 3.0]]), np.array([1.0, 0.5, 0.0]), levels=("a",))
-    two = scene_frame(Scene((numeric,), ("no", "yes")))
+    two = scene_frame(DensityFrame((numeric,), ("no", "yes")))
     assert two[["column", "x", "class", "phi", "w", "w phi", "h"]].values.tolist() == [
         ["u", 0.0, "yes", 1.0, 2.0, 2.0, 0.5],
         ["u", 1.0, "yes", -1.0, 2.0, -2.0, 0.5],
     ]
-    three = scene_frame(Scene((levels,), ("p", "q", "r")))
+    three = scene_frame(DensityFrame((levels,), ("p", "q", "r")))
     assert three[["level", "class", "w phi"]].values.tolist() == [["a", "p", 1.0], ["a", "q", 1.0], ["a", "r", 0.0]]
     steps = np.arange(2)
     path = BandwidthPath(steps, ("u",), np.array([[1.0], [0.5]]), {"training": np.array([0.7, 0.6])}, steps > 0)

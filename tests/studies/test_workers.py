@@ -15,7 +15,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
 from alrviz.studies.core import table_transfer, workers
-from alrviz.studies.core.table_transfer import Shipment, TableMissing
+from alrviz.studies.core.table_transfer import TableMissing, TableTransfer
 from tests.conftest import ROOT
 from tests.studies.sweeps import RECIPES, small
 
@@ -26,7 +26,7 @@ def empty(monkeypatch):
 
 
 def test_a_worker_asks_for_a_table_once(empty):
-    sent = Shipment.of(small().dataset)
+    sent = TableTransfer.of(small().dataset)
     with pytest.raises(TableMissing):
         sent.bare.table()
     assert len(sent.table().X) == 200
@@ -34,7 +34,7 @@ def test_a_worker_asks_for_a_table_once(empty):
 
 
 def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypatch):
-    sent = [Shipment(str(k), Shipment.of(small(rows=50).dataset).content) for k in range(8)]
+    sent = [TableTransfer(str(k), TableTransfer.of(small(rows=50).dataset).content) for k in range(8)]
     failed = []
 
     def opens(k):
@@ -86,7 +86,7 @@ def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
 
 
 def test_shipments_without_their_content_are_small():
-    sent = Shipment.of(small().dataset)
+    sent = TableTransfer.of(small().dataset)
     assert len(pickle.dumps(sent.bare)) < 500 < len(pickle.dumps(sent))
 
 

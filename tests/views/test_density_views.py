@@ -7,7 +7,7 @@ import pytest
 from bokeh.events import Tap
 
 import alrviz
-from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, Scene
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame
 from alrviz.studies.density.gram import gram
 from alrviz.views.core.saving import SaveButton
 from alrviz.views.density import gram_matrix, ratio_cell
@@ -21,7 +21,9 @@ def scene(h=0.25, columns=(HOSTILE, "v"), scale=1.0, iteration=0):
     numeric = tuple(
         ColumnRatio(name, scale * (k + 1) * X, 1.5, X, (), h, 0.5, rug, codes) for k, name in enumerate(columns)
     )
-    return Scene((*numeric, ColumnRatio("c", np.array([1.0, -1.0]), 1.0, levels=("a", "b"))), ("no", "yes"), iteration)
+    return DensityFrame(
+        (*numeric, ColumnRatio("c", np.array([1.0, -1.0]), 1.0, levels=("a", "b"))), ("no", "yes"), iteration
+    )
 
 
 def path(steps=3):

@@ -97,7 +97,7 @@ def test_the_fit_follows_the_slider_and_fits_looked_at_are_remembered(done):
 
 def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatch):
     go, seen = threading.Event(), []
-    original = live_alpha_path.LivePath.fit
+    original = live_alpha_path.LiveAlphaPath.fit
 
     def fit(self, recipe, alpha, stop):
         seen.append(alpha)

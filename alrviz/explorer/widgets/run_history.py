@@ -14,7 +14,7 @@ from alrviz.explorer.widgets.study_spec import SPECS
 from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.store import Kept, Store
+from alrviz.fitting.store import Store, StoredRun
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.export import race_about, to_csv
 from alrviz.studies.core.names import short_names
@@ -36,7 +36,7 @@ _HOLDOUT = ENCODING["holdout"].default
 class Item:
     """A run as the history shows it: what the store knows, and the bytes it takes there."""
 
-    kept: Kept
+    kept: StoredRun
     size: int
 
     @property
@@ -124,7 +124,7 @@ def reopened(owner: str, id: str) -> RecordedRace | None:
     return None if kept is None else kept_race(store, kept)
 
 
-def csv_of(kept: Kept) -> str:
+def csv_of(kept: StoredRun) -> str:
     """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished cells."""
     import pandas as pd
 

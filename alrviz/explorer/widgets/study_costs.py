@@ -8,7 +8,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core import cost
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import RecipePrice
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def price_recipes(
     holdout: float,
     stop: StopToken,
     seconds: Callable[[Recipe], float] | None = None,
-) -> tuple[Priced, ...]:
+) -> tuple[RecipePrice, ...]:
     """Price every recipe as `alrviz.studies.core.cost` does; of columns that cuts lose, say what helps on a page."""
     return cost.price_recipes(dataset, recipes, holdout, stop, seconds, _LOST)
 
@@ -43,7 +43,7 @@ class Costs:
         n_jobs: processes; 1 is this one.
     """
 
-    priced: tuple[Priced, ...]
+    priced: tuple[RecipePrice, ...]
     recipes: tuple[Recipe, ...]
     seconds: float
     remarks: tuple[str, ...] = ()

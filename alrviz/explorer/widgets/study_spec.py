@@ -18,7 +18,7 @@ from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes,
 from alrviz.explorer.widgets.table_settings import cut_params, with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import RecipePrice
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -176,19 +176,19 @@ class StudySpec:
         """Share of the rows that a fit does not learn from: a fold."""
         return 1 / self.split[1]
 
-    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return what `make` is given beside table, recipes and seed, also in the script."""
         return dict(zip(("repeats", "folds"), self.split, strict=True))
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[Priced]) -> float:
+    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
         """Return about how long the fits of recipes that can be run take, one after the other."""
         return sum(one.seconds for one in there) * math.prod(self.split)
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
         """Price a fit of every recipe."""
         return price_recipes(dataset, self.recipes, self.holdout, stop)
 
-    def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
+    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
         """Return the recipes that can be run."""
         return tuple(recipe for recipe, one in zip(self.recipes, priced, strict=True) if not one.refused)
 

@@ -22,7 +22,7 @@ from alrviz.fitting.density.weights import WeightsObjective
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.newton import SETTLED, minimise, newton
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.models.density import Features
+from alrviz.models.density import VoteFeatures
 from alrviz.passes.aligned_buffers import Floats
 
 # By how much log h moves at most in one step: a grid is good for that (0.5 to 2 times its bandwidth).
@@ -50,13 +50,13 @@ class OuterMemory:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class OuterTrial:
     """Weights and features at other bandwidths, E there, and what it took."""
 
     of: WeightsObjective
     inner: Point
-    features: Features
-    beside: Features | None
+    features: VoteFeatures
+    beside: VoteFeatures | None
     goal: float
     evaluations: int
     passes: float
@@ -145,7 +145,7 @@ def _direction(objective: DensityObjective, point: DensityPoint, inverse: Floats
     return direction * min(1.0, scale), inverse
 
 
-def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> Trial:
+def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spacing: np.ndarray | None) -> OuterTrial:
     """Other bandwidths, and the weights that go with them; what no bandwidth changes is taken from the point."""
     features = objective.training(log_h, spacing, point.features)
     of = objective.at(features)
@@ -155,11 +155,11 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
         inner, evaluations, passes = minimise(of, point.inner.w)
     beside = objective.beside(features, spacing, point.beside)
     goal, _, _ = objective.goal(inner, beside)
-    return Trial(of, inner, features, beside, goal, evaluations, passes + 1.0)
+    return OuterTrial(of, inner, features, beside, goal, evaluations, passes + 1.0)
 
 
 def _accepted(
-    objective: DensityObjective, state: SolverState, trial: Trial, spacing: np.ndarray, inverse: Floats, t: float
+    objective: DensityObjective, state: SolverState, trial: OuterTrial, spacing: np.ndarray, inverse: Floats, t: float
 ) -> SolverState:
     """The state at a trial, on the grids of its own bandwidths."""
     before: DensityPoint = state.point  # type: ignore[assignment]

@@ -24,7 +24,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.density.weights import WeightsObjective, all_weights, solve
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.solvers.newton import minimise
-from alrviz.models.density import DensityFeatures, Features
+from alrviz.models.density import DensityFeatures, VoteFeatures
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.features import FeatureRows
@@ -60,8 +60,8 @@ class DensityPoint(Point):
 
     inner: Point
     of: WeightsObjective
-    features: Features
-    beside: Features | None
+    features: VoteFeatures
+    beside: VoteFeatures | None
     goal: float
     validation: Sums | None
     slopes: Floats
@@ -138,18 +138,20 @@ class DensityObjective:
         size = (of.n_features + 1) * of.n_values
         return v[:size].reshape(of.n_features + 1, of.n_values), v[size:]
 
-    def training(self, log_h: Floats, spacing: np.ndarray | None = None, previous: Features | None = None) -> Features:
+    def training(
+        self, log_h: Floats, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
+    ) -> VoteFeatures:
         """Return the features of the training rows, on the grids of log h or on given ones."""
         leave = self.mode in LEAVES_OUT
         return self.features.training(log_h, leave, self.moves, spacing, previous, self.stop)
 
-    def at(self, features: Features) -> WeightsObjective:
+    def at(self, features: VoteFeatures) -> WeightsObjective:
         """Return the objective of the weights at these features."""
         return WeightsObjective(FeatureRows(self.rows, features.phi), self.alpha, self.center, self.stop)
 
     def beside(
-        self, features: Features, spacing: np.ndarray | None = None, previous: Features | None = None
-    ) -> Features | None:
+        self, features: VoteFeatures, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
+    ) -> VoteFeatures | None:
         """Return the features of the validation rows at the bandwidths of `features`; None without such rows.
 
         previous: those of other bandwidths, as in `DensityFeatures.rows`.
@@ -166,7 +168,7 @@ class DensityObjective:
         of = self.at(features)
         return self.point(of, of.value_grad(w.copy()), features, self.beside(features))
 
-    def follow(self, log_h: Floats, w: Floats, previous: Features | None = None) -> DensityPoint:
+    def follow(self, log_h: Floats, w: Floats, previous: VoteFeatures | None = None) -> DensityPoint:
         """Return the point at other bandwidths (D_num,), its weights at their optimum there, searched from `w`.
 
         What a hand that moves a bandwidth asks for; `previous` as in `DensityFeatures.training`.
@@ -177,7 +179,7 @@ class DensityObjective:
         inner, _, _ = minimise(of, np.array(w, np.float64))
         return self.point(of, inner, features, self.beside(features))
 
-    def goal(self, inner: Point, beside: Features | None) -> tuple[float, Sums | None, Floats | None]:
+    def goal(self, inner: Point, beside: VoteFeatures | None) -> tuple[float, Sums | None, Floats | None]:
         """Return E at a point of the weights, the sums over validation rows and their residuals (None without any)."""
         if self.validation is None or beside is None:
             return inner.objective, None, None
@@ -186,7 +188,9 @@ class DensityObjective:
         sums = self.validation.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         return sums.nll, sums, residual
 
-    def point(self, of: WeightsObjective, inner: Point, features: Features, beside: Features | None) -> DensityPoint:
+    def point(
+        self, of: WeightsObjective, inner: Point, features: VoteFeatures, beside: VoteFeatures | None
+    ) -> DensityPoint:
         """Return the point of the stream at these weights and features."""
         goal, sums, residual = self.goal(inner, beside)
         slopes = np.zeros(len(features.log_h))
@@ -200,7 +204,12 @@ class DensityObjective:
         )  # fmt: skip
 
     def _slopes(
-        self, of: WeightsObjective, inner: Point, features: Features, beside: Features | None, residual: Floats | None
+        self,
+        of: WeightsObjective,
+        inner: Point,
+        features: VoteFeatures,
+        beside: VoteFeatures | None,
+        residual: Floats | None,
     ) -> Floats:
         """dE/dlog h: of a sum over the training rows, or over the validation rows whose residuals are given."""
         if self.validation is None or beside is None or residual is None:
@@ -219,7 +228,7 @@ class DensityObjective:
         self.rows.loss_and_residual(inner.z, None, 0.0, inner.z, residual, self.stop)
         return residual
 
-    def _sum(self, rows: FeatureRows, w: Floats, features: Features, residual: Floats) -> Floats:
+    def _sum(self, rows: FeatureRows, w: Floats, features: VoteFeatures, residual: Floats) -> Floats:
         """sum_i sum_k residual_ik w_dk dphi_dki, (D_num,)."""
         assert features.dphi is not None
         count = len(features.log_h)

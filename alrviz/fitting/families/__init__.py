@@ -1,10 +1,10 @@
 """The registry of families: a module and a line here for each (or for each few that share all but a name).
 
-    cells        lr, alr, anje       scores are sums over the cells of all tuples of n columns
-    networks     tan, kdb, ande      counts of each column with its parents
-    conditional  elr                 the same network, its tables found by steps
-    density      dlr                 numbers as they are, by the densities of the classes
-    outside      rf, hgb, svm        what scikit-learn fits
+    cells           lr, alr, anje       scores are sums over the cells of all tuples of n columns
+    networks        tan, kdb, ande      counts of each column with its parents
+    conditional     elr                 the same network, its tables found by steps
+    density         dlr                 numbers as they are, by the densities of the classes
+    sklearn_models  rf, hgb, svm        what scikit-learn fits
 
 Recipes, estimators, studies and pages ask the registry, and never a family by its name.
 """
@@ -19,8 +19,8 @@ from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.density import DLR
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.networks import KDB, TAN, AnDE
-from alrviz.fitting.families.outside import SVM, Boosting, Forest
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.families.sklearn_models import SVM, Boosting, Forest
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {of.name: of() for of in (LR, ALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM)}

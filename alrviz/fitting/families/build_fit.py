@@ -11,7 +11,7 @@ import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.protocol import Minimised
+from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.solver_support import chosen_solver
@@ -34,7 +34,7 @@ class Fit:
         max_iter, tol: step limit and tolerance.
     """
 
-    objective: Minimised
+    objective: ObjectiveProtocol
     solver: Solver
     w0: Floats
     max_iter: int

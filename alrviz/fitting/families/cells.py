@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble
-from alrviz.fitting.families.family import GREY, Family, FitRequest, Made, rows_key
+from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells
 from alrviz.fitting.solvers.solver_support import (
@@ -100,7 +100,7 @@ class Cells(Family):
         wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
-    def make(self, request: FitRequest) -> Made:
+    def make(self, request: FitRequest) -> BuiltFit:
         """Cover the rows, count, assemble; AnJE like the others, at its own weights and with no steps to take."""
         prepared, params, tell, stop = request.prepared, request.params, request.tell, request.stop
         order, classes = params["order"], prepared.encoded.classes
@@ -113,7 +113,7 @@ class Cells(Family):
         # before the objective: both hold a table of all cells
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
         fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed)
-        return Made(fit, covered.heldout, baseline, tables, compiled)
+        return BuiltFit(fit, covered.heldout, baseline, tables, compiled)
 
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT
-from alrviz.fitting.families.family import FitRequest, Made, rows_key
+from alrviz.fitting.families.family import BuiltFit, FitRequest, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
@@ -96,7 +96,7 @@ class ELR(Networks):
         """Networks, and passes."""
         return warm_networks(wide) + warm_passes(n_classes)
 
-    def make(self, request: FitRequest) -> Made:
+    def make(self, request: FitRequest) -> BuiltFit:
         """Count the network, and lay its rows out for the passes."""
         prepared, recipe, params, stop = request.prepared, request.recipe, request.params, request.stop
         request.tell("compiling")
@@ -107,7 +107,7 @@ class ELR(Networks):
         of = prepared.covered(1, stop)
         baseline = observers.baseline_losses(of, tables, params["class_weight"], classes, stop)
         fit, heldout = self.assemble(prepared, recipe, params, stop)
-        return Made(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
+        return BuiltFit(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
 
     def assemble(
         self, prepared: Prepared, recipe: "Recipe", params: Mapping[str, Any], stop: StopToken = NEVER

@@ -16,7 +16,7 @@ from alrviz.fitting.density.objective import VALIDATES, DensityObjective, Densit
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT, TABLES, toward
-from alrviz.fitting.families.family import Family, FitRequest, Made, rows_key
+from alrviz.fitting.families.family import BuiltFit, Family, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.prepare import class_weighted, split
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
@@ -113,7 +113,7 @@ class DLR(Family):
         """What densities call."""
         return warm_density(n_classes)
 
-    def make(self, request: FitRequest) -> Made:
+    def make(self, request: FitRequest) -> BuiltFit:
         """Sort the columns; held-out rows have densities of the training rows."""
         prepared, recipe = request.prepared, request.recipe
         encoded, jobs = prepared.encoded, prepared.n_jobs
@@ -128,7 +128,7 @@ class DLR(Family):
         baseline = {"class_shares": observers.shares_loss(log_pi, fit.objective.rows)}
         if heldout is not None:
             baseline["heldout_class_shares"] = observers.shares_loss(log_pi, heldout)
-        return Made(fit, heldout, baseline, None, compiled)
+        return BuiltFit(fit, heldout, baseline, None, compiled)
 
 
 def reference_seconds(encoded: "Encoded", recipe: "Recipe") -> float:

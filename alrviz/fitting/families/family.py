@@ -26,7 +26,7 @@ SECONDS, _COLUMN = 0.03, 1.5e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class BuiltFit:
     """A fit and what goes with it.
 
     Attributes:
@@ -159,7 +159,7 @@ class Family:
         """Compile what a fit of these rows calls; return the seconds (0.0 if it was)."""
         return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
 
-    def make(self, request: FitRequest) -> Made:
+    def make(self, request: FitRequest) -> BuiltFit:
         """Return what the recipe makes of the rows; asked of families with steps."""
         raise NotImplementedError
 

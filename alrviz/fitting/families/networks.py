@@ -42,7 +42,7 @@ _COUNTING = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedNetwork:
     """What was counted.
 
     Attributes:
@@ -73,7 +73,7 @@ class Networks(Family):
         """Return the parents of each column, found on the training rows."""
         return naive(prepared.encoded.n_columns)
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; of elr the one that its steps begin with.
 
         Raises:
@@ -85,10 +85,10 @@ class Networks(Family):
         rows = (single, encoded.codes, encoded.y, encoded.weights, prepared.n_jobs, stop)
         return self.count(structure, rows, recipe.params)
 
-    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> Learned:
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
         """Return the network of that structure; `rows` as `count_network` takes them."""
         counts = count_network(structure, *rows)
-        return Learned(counts, counts.model())
+        return LearnedNetwork(counts, counts.model())
 
     def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
         """All up to the highest."""
@@ -174,12 +174,12 @@ class KDB(Networks):
             return Structure(naive(a).parents, tuple((-of_class).argsort(kind="stable").tolist()))
         return kdb(of_class, conditional_information(prepared.tables(2, params["smoothing"], stop)), params["k"])
 
-    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> Learned:
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
         """The network, or the best part of it."""
         if not params["selective"]:
             return super().count(structure, rows, params)
         chosen = select(structure, *rows)
-        return Learned(chosen.counts, chosen.counts.model(), rmse=chosen.rmse)
+        return LearnedNetwork(chosen.counts, chosen.counts.model(), rmse=chosen.rmse)
 
 
 class AnDE(Networks):
@@ -209,22 +209,22 @@ class AnDE(Networks):
             )
         return int(params["n"]) + 1
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
         """Counts of n and of n + 1 columns."""
         smoothing = recipe.params["smoothing"]
         order = self.highest_order(recipe.params, prepared.encoded.n_columns)
         naive_bayes = super().learn(prepared, recipe, stop)
         if order == 1:
-            return Learned(naive_bayes.counts, naive_bayes.model, prepared.tables(1, smoothing, stop))
+            return LearnedNetwork(naive_bayes.counts, naive_bayes.model, prepared.tables(1, smoothing, stop))
         parents, wider = (prepared.tables(n, smoothing, stop) for n in (order - 1, order))
-        return Learned(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
+        return LearnedNetwork(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
 
     def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
         """Its tables are what is counted."""
         return ShapePrice(tables.parameters, tables.bytes, _COUNTING)
 
 
-def learn(prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> Learned:
+def learn(prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
     """Return the network of a recipe of tan, kdb or elr (as it starts), or ande's mean over them."""
     family = recipe.definition
     assert isinstance(family, Networks)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from alrviz.fitting.objectives.protocol import Minimised
-from alrviz.fitting.prepare import Covered, class_weighted
+from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.prepare import CoveredRows, class_weighted
 from alrviz.fitting.solvers import SolverState
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.set_cover import Cover
@@ -29,7 +29,7 @@ def per_row(sums: Sums, total: float, n_classes: int) -> dict[str, float]:
     }
 
 
-def training(objective: Minimised) -> Observer:
+def training(objective: ObjectiveProtocol) -> Observer:
     """Return the observer of training error, RMSE, the share of rows whose own score leads, and the norm of phi."""
 
     def observe(state: SolverState) -> dict[str, float]:
@@ -45,7 +45,7 @@ def training(objective: Minimised) -> Observer:
     return observe
 
 
-def heldout(objective: Minimised, rows: Any) -> Observer:
+def heldout(objective: ObjectiveProtocol, rows: Any) -> Observer:
     """Return the observer of log loss, 0-1 loss and RMSE on `rows`: one forward pass each."""
     total = float(rows.weights.sum())
     spent = 0.0
@@ -85,7 +85,7 @@ def shares_loss(log_pi: Floats, rows: Rows) -> float:
 
 
 def baseline_losses(
-    covered: Covered, tables: Tables, class_weight: Any, classes: Any, stop: StopToken = NEVER
+    covered: CoveredRows, tables: Tables, class_weight: Any, classes: Any, stop: StopToken = NEVER
 ) -> dict[str, float]:
     """Return what curves of training rows, as their classes weigh, and of held-out ones are compared with."""
     weighted, found = class_weighted(covered.rows, class_weight, classes), {}

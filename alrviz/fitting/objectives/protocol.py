@@ -6,7 +6,7 @@ from alrviz.fitting.objectives.ridge import Point
 from alrviz.passes.rows import Floats
 
 
-class Minimised(Protocol):
+class ObjectiveProtocol(Protocol):
     """An objective on its training rows. Weights, points and models are of its own kind; solvers know which."""
 
     @property

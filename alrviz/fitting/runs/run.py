@@ -23,12 +23,12 @@ from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
-from alrviz.fitting.runs.run_attributes import Facts
+from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.runs.worker import Driven, Worker
 from alrviz.fitting.solvers import SolverState
-from alrviz.fitting.solvers.convergence_test import Judge
+from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
 from alrviz.models.linear import LinearModel
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Run(Facts, Driven):
+class Run(RunAttributes, Driven):
     """One fit.
 
     Args:
@@ -332,7 +332,7 @@ class Run(Facts, Driven):
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
         self.compile_seconds += made.compiled
         self.trace.baseline.update(made.baseline)
-        self._judge = Judge(fit.objective, fit.max_iter, fit.tol)
+        self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol)
         self._observers = [observers.training(fit.objective), *made.watched]
         self.trace.rows = fit.objective.total
         if made.heldout is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.objectives.linear import LinearObjective
-from alrviz.fitting.objectives.protocol import Minimised
+from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from alrviz.models.networks import NetworkModel
 
 
-class Facts:
+class RunAttributes:
     """The readable side of a run; `Run` sets what is read here."""
 
     recipe: Recipe
@@ -67,7 +67,7 @@ class Facts:
         return self._fit.objective.scale if self._fit else None
 
     @property
-    def objective(self) -> Minimised | None:
+    def objective(self) -> ObjectiveProtocol | None:
         """What is minimised, once prepared."""
         return self._fit.objective if self._fit else None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.fitting.objectives.protocol import Minimised
+from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.step import CONVERGED, DIVERGED, FAILED, SEPARATED, STEP_LIMIT, Outcome
 from alrviz.passes.rows import Floats
@@ -20,7 +20,7 @@ SCORES_AGREE = 1e-9
 _END_OF_PRECISION = "no step lowers F any further within the precision of floating point"
 
 
-class Judge:
+class ConvergenceTest:
     """Looks at every state of one fit; remembers the last few values of what is judged: F, or what stands for it.
 
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol). A step
@@ -28,7 +28,7 @@ class Judge:
     40 is no lucky short step, and to gain tol in 40 is no reason to go on.
     """
 
-    def __init__(self, objective: Minimised, max_iter: int, tol: float):
+    def __init__(self, objective: ObjectiveProtocol, max_iter: int, tol: float):
         self._objective = objective
         self._max_iter = max_iter
         self._tol = tol

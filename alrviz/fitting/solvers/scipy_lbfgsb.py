@@ -56,7 +56,7 @@ class _Channel:
             raise _Closed
 
 
-class Helper:
+class SciPyThread:
     """SciPy's loop on its thread; not a value: it can only go forward.
 
     Attributes: `index`, the iterate that was handed over last; `thread`.
@@ -143,11 +143,11 @@ class LBFGSB(Solver):
             "maxiter": _UNLIMITED, "maxfun": _UNLIMITED,
         }  # fmt: skip
         options = {"options": limits, "bounds": None if bounds is None else [bounds] * first.point.w.size}
-        return replace(first, carry=Helper(objective, first.point, options))
+        return replace(first, carry=SciPyThread(objective, first.point, options))
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
-        helper: Helper = state.carry
+        helper: SciPyThread = state.carry
         if helper.index != state.index:
             raise AlrvizError(f"SciPy's L-BFGS-B is at step {helper.index} and cannot go back to step {state.index}")
         point, spent, message = helper.next()

@@ -114,7 +114,7 @@ def _newton(objective: LinearObjective, state: SolverState, kept: int) -> Solver
     size = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(size, size)
     eta = min(LOOSE, 10.0 * LOOSE * math.sqrt(size / (region.first or 1.0)))
-    seen = Seen(kept, objective.room)
+    seen = CurvaturePairs(kept, objective.room)
     step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, seen)
     spent = replace(state, passes=state.passes + 0.5 + products)
     new, falls = line_search_step(objective, spent, step, 1.0)
@@ -145,7 +145,7 @@ def inverted(diagonal: Floats) -> Floats:
     return np.reciprocal(diagonal, out=diagonal)
 
 
-class Seen:
+class CurvaturePairs:
     """Pairs (d, H d, 1 / d.H d) of an inner loop, at most so many, evenly spread over it."""
 
     def __init__(self, most: int, room: Pool):
@@ -175,7 +175,7 @@ def newton_step(
     radius: float,
     eta: float,
     pairs: Pairs = (),
-    seen: Seen | None = None,
+    seen: CurvaturePairs | None = None,
 ) -> tuple[Floats, int]:
     """Return the step within `radius` by preconditioned conjugate gradients (Steihaug), and its number of products.
 

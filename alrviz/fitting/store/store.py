@@ -40,7 +40,7 @@ _ABOUT = "id, kind, name, spec, data_hash, data_name, version, state, sentence, 
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRun:
     """A study or a race, as the store knows it.
 
     Attributes:
@@ -133,12 +133,12 @@ class Store:
         self._note(run, state, sentence)
         self.prune()
 
-    def runs(self, owner: str, kind: str | None = None) -> list[Kept]:
+    def runs(self, owner: str, kind: str | None = None) -> list[StoredRun]:
         """Return the runs of an owner, the latest first."""
         question = f"SELECT {sound('runs')}, {_ABOUT} FROM runs WHERE owner = keyed(?) ORDER BY changed DESC, id"
         return [run for run in map(_kept, self.database.read(question, (owner,))) if kind in (None, run.kind)]
 
-    def find(self, owner: str, kind: str, spec: str, data_hash: str) -> Kept | None:
+    def find(self, owner: str, kind: str, spec: str, data_hash: str) -> StoredRun | None:
         """Return an owner's latest run of that description; None if there is none."""
         alike = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
         return next(alike, None)
@@ -300,13 +300,13 @@ def default_store(folder: Path) -> Store:
     return Store(folder)
 
 
-def _kept(row: Sequence[Any]) -> Kept:
+def _kept(row: Sequence[Any]) -> StoredRun:
     right, *about = row
-    kept = Kept(*about)
+    kept = StoredRun(*about)
     if not right:
         why = "what the run store has of it is not as it was saved"
         return replace(kept, name="", spec="{}", link="", state=DAMAGED, sentence=why)
-    return Kept(**{**kept.__dict__, "state": _state(kept.state, kept.changed)})
+    return StoredRun(**{**kept.__dict__, "state": _state(kept.state, kept.changed)})
 
 
 def _state(state: str, changed: float) -> str:

@@ -42,7 +42,7 @@ class AlphaPoint:
     costs: NDArray[np.float32]
 
 
-class Along:
+class AlphaPathFit:
     """The rows of one split, on which recipes are fitted with one alpha after the other.
 
     Args:
@@ -81,7 +81,7 @@ def path(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
-    along = Along(ready(table, cell.split, recipe), table)
+    along = AlphaPathFit(ready(table, cell.split, recipe), table)
     points: list[AlphaPoint] = []
     for alpha in json.loads(cell.options)["alphas"]:
         start = points[-1].model if points else None

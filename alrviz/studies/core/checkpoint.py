@@ -17,7 +17,7 @@ Keep = bool | str | Path | Store
 _log = logging.getLogger(__name__)
 
 
-class Keeping:
+class Checkpoint:
     """The store's side of one study; every method does nothing where nothing is kept.
 
     Args:

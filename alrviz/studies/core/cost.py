@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.pricing.price import Price
-    from alrviz.studies.core.results import Arrivals
+    from alrviz.studies.core.results import StudyResults
 
 # What a guess at the time of all fits counts on; by processor seconds of sets of 350 to 39,000 rows, orders 1 to 3.
 _PASSES = 100  # of a fit
@@ -33,7 +33,7 @@ _TUNED = 1500  # passes of elr, which fits folds to find where to stop
 
 
 @dataclass(frozen=True)
-class Priced:
+class RecipePrice:
     """A recipe, what one fit of it costs, why it is left out, if it is, about how long a fit takes, and a sentence
     on the columns that its cuts lose.
     """
@@ -81,7 +81,7 @@ def price_recipes(
     seconds: Callable[[Recipe], float] | None = None,
     hint: str = "",
     max_memory: int | None = None,
-) -> tuple[Priced, ...]:
+) -> tuple[RecipePrice, ...]:
     """Price every recipe on as many rows as a fit learns from, with one thread, as a study's workers have.
 
     holdout: share of the rows it does not learn from. seconds: of a recipe, where a fit is not one of passes.
@@ -95,11 +95,11 @@ def price_recipes(
         try:
             price, varied, lost = _price(dataset, plain, allowed, stop, hint)
             each = seconds(recipe) if seconds is not None else _seconds(dataset, recipe, holdout, price, varied)
-            found.append(Priced(name, recipe, price, price.refused, each, lost))
+            found.append(RecipePrice(name, recipe, price, price.refused, each, lost))
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
                 raise
-            found.append(Priced(name, recipe, None, for_page(error) or "too large"))
+            found.append(RecipePrice(name, recipe, None, for_page(error) or "too large"))
     return tuple(found)
 
 
@@ -159,7 +159,7 @@ class StudyPrice:
         n_jobs: processes.
     """
 
-    fits: tuple[tuple[int, Priced], ...]
+    fits: tuple[tuple[int, RecipePrice], ...]
     seconds: float
     n_jobs: int
 
@@ -179,7 +179,7 @@ def each_text(seconds: float) -> str:
 
 
 def price_study(
-    study: "Arrivals", n_jobs: int | None, max_memory: int | None = None, stop: StopToken = NEVER
+    study: "StudyResults", n_jobs: int | None, max_memory: int | None = None, stop: StopToken = NEVER
 ) -> StudyPrice:
     """Return the price of a study whose cells are fits on folds or holdouts.
 
@@ -193,7 +193,7 @@ def price_study(
     left = [cell for cell in study.cells if id(cell) not in done and cell.recipe]
     if others := {cell.task for cell in left} - {"fold"}:
         raise AlrvizError(f"what this study takes is not known before: it has cells of {min(others)!r}")
-    fits, total = list[tuple[int, Priced]](), 0.0
+    fits, total = list[tuple[int, RecipePrice]](), 0.0
     for key, dataset in study.datasets.items():
         mine = [cell for cell in left if cell.data_hash == key]
         if not mine:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
-class Arrivals:
+class StudyResults:
     """The looking half of a study.
 
     Attributes:

@@ -24,9 +24,9 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.cells import Cell, Row
-from alrviz.studies.core.checkpoint import Keep, Keeping
+from alrviz.studies.core.checkpoint import Checkpoint, Keep
 from alrviz.studies.core.cost import StudyPrice, price_study
-from alrviz.studies.core.results import Arrivals
+from alrviz.studies.core.results import StudyResults
 from alrviz.studies.core.workers import computed, jobs_of, require_dask
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ _SAY_EVERY = 5.0  # seconds between two lines of a run that tells how far it is
 Summary = Callable[["Study"], "pd.DataFrame"]
 
 
-class Study(Arrivals):
+class Study(StudyResults):
     """Cells of tables, computed on request, and what has come of them; made by the functions of the studies.
 
     Attributes:
         kind: "bias_variance", "choose_order", "compare", "learning_curve" or "path".
-        datasets, recipes, cells, names: as `Arrivals` has them.
+        datasets, recipes, cells, names: as `StudyResults` has them.
         spec: JSON of what was asked for: with the data's hash it is the same study again.
         error: what ended it before its time; None.
         link: what shows it in the explorer, kept with it; "" where it was not made there.
@@ -93,7 +93,7 @@ class Study(Arrivals):
         self.link = ""
         self._summary = summary
         self._n_jobs, self._scheduler = n_jobs, scheduler
-        self._keeping = Keeping(keep, owner, kind, self.spec, self.data_hash)
+        self._keeping = Checkpoint(keep, owner, kind, self.spec, self.data_hash)
         self._stop = StopToken()
         self._thread: threading.Thread | None = None
 

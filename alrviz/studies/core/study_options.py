@@ -5,7 +5,7 @@ from typing import TypedDict
 from alrviz.studies.core.checkpoint import Keep
 
 
-class Where(TypedDict, total=False):
+class StudyOptions(TypedDict, total=False):
     """Options of every study; of them max_memory alone may change a number: it decides between solvers.
 
     n_jobs: processes: 1 computes in this one, None takes as many as there are processors.

@@ -60,21 +60,21 @@ class TableMissing(LookupError):
 
 
 @dataclass(frozen=True, eq=False)
-class Shipment:
+class TableTransfer:
     """A table on its way: its hash, and the pickled table unless the worker is thought to have it."""
 
     hash: str
     content: bytes = b""
 
     @classmethod
-    def of(cls, dataset: "Dataset") -> "Shipment":
+    def of(cls, dataset: "Dataset") -> "TableTransfer":
         """Return the shipment of a data set."""
         return cls(dataset.hash, pickle.dumps(SentTable.of(dataset), protocol=5))
 
     @property
-    def bare(self) -> "Shipment":
+    def bare(self) -> "TableTransfer":
         """The same without its content, for a worker that has it."""
-        return Shipment(self.hash)
+        return TableTransfer(self.hash)
 
     def table(self) -> SentTable:
         """Return the table, kept for whoever asks next in this process; raises `TableMissing`."""

@@ -24,7 +24,7 @@ from alrviz.memory import total_memory
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result, failure
-from alrviz.studies.core.table_transfer import SentTable, Shipment, TableMissing
+from alrviz.studies.core.table_transfer import SentTable, TableMissing, TableTransfer
 from alrviz.studies.core.tasks import compute
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class _Here:
 class _Process:
     """One process beside this one; another in its place after it was killed."""
 
-    def __init__(self, shipments: Mapping[str, Shipment]):
+    def __init__(self, shipments: Mapping[str, TableTransfer]):
         self._shipments = shipments
         self._executor: Any = None
         self._busy = self._closed = False
@@ -178,7 +178,7 @@ class _Process:
         else:
             _idle.append(executor)
 
-    def _submit(self, cell: Cell, shipment: Shipment) -> Any:
+    def _submit(self, cell: Cell, shipment: TableTransfer) -> Any:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
@@ -226,7 +226,7 @@ class _OnCluster:
         """Nothing: the study closes the client, and a cluster ends what it is at."""
 
 
-def compute_shipped(cell: Cell, shipment: Shipment) -> Result:
+def compute_shipped(cell: Cell, shipment: TableTransfer) -> Result:
     """Compute a cell in a worker, whose table is unpickled once; raises `TableMissing` where it must be sent."""
     return compute(cell, shipment.table())
 
@@ -244,7 +244,7 @@ def _slots(
     wanted = available_threads() if n_jobs is None else jobs_of(n_jobs)
     if min(wanted, cells) <= 1:
         return [_Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)]
-    shipments = {key: Shipment.of(dataset) for key, dataset in datasets.items()}
+    shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
     return [_Process(shipments) for _ in range(min(wanted, cells))]
 
 
@@ -257,7 +257,7 @@ def _on_cluster(
 
     client = ending.enter_context(Client(scheduler, set_as_default=False))
     wanted = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
-    tables = {key: client.scatter(Shipment.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
+    tables = {key: client.scatter(TableTransfer.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
     return [_OnCluster(client, tables) for _ in range(min(wanted, cells))]
 
 

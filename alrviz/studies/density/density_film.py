@@ -9,7 +9,7 @@ import numpy as np
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.families.density import feature_columns
 from alrviz.models.density_model import DensityModel
-from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, Floats, Scene
+from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, Floats
 
 GRID = 160  # places of a curve
 RUG = 400  # rows of a rug
@@ -24,9 +24,9 @@ def scene_of(
     *,
     iteration: int = 0,
     note: str = "",
-    previous: Scene | None = None,
+    previous: DensityFrame | None = None,
     seed: int = 0,
-) -> Scene:
+) -> DensityFrame:
     """Return the scene of a DLR model.
 
     Args:
@@ -51,7 +51,7 @@ def scene_of(
             phi = features.levels(d - len(features.numeric)).T[:count]
             texts = labels[j] if len(labels) else range(count)
             parts.append(_levels(encoded, j, ColumnRatio(name, _narrow(phi), weight), texts, known.get(name)))
-    return Scene(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
+    return DensityFrame(tuple(parts), tuple(str(label) for label in encoded.classes), iteration, note)
 
 
 def _levels(encoded: Encoded, j: int, ratio: ColumnRatio, texts: Sequence[Any], old: ColumnRatio | None) -> ColumnRatio:

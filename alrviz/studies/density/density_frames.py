@@ -1,4 +1,4 @@
-"""What pictures of a DLR fit show of one step (`Scene`), and of all steps together (`BandwidthPath`), as plain values.
+"""What pictures of a DLR fit show of one step (`DensityFrame`) and of all steps (`BandwidthPath`), as plain values.
 
 A scene holds per column the curve phi_d(x) (or its value at each level), its weight, its bandwidth beside Silverman's,
 and some rows for the rug. `studies.density_film` makes them from a model and a run; anything else may as well.
@@ -63,7 +63,7 @@ class ColumnRatio:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class DensityFrame:
     """All columns at one step of a fit.
 
     Attributes:
@@ -98,7 +98,7 @@ class BandwidthPath:
     outer: NDArray[np.bool_]
 
 
-def scene_frame(scene: Scene) -> pd.DataFrame:
+def scene_frame(scene: DensityFrame) -> pd.DataFrame:
     """Return a scene as a tidy frame, with all levels: column, x or level, class spoken for, phi, w, w phi, h."""
     parts = []
     for ratio in (drawn.whole or drawn for drawn in scene.columns):

@@ -26,7 +26,7 @@ _STEPS = 60  # of a drawn table's fit, inner and outer: with warm starts a dozen
 
 
 @dataclass(frozen=True, eq=False)
-class Live:
+class LiveDensity:
     """A model at some moment.
 
     Attributes:
@@ -45,7 +45,9 @@ class Live:
     settled: bool
 
 
-def follow(X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, stop: StopToken = NEVER) -> Iterator[Live]:
+def follow(
+    X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, stop: StopToken = NEVER
+) -> Iterator[LiveDensity]:
     """Fit rows step by step, from a model of nearly the same rows if there is one.
 
     The first value is the model whose weights fit the bandwidths at hand; each later one is an outer step on.
@@ -71,7 +73,7 @@ def follow(X: Any, y: Any, recipe: Recipe, warm: DensityModel | None = None, sto
     yield _live(encoder, encoded, objective, state.point, True)
 
 
-def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -> Live:
+def at_bandwidths(run: Any, log_h: Floats, w: Floats, stop: StopToken = NEVER) -> LiveDensity:
     """Return the model of a run's rows at these bandwidths (D_num,), its weights brought to their optimum from `w`.
 
     It works on one thread: others are for the runs, which may go on meanwhile. The bits are the same for any number.
@@ -101,8 +103,10 @@ def _start(objective: DensityObjective, w0: Floats, warm: DensityModel | None) -
     return np.concatenate([warm.w.ravel(), np.clip(warm.log_h, low, high)])
 
 
-def _live(encoder: Encoder, encoded: Encoded, objective: DensityObjective, point: DensityPoint, settled: bool) -> Live:
+def _live(
+    encoder: Encoder, encoded: Encoded, objective: DensityObjective, point: DensityPoint, settled: bool
+) -> LiveDensity:
     report = objective.report(point)
     nll = point.sums.nll / objective.total
     model = objective.model(point.w)
-    return Live(encoder, encoded, model, nll, report.get("validation_log_loss", float("nan")), settled)
+    return LiveDensity(encoder, encoded, model, nll, report.get("validation_log_loss", float("nan")), settled)

@@ -15,7 +15,7 @@ from alrviz.errors import TableError
 from alrviz.studies.maps.axes import Floats
 
 
-class Asked:
+class ClassifierAdapter:
     """A fitted classifier as a map asks it: a table gives values (n, C), or (n, 1) for one score of two classes.
 
     Args:

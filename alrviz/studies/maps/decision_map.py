@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.maps.axes import Axis, Floats, axes_of, axis_of, first_axes, one_scale
-from alrviz.studies.maps.classifier_adapter import Asked
-from alrviz.studies.maps.partial_dependence import Others, others_of
+from alrviz.studies.maps.classifier_adapter import ClassifierAdapter
+from alrviz.studies.maps.partial_dependence import PartialDependence, others_of
 
 SIDES = (20, 60, 140)  # places along a scale; a picture 575 pixels wide shows no more
 MOST_ASKED = 160_000  # rows a surface asks the model about, averaging included
@@ -160,7 +160,7 @@ def decision_map(
     frame = frame_of(X)
     if across is None or up is None:
         across, up = first_axes(frame, y=y)
-    ask = Asked(model, matrix=not isinstance(X, pd.DataFrame), classes=classes)
+    ask = ClassifierAdapter(model, matrix=not isinstance(X, pd.DataFrame), classes=classes)
     if isinstance(across, Axis) or isinstance(up, Axis):
         across, up = (axis if isinstance(axis, Axis) else axis_of(frame, axis) for axis in (across, up))
     else:
@@ -183,7 +183,9 @@ def _sides(axes: Sequence[Axis], per_place: int, wished: Sequence[int]) -> list[
     return sorted({min(side, most) for side in wished})
 
 
-def _values(ask: Asked, across: Axis, up: Axis, held: Others, side: int, stop: StopToken) -> NDArray[np.float32]:
+def _values(
+    ask: ClassifierAdapter, across: Axis, up: Axis, held: PartialDependence, side: int, stop: StopToken
+) -> NDArray[np.float32]:
     columns, rows = across.centres(side), up.centres(side)
     u, v = (places.ravel() for places in np.meshgrid(columns, rows))
     parts = []
@@ -200,7 +202,7 @@ def _values(ask: Asked, across: Axis, up: Axis, held: Others, side: int, stop: S
     return np.concatenate(parts).reshape(len(rows), len(columns), -1).astype(np.float32)
 
 
-def points_of(ask: Asked, frame: pd.DataFrame, y: Any, across: Axis, up: Axis, seed: int = 0) -> Points:
+def points_of(ask: ClassifierAdapter, frame: pd.DataFrame, y: Any, across: Axis, up: Axis, seed: int = 0) -> Points:
     """Return the rows that have a place on these axes, at most MOST_POINTS of them, and what the model predicts."""
     labels = np.asarray(y, dtype=object)
     if len(labels) != len(frame):

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from alrviz.studies.density.density_frames import Scene
+from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.maps.axes import Axis, axes_of
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 
 SIDE = 64  # places along a scale: of 120 steps half a megabyte
 
 
-def film_axes(scene: Scene, dataset: Any) -> tuple[Axis, Axis] | None:
+def film_axes(scene: DensityFrame, dataset: Any) -> tuple[Axis, Axis] | None:
     """Return the axes: the two columns that move the scores of the last scene most, as the table has them in order.
 
     None where the table has no two columns that have a feature.

@@ -34,7 +34,7 @@ _FAR = 3.0  # distance of a row without a value
 
 
 @dataclass(frozen=True, eq=False)
-class Others:
+class PartialDependence:
     """The rows whose other columns are used.
 
     Attributes:
@@ -78,7 +78,9 @@ def first_others(frame: pd.DataFrame, across: Any, up: Any) -> str:
     return "mean" if 2 * levels > len(rest) else "typical"
 
 
-def others_of(frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical", row: int = 0, seed: int = 0) -> Others:
+def others_of(
+    frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical", row: int = 0, seed: int = 0
+) -> PartialDependence:
     """Return what stands in the other columns of a map of `frame`.
 
     how: a key of `OTHERS`. row: the position of the row for "row". seed: draws the rows for "mean" and "near" where
@@ -92,16 +94,16 @@ def others_of(frame: pd.DataFrame, across: Axis, up: Axis, how: str = "typical",
     if how == "row":
         if not 0 <= row < len(frame):
             raise TableError(f"there is no row {row:,}; the rows are 0 to {len(frame) - 1:,}")
-        return Others(how, frame.iloc[[row]])
+        return PartialDependence(how, frame.iloc[[row]])
     if how == "typical":
-        return Others(how, typical_row(frame))
+        return PartialDependence(how, typical_row(frame))
     most = AVERAGED if how == "mean" else POOL
     base = frame if len(frame) <= most else frame.iloc[_drawn(len(frame), most, seed)]
     if how == "mean":
-        return Others(how, base)
+        return PartialDependence(how, base)
     units = [_unit(axis, base) for axis in (across, up)]
     places = np.array([axis.positions(base[axis.name]) for axis in (across, up)])
-    return Others(how, base, places, (units[0], units[1]))
+    return PartialDependence(how, base, places, (units[0], units[1]))
 
 
 def typical_row(frame: pd.DataFrame) -> pd.DataFrame:

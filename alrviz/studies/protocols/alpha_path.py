@@ -16,7 +16,7 @@ from alrviz.studies.core.cells import Cell, fold_cells, plain
 from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import Where
+from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.statistics.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def alpha_path(
     repeats: int = 1,
     references: bool = True,
     seed: int = 0,
-    **where: Unpack[Where],
+    **where: Unpack[StudyOptions],
 ) -> Study:
     """Return the study of recipes along alpha, on the explorer's split; nothing is begun.
 
@@ -48,7 +48,7 @@ def alpha_path(
         references: whether AnJE, and lr and alr without a penalty, of the same orders are fitted beside: they follow
             `recipes` in `study.recipes`.
         seed: of the splits.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the rows held out, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,

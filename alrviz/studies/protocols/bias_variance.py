@@ -15,7 +15,7 @@ from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.studies.core.cells import Cell, Result, Row, fold_cells, unpack
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import Where
+from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.statistics.decomposition import decompose, left_out
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def bias_variance(
     folds: int = 2,
     train_shares: Sequence[float] = (1.0,),
     seed: int = 0,
-    **where: Unpack[Where],
+    **where: Unpack[StudyOptions],
 ) -> Study:
     """Return the study of R x k-fold cross-validation whose summary takes the error apart; nothing is begun.
 
@@ -48,7 +48,7 @@ def bias_variance(
             alone. All recipes have the same.
         train_shares: shares of the training rows to learn from; the folds judged are the same.
         seed: of the shuffles, and of what fits draw.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of `tasks.fold`.
     `summary()` has a line for each recipe and share: rounds (those that are complete), error, bias, variance, their

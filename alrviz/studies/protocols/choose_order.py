@@ -23,7 +23,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cells import PRIOR, RELIABILITY, Cell, fold_cells
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import Where
+from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
 from alrviz.studies.statistics.significance import corrected_error
 
@@ -107,7 +107,7 @@ def choose_order(
     folds: int = 5,
     references: bool = False,
     seed: int = 0,
-    **where: Unpack[Where],
+    **where: Unpack[StudyOptions],
 ) -> OrderStudy:
     """Return the study of orders on a table; nothing is begun.
 
@@ -118,7 +118,7 @@ def choose_order(
         repeats, folds: the cross-validation, the same for every order.
         references: whether boosting (Recipe("hgb"), scikit-learn's) is judged on the same folds; it has no order.
         seed: of the shuffles.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a line for each order: order, folds, log_loss and its
     corrected standard error (`se`), parameters, train_seconds, and beside the order below: gain (mean fall of log

@@ -19,7 +19,7 @@ from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.studies.core.cells import Row, fold_cells
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import Where
+from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.protocols.bias_variance import errors_of
 from alrviz.studies.statistics.measures import MEASURES
 from alrviz.studies.statistics.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
@@ -40,7 +40,7 @@ def compare(
     repeats: int = 5,
     folds: int = 2,
     seed: int = 0,
-    **where: Unpack[Where],
+    **where: Unpack[StudyOptions],
 ) -> Study:
     """Return the study that judges every recipe on every data set by the same folds; nothing is begun.
 
@@ -50,7 +50,7 @@ def compare(
         repeats: shuffles of the rows.
         folds: into how many stratified folds each is cut; columns are cut on the training folds alone.
         seed: of the shuffles, and of what fits draw.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a line for each data
     set and recipe: fits (that did not fail), the mean of each measure and its standard deviation over the fits

@@ -17,7 +17,7 @@ from alrviz.studies.core.cells import Cell, plain
 from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
-from alrviz.studies.core.study_options import Where
+from alrviz.studies.core.study_options import StudyOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def learning_curve(
     window: int = WINDOW,
     theta: str = "two-pass",
     seed: int = 0,
-    **where: Unpack[Where],
+    **where: Unpack[StudyOptions],
 ) -> Study:
     """Return the study of learners that meet the shuffled rows one by one; nothing is begun.
 
@@ -46,7 +46,7 @@ def learning_curve(
         window: rows T over which a point is averaged, fewer at the start.
         theta: where alr takes log theta from: "two-pass" or "single-pass".
         seed: of the orders of the rows.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.Where`).
+        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one point of one curve: racer, label, name, order, repeat, seen (rows before and with this one), window
     (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.linear import LinearModel
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.core.alpha_path_task import Along
+from alrviz.studies.core.alpha_path_task import AlphaPathFit
 from alrviz.studies.core.cells import Row, plain
 from alrviz.studies.core.fold_cache import FoldCache, warm
 from alrviz.studies.core.splits import Split
@@ -31,7 +31,7 @@ def is_quick(dataset: "Dataset", recipe: Recipe, holdout: float) -> bool:
     return bool(dataset.n_rows * (1 - holdout) * comb(columns, order) * dataset.n_classes <= QUICK)
 
 
-class LivePath:
+class LiveAlphaPath:
     """The rows of a path's first split, and the latest models on them; it serves one thread at a time.
 
     Args:
@@ -44,7 +44,7 @@ class LivePath:
         self._table = SentTable.of(dataset)
         self._split = Split(0, 0, 0, seed, holdout)
         self._max_memory = max_memory
-        self._along: Along | None = None
+        self._along: AlphaPathFit | None = None
         self._made_of: Recipe | None = None
         self._encoding: tuple[object, ...] = ()
         self._models: OrderedDict[float, LinearModel] = OrderedDict()
@@ -66,7 +66,7 @@ class LivePath:
             self._models.popitem(last=False)
         return point.row
 
-    def _rows(self, recipe: Recipe, stop: StopToken) -> Along:
+    def _rows(self, recipe: Recipe, stop: StopToken) -> AlphaPathFit:
         """The rows as a recipe has them encoded; models of another recipe are let go."""
         encoding = (recipe.cuts, recipe.n_bins, recipe.missing)
         of = recipe.replace(alpha=1.0)
@@ -76,6 +76,6 @@ class LivePath:
             warm(recipe, len(self._table.classes))
             stop.check()
         if self._along is None or self._encoding != encoding:
-            self._along = Along(FoldCache(self._table, self._split, recipe), self._table)
+            self._along = AlphaPathFit(FoldCache(self._table, self._split, recipe), self._table)
             self._encoding = encoding
         return self._along

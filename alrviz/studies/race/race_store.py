@@ -17,7 +17,7 @@ from alrviz.errors import StoreError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers.step import STOPPED, Outcome
-from alrviz.fitting.store import Kept, Store
+from alrviz.fitting.store import Store, StoredRun
 from alrviz.fitting.store.store import INTERRUPTED, RUNNING
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race_like import RaceLike
@@ -147,7 +147,7 @@ def _about(run: Any) -> dict[str, Any]:
     }
 
 
-def kept_race(store: Store, kept: Kept) -> RecordedRace:
+def kept_race(store: Store, kept: StoredRun) -> RecordedRace:
     """Return a race as it is kept, ended: whatever would move it does nothing."""
     recipes = [Recipe.from_json(text) for text in json.loads(kept.spec)["recipes"]]
     traces = dict(enumerate(store.traces(kept.id)))

@@ -12,7 +12,7 @@ import param
 
 from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
-from alrviz.studies.density.density_frames import Scene
+from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.views.core.latest_task import LatestTask
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -50,7 +50,7 @@ class DensityFilmView(NotebookViewer):
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
         self._wake = self._pumped(self.pump, TICK, self.stop)
         self._asking = LatestTask("alrviz-film")
-        self._scene: Scene | None = None
+        self._scene: DensityFrame | None = None
         self._drawn: Any = None
         self.player = FitPlayer(None, self._draw, self._wake, film=True)
         self.map = DecisionMapView(wake=self._wake, width=HALF, dark=self.dark, numbers="Numbers of the map")

@@ -1,7 +1,7 @@
 """DensityRatioView: per column of a DLR model phi(x), its rows, its weight and its bandwidth, which may be dragged.
 
-It is given a `Scene` at a time, from a film, a fit that runs, or bandwidths set by hand. Panes are built once; figures
-are made anew only where other columns are shown.
+It is given a `DensityFrame` at a time, from a film, a fit that runs, or bandwidths set by hand. Panes are built once;
+figures are made anew only where other columns are shown.
 """
 
 import time
@@ -15,7 +15,7 @@ import param
 
 from alrviz import __version__
 from alrviz.studies.core.export import to_csv
-from alrviz.studies.density.density_frames import Scene, scene_frame
+from alrviz.studies.density.density_frames import DensityFrame, scene_frame
 from alrviz.views.core.browser_ready import server_session
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -54,7 +54,7 @@ class DensityRatioView(NotebookViewer):
 
     def __init__(
         self,
-        scene: Scene | None = None,
+        scene: DensityFrame | None = None,
         *,
         on_bandwidth: Callable[[str, float], None] | None = None,
         most: int = MOST,
@@ -67,7 +67,7 @@ class DensityRatioView(NotebookViewer):
         super().__init__(**params)
         self._on_bandwidth, self._most, self._beside, self._height = on_bandwidth, most, beside, height
         self._made_from = made_from
-        self.scene: Scene | None = None
+        self.scene: DensityFrame | None = None
         self._known: tuple[str, ...] = ()
         self.cells: dict[str, RatioCell] = {}
         self._laid_out = float("-inf")  # when they were last
@@ -99,7 +99,7 @@ class DensityRatioView(NotebookViewer):
         """Return the layout."""
         return self.layout
 
-    def watch(self, scene: Scene | None) -> None:
+    def watch(self, scene: DensityFrame | None) -> None:
         """Show a scene; None empties the view."""
         self.scene = scene
         names = () if scene is None else tuple(ratio.column for ratio in scene.columns)
@@ -199,7 +199,7 @@ class DensityRatioView(NotebookViewer):
         return to_csv(scene_frame(self.scene), {"alrviz": __version__, "step": self.scene.iteration})
 
 
-def numbers_html(scene: Scene) -> str:
+def numbers_html(scene: DensityFrame) -> str:
     """The table below: one line a column."""
     lines = []
     for ratio in scene.columns:

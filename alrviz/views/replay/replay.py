@@ -22,7 +22,7 @@ from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readabl
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.core.export import race_about
-from alrviz.studies.density.density_frames import BandwidthPath, Scene
+from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.maps.film_maps import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race.race_like import RaceLike
@@ -183,7 +183,7 @@ def _bandwidth_film(race: RaceLike, watched: RaceReader) -> Film:
     path = bandwidth_path(run)
     places = kept_steps(len(path.iterations) - 1, most=SCENES)
     labels = [column.labels for column in run.encoder.columns_]
-    scenes: list[Scene] = []
+    scenes: list[DensityFrame] = []
     models: list[Any] = []
     for step in path.iterations[places].tolist():
         found: Any = model_at(run, step)
@@ -238,7 +238,7 @@ def _column_lines(path: BandwidthPath, x: Any) -> list[ReplayLine]:
     ]
 
 
-def _ground(last: Scene, models: list[Any], dataset: Any) -> Ground | None:
+def _ground(last: DensityFrame, models: list[Any], dataset: Any) -> Ground | None:
     """The decision map at every step, where there are two columns for it."""
     axes = film_axes(last, dataset) if len(last.classes) <= MOST_CLASSES else None
     if axes is None:
@@ -247,7 +247,7 @@ def _ground(last: Scene, models: list[Any], dataset: Any) -> Ground | None:
     return Ground(surfaces=surfaces, note=others_words("typical", 0, dataset.X.shape[1] - 2))
 
 
-def _panels(scenes: list[Scene]) -> list[ReplayPanel]:
+def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
     """What the columns that matter most at the end add to the score, at every step."""
     final = scenes[-1]
     order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:COLUMNS]

@@ -10,7 +10,7 @@ from typing import Any
 
 from alrviz.stop import StopToken
 from alrviz.studies.protocols.alpha_path_verdict import paths_of
-from alrviz.studies.protocols.live_alpha_path import LivePath, is_quick
+from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
 from alrviz.views.core.latest_task import LatestTask
 
 KEPT = 200  # fits whose numbers are remembered: a slider has 97 steps
@@ -23,7 +23,7 @@ class PathFollower:
         self._asking = LatestTask("alrviz-path")
         self._study: Any = None
         self._of: Any = None
-        self._live: LivePath | None = None
+        self._live: LiveAlphaPath | None = None
         self._recipes: list[Any] = []
         self._holdout = 0.3
         self._rows: OrderedDict[tuple[int, float], dict[str, Any]] = OrderedDict()
@@ -39,7 +39,7 @@ class PathFollower:
         self.forget()
         asked = json.loads(study.spec)
         self._of, self._study, self._recipes, self._holdout = of, study, paths_of(study), asked["holdout"]
-        self._live = LivePath(study.dataset, asked["holdout"], asked["seed"], study.max_memory)
+        self._live = LiveAlphaPath(study.dataset, asked["holdout"], asked["seed"], study.max_memory)
 
     def forget(self) -> None:
         """Give up what is under way, and forget all fits."""

@@ -17,7 +17,7 @@ from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.views.studies.learning_curve import LearningCurveView
 
@@ -160,11 +160,11 @@ print(study.summary().to_string())
         """Every row is learned from, after it was predicted."""
         return 0.0
 
-    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return shuffles, window, and where theta is from."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
         """Price a walk of every learner over all rows."""
 
         def seconds(recipe: Recipe) -> float:
@@ -173,7 +173,7 @@ print(study.summary().to_string())
 
         return price_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
-    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes."""
         return sum(one.seconds for one in there) * self.repeats
 

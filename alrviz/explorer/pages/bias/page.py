@@ -14,7 +14,7 @@ from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cost import Priced, share_seconds
+from alrviz.studies.core.cost import RecipePrice, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
 
@@ -163,11 +163,11 @@ print(study.summary().to_string())
         with_own = self.recipes == with_alpha(self.recipes, None)
         return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or with_own)
 
-    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return rounds, folds and sizes."""
         return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
-    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes: half of what a fit takes does not shrink with its rows."""
         return super().seconds(dataset, there) * sum(map(share_seconds, self.shares))
 

@@ -7,7 +7,7 @@ import numpy as np
 import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
-from alrviz.studies.density.density_frames import Scene
+from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.maps.axes import first_axes
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def table_of(dataset: "Dataset", names: tuple[Any, Any]) -> "Dataset":
     return dataset.with_kinds(**dict.fromkeys(rest, "ignore")) if rest else dataset
 
 
-def log_bandwidths(scene: Scene, log_h: np.ndarray, column: str, h: float) -> np.ndarray:
+def log_bandwidths(scene: DensityFrame, log_h: np.ndarray, column: str, h: float) -> np.ndarray:
     """Return the log bandwidths of the scene's numeric columns, that of `column` set to h."""
     numeric = [ratio.column for ratio in scene.columns if ratio.x is not None]
     changed = np.array(log_h, dtype=np.float64)

@@ -11,9 +11,9 @@ from alrviz.models.density_model import DensityModel, parts_of
 from alrviz.passes.rows import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.density.density_film import bandwidth_path, scene_of
-from alrviz.studies.density.density_frames import BandwidthPath, Scene
+from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.density.gram import gram
-from alrviz.studies.density.live_density import Live, at_bandwidths, follow
+from alrviz.studies.density.live_density import LiveDensity, at_bandwidths, follow
 from alrviz.studies.maps.run_classifier import StepModel, model_at
 from alrviz.studies.race.reference_fit import fit_rows
 
@@ -32,9 +32,9 @@ class Moment:
     """
 
     model: StepModel
-    scene: Scene
+    scene: DensityFrame
     path: BandwidthPath | None = None
-    live: Live | None = None
+    live: LiveDensity | None = None
     run: Any = None
     X: Any = None
     y: Any = None
@@ -55,7 +55,7 @@ class Moment:
         return self.by_hand and self.live is not None and not self.live.settled
 
 
-def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iterator[Moment]:
+def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[Moment]:
     """Yield the moment of a run's step, if it has a model there."""
     model = model_at(run, step)
     stop.check()
@@ -67,7 +67,7 @@ def of_run(run: Any, step: int, previous: Scene | None, stop: StopToken) -> Iter
 
 
 def of_hand(
-    run: Any, log_h: Floats, w: Floats, step: int, previous: Scene | None, stop: StopToken, rest: float = 0.0
+    run: Any, log_h: Floats, w: Floats, step: int, previous: DensityFrame | None, stop: StopToken, rest: float = 0.0
 ) -> Iterator[Moment]:
     """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them.
 
@@ -76,7 +76,7 @@ def of_hand(
     low, high = run.objective.features.bounds
     held = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
     labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
-    first = Live(run.encoder, run.encoded, held, nan, nan, False)
+    first = LiveDensity(run.encoder, run.encoded, held, nan, nan, False)
     scene = scene_of(held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous)
     yield Moment(_model(first, step), scene, path, first, run)
     stop.rest(rest)
@@ -126,5 +126,5 @@ def _labels(encoder: Any) -> list[Any]:
     return [column.labels for column in encoder.columns_]
 
 
-def _model(live: Live, step: int) -> StepModel:
+def _model(live: LiveDensity, step: int) -> StepModel:
     return StepModel(step, live.encoder.classes_, live.encoder, live.model)

@@ -26,7 +26,7 @@ from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.core.names import short_names
 from alrviz.studies.protocols.compare import COMPARED, compare
 from alrviz.views.core.style import safe
@@ -71,7 +71,7 @@ class TableCosts(Costs):
     absent: tuple[tuple[str, str], ...] = ()
 
     @property
-    def lines(self) -> list[Sequence[Priced]]:
+    def lines(self) -> list[Sequence[RecipePrice]]:
         """The prices of each table."""
         return lines_of(self.priced, len(self.names))
 
@@ -83,7 +83,7 @@ class TableCosts(Costs):
         return [*lost, *(f"{column[0].name}: {column[0].refused}" for column in columns)]
 
 
-def lines_of(priced: Sequence[Priced], recipes: int) -> list[Sequence[Priced]]:
+def lines_of(priced: Sequence[RecipePrice], recipes: int) -> list[Sequence[RecipePrice]]:
     """Return the prices of each table, of so many recipes each."""
     return [priced[start : start + recipes] for start in range(0, len(priced), recipes)]
 
@@ -117,7 +117,7 @@ print(ranks(study, "log_loss"))
             return super().written()
         return super().written() | {"sets": self.sets.demos, "files": tuple(link for link, _ in self.sets.own)}
 
-    def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
+    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
         """Return the recipes that some table can take."""
         lines = lines_of(priced, len(self.recipes))
         return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not line[k].refused for line in lines))
@@ -133,7 +133,7 @@ print(ranks(study, "log_loss"))
 
         def work(stop: StopToken, tell: Callable[[str], None]) -> TableCosts:
             tables, absent = open_all(self.sets, seed, own, stop, tell)
-            priced: list[Priced] = []
+            priced: list[RecipePrice] = []
             remarks: list[str] = []
             for table in tables:
                 tell(f"pricing {table.dataset.name}")

@@ -15,7 +15,7 @@ from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpe
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import Priced, by_cv, whole_seconds
+from alrviz.studies.core.cost import RecipePrice, by_cv, whole_seconds
 from alrviz.studies.protocols.choose_order import BOOSTING, choose_order
 from alrviz.views.studies.order import OrderStudyView
 
@@ -114,25 +114,25 @@ for sentence in (verdict.sentence, *verdict.notes):
         """Return the first that has orders."""
         return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
 
-    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
         orders = [0, *(order for order, one in zip(ORDERS, priced, strict=True) if not one.refused)]
         return {"orders": orders} | super().arguments(priced) | {"references": True}
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
         """Price a fit of each order above 0."""
         columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order) for order in ORDERS]
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
         priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
-        priced += [Priced("", recipe, None, high) for recipe in recipes[columns:]]
+        priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
         return tuple(replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
 
-    def runnable(self, priced: Sequence[Priced]) -> tuple[Recipe, ...]:
+    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order above 0."""
         return () if all(one.refused for one in priced) else self.recipes
 
-    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes, boosting included."""
         rows = round(dataset.n_rows * (1 - self.holdout))
         boosting = whole_seconds(BOOSTING, rows, dataset.X.shape[1], dataset.n_classes)

@@ -16,7 +16,7 @@ from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import Priced
+from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_text, best_of
 from alrviz.views.studies.path import PathView
@@ -155,15 +155,15 @@ for row in study.rows():
         """The path's own."""
         return 0.3
 
-    def arguments(self, priced: Sequence[Priced]) -> dict[str, Any]:
+    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return nothing: the path's alphas and split are its own."""
         return {}
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[Priced, ...]:
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
         """Price a fit of every path on the split that it has."""
         return price_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
 
-    def seconds(self, dataset: Any, there: Sequence[Priced]) -> float:
+    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes, two fits without a penalty beside it included."""
         free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
         return sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free

@@ -24,7 +24,7 @@ _CHOICE = SolverChoice("none", 0, "scikit-learn fits it, by no solver of this pa
 _TREES = Param(100, low=1, high=10_000, integer=True)
 
 
-class Outside(Family):
+class SklearnFamily(Family):
     """What they share: numbers as they are, a fit at one go that draws, and no weights of cells."""
 
     takes_numbers = True
@@ -45,12 +45,12 @@ class Outside(Family):
         raise NotImplementedError
 
 
-class Forest(Outside):
+class Forest(SklearnFamily):
     """Random forest."""
 
     name = "rf"
     words = "random forest"
-    estimator = "alrviz.estimators.others.ForestClassifier"
+    estimator = "alrviz.estimators.sklearn_models.ForestClassifier"
     params: ClassVar[Mapping[str, Param]] = {"n_estimators": _TREES}
     colours: ClassVar[Mapping[str, str]] = {"rf": "#BB0099"}
 
@@ -69,12 +69,12 @@ class Forest(Outside):
         return float(params["n_estimators"]) * (1e-3 + _LEVEL * rows * sqrt(columns) * log2(max(rows, 2)))
 
 
-class Boosting(Outside):
+class Boosting(SklearnFamily):
     """Gradient boosting of trees on histograms."""
 
     name = "hgb"
     words = "boosting"
-    estimator = "alrviz.estimators.others.BoostingClassifier"
+    estimator = "alrviz.estimators.sklearn_models.BoostingClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "n_estimators": _TREES,
         "learning_rate": Param(0.1, low=0.0, high=1.0, open_low=True),
@@ -103,12 +103,12 @@ class Boosting(Outside):
         return float(trees) * (_TREE + _BINNED * rows * columns)
 
 
-class SVM(Outside):
+class SVM(SklearnFamily):
     """Support vector machine, its scores made probabilities."""
 
     name = "svm"
     words = "SVM"
-    estimator = "alrviz.estimators.others.SVMClassifier"
+    estimator = "alrviz.estimators.sklearn_models.SVMClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "C": Param(1.0, low=0.0, high=1e12, open_low=True),
         "kernel": Param("rbf", ("rbf", "linear", "poly")),
