@@ -307,7 +307,7 @@ window.probe = (() => {
   };
 
   /** Chips whose words are cut off. */
-  const clipped = () =>
+  const cramped = () =>
     Array.from(all())
       .filter((e) => e.matches(".MuiChip-label, [class*=MuiChip-root]") && shown(e) && e.scrollWidth > e.clientWidth + 1)
       .map((e) => `the chip ${e.innerText} of ${e.clientWidth} px`);
@@ -375,5 +375,5 @@ window.probe = (() => {
     return found;
   };
 
-  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, scales, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, clipped, at, focused, refocus, reachable, misnamed };
+  return { all, ownText, says, button, racers, drawn, note, drawnTexts, pressed, beat, maps, curves, cursors, textOf, placeOn, pointOn, draggable, ranges, scales, awaitMap, tookMap, mapBox, give, overlaps, cut, nested, sideways, cramped, at, focused, refocus, reachable, misnamed };
 })();

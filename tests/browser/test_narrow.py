@@ -41,7 +41,7 @@ def test_every_page_fits_its_window(new_explorer: Callable[..., Explorer], size:
             explorer.page.screenshot(path=Path(FOLDER) / f"{size}-{page}.png")
         # Wide tables may be pushed sideways in a place of their own.
         wide = [one for one in explorer.js("probe.sideways()") if not one.startswith("div.scroll")]
-        wrong += [f"{page}: {one}" for one in (*wide, *explorer.js("probe.nested()"), *explorer.js("probe.clipped()"))]
+        wrong += [f"{page}: {one}" for one in (*wide, *explorer.js("probe.nested()"), *explorer.js("probe.cramped()"))]
         if not runs:
             continue
         box = explorer.run.filter(visible=True).first.bounding_box()
