@@ -104,7 +104,7 @@ def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatc
         go.wait(30)
         return original(self, recipe, alpha, stop)
 
-    monkeypatch.setattr(path_follower.LivePath, "fit", fit)
+    monkeypatch.setattr(path_follower.LiveAlphaPath, "fit", fit)
     view = alrviz.PathView(done)
     for alpha in (3.16, 1.0, 0.316):
         view.slider.panel.value = alpha
@@ -125,7 +125,7 @@ def test_what_is_given_up_does_not_come(done, monkeypatch):
         ended.set()
         return {"alpha": alpha}
 
-    monkeypatch.setattr(path_follower.LivePath, "fit", fit)
+    monkeypatch.setattr(path_follower.LiveAlphaPath, "fit", fit)
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     view.press_stop()
@@ -155,7 +155,7 @@ def test_an_error_of_the_fit_is_said(done, monkeypatch):
     def fit(self, recipe, alpha, stop):
         raise RecipeError("no <such> fit")
 
-    monkeypatch.setattr(path_follower.LivePath, "fit", fit)
+    monkeypatch.setattr(path_follower.LiveAlphaPath, "fit", fit)
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     settle(view)

@@ -41,10 +41,10 @@ class DensityRatioView(NotebookViewer):
         made_from: says in a line what the scene is of, for pictures that are saved.
 
     >>> import alrviz, numpy as np
-    >>> from alrviz.studies.density.density_frames import ColumnRatio, Scene
+    >>> from alrviz.studies.density.density_frames import ColumnRatio, DensityFrame
     >>> x = np.linspace(-2, 2, 50)
     >>> ratio = ColumnRatio("u", x**3, 1.2, x=x, bandwidth=0.3, silverman=0.4)
-    >>> view = alrviz.DensityRatioView(Scene((ratio,), ("a", "b")))
+    >>> view = alrviz.DensityRatioView(DensityFrame((ratio,), ("a", "b")))
     """
 
     chosen = param.List(default=[], doc="The columns shown; empty: those that can move scores most.")
