@@ -16,7 +16,7 @@ from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTI
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
@@ -379,18 +379,18 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
 
 def test_what_went_wrong_is_said_until_that_work_is_begun_anew():
     session = session_of("?data=monks-1")
-    jobs = Jobs(session)
+    tasks = PageTasks(session)
     price, other = ValueError("price"), ValueError("other")
-    jobs.failed("price", price)
-    jobs.withdraw("gram")
+    tasks.failed("price", price)
+    tasks.withdraw("gram")
     assert session.problem is price
-    jobs.start("price", lambda stop: None, lambda _: None)
+    tasks.start("price", lambda stop: None, lambda _: None)
     assert session.problem is None
-    jobs.failed("price", price)
+    tasks.failed("price", price)
     session.problem = other  # of somebody else's work: stays
-    jobs.cancel("price")
+    tasks.cancel("price")
     assert session.problem is other
-    jobs.close()
+    tasks.close()
     session.cancel()
 
 

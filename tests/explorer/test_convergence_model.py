@@ -14,6 +14,7 @@ from alrviz.estimators import scoring
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.widgets import export_model
 from alrviz.fitting.recipe import Recipe
+from tests.conftest import wait_until
 from tests.explorer.test_convergence import ended, open_page, until
 from tests.explorer.test_upload import send
 
@@ -107,10 +108,10 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
     monkeypatch.setattr(scoring, "of_run", slow)
     send(model.strip, page.session.dataset.X.to_csv(index=False).encode(), name="rows.csv")
     until(page, inside.is_set)
-    job = page.jobs._jobs["score"]
+    task = page.tasks._tasks["score"]
     _, run = of(page, 1)
     go.set()
-    job.join(30)
+    wait_until(lambda: task._thread is None, 30, "the end of its thread")
     np.testing.assert_array_equal(joblib.load(io.BytesIO(model.pickled.made())).phi_, run.model.phi)
 
 

@@ -182,7 +182,7 @@ def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monke
     race.take(5)
     race.end()
     player = Player().take(feed.pull())
-    feed._judging.thread.join(10)
+    feed._scoring.wait(10)
     assert "a tie" in player.take(feed.pull()).known["sentences"][-1][1]
     assert feed.pull() == b""
 

@@ -16,6 +16,7 @@ from alrviz.explorer.session.state import State
 from alrviz.explorer.shell.shell import Shell
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
+from tests.conftest import wait_until
 from tests.races import FakeRace
 
 CSV = "size,colour,class\n" + "".join(f"{i / 7:.3f},{'rgb'[i % 3]},{'yes' if i % 2 else 'no'}\n" for i in range(60))
@@ -242,7 +243,7 @@ def test_cancel_hands_nothing_over(registry):
     session.load_bytes("mine.csv", CSV)
     loading = session.loading
     session.cancel()
-    loading.join(10)
+    wait_until(lambda: loading._thread is None, 10, "the end of its thread")
     settle(session)
     assert (session.dataset, session.loading, session.problem) == (before, None, None)
 

@@ -225,7 +225,7 @@ def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
         now[0] += DRAWN / 3 + 0.001
     shell.pump()
     assert not session.held
-    session.loading.join(30)
+    session.loading.wait(30)
     shell.pump()
     assert session.dataset.name == "xor"
 
@@ -234,7 +234,7 @@ def test_a_visitor_who_has_gone_has_nothing_computed(shell):
     shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
     loading = shell.session.loading
     shell.close()
-    assert loading.over
+    assert not loading.busy
     assert loading.token.stopped
     assert [page.calls[-1] for page in shell.pages.values()] == ["close", "close"]
 

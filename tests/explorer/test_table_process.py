@@ -18,6 +18,7 @@ from alrviz.explorer.server.table_process import LONG_PLACES, QUICK_PLACES, Read
 from alrviz.explorer.session import session as sessions
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
+from tests.conftest import wait_until
 
 TABLE = b"a,b,class\n" + b"".join(b"%d.5,v%d,%s\n" % (i, i % 3, b"yes" if i % 2 else b"no") for i in range(40))
 # What the process does instead of reading, by the table's name.
@@ -249,10 +250,9 @@ def session(readers, monkeypatch):
 def test_cancel_ends_the_process(session, readers):
     session.load_bytes("slow.csv", TABLE)
     loading = session.loading
-    loading.join(0.5)
+    loading.wait(0.5)
     session.give_up()
-    loading.join(20)
-    assert not loading._thread.is_alive()
+    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
     assert session.told == "Reading slow.csv was cancelled."
     assert session.loading is None
 
@@ -264,5 +264,4 @@ def test_a_visitor_who_left_gives_the_place_back(session, monkeypatch):
     monkeypatch.setattr(sessions, "LEFT", 0.0)
     session.pump(watched=False)
     assert session.loading is None
-    loading.join(20)
-    assert not loading._thread.is_alive()
+    wait_until(lambda: loading._thread is None, 20, "the end of its thread")

@@ -204,7 +204,7 @@ def scored_by(scores, monkeypatch):
     monkeypatch.setattr("alrviz.views.race.heldout_scorer.heldout_losses", scores)
     race = finished(30, Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
     view = view_of(race)
-    view._judging.thread.join()
+    view._scoring.wait()
     view._ticks = 0
     return view
 

@@ -5,6 +5,7 @@ They bind in the explorer only; the library itself limits nothing but memory.
 """
 
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 PREFIX = "ALRVIZ_MAX_"
 _NONE = ("0", "none", "")
 _CORES = os.cpu_count() or 1
+AT_ONCE = 2  # tasks of each kind that compute at a time in the process; the others wait and say so
+TABLES = threading.BoundedSemaphore(AT_ONCE)  # making one, changing its kinds
+PAGES = threading.BoundedSemaphore(AT_ONCE)  # what pages work out of tables: whoever prices long keeps nobody from one
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """How a table comes to a session: a demo set, a file that was dropped, or the same table with other kinds.
 
-Whatever takes time is done on a thread (`Loading`), or arrives in pieces (`Arrival`), and comes back through the
+Whatever takes time is done on a thread (`BackgroundTask`), or arrives in pieces (`Arrival`), and comes back through the
 session's pump; `give_up` ends it from outside. Until a table is there the one before stays. Where nobody can guess the
 class, the table read is `pending` until a column is chosen, or until it is put away.
 """
@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 import param
 
 from alrviz.errors import TableError, nearest
+from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.registry import Registry, process_registry
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.explorer.session.apply_kinds import TARGETS, chosen, read_upload, said, split_as
 from alrviz.explorer.session.arrival import Arrival
-from alrviz.explorer.session.loading import ANY, TABLES, Loading
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.stop import StopToken
+from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset, Table
@@ -50,7 +51,7 @@ class Opening(param.Parameterized):
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
     pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
-    loading: "Loading[Any] | Arrival | None" = param.Parameter(default=None, doc="Work under way, or None.")
+    loading: "BackgroundTask | Arrival | None" = param.Parameter(default=None, doc="Work under way, or None.")
     problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
     told = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
     wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
@@ -63,9 +64,9 @@ class Opening(param.Parameterized):
         self.source = Source()
         self._before = Source()  # of `dataset`, while another table is pending
         self._claim: UploadClaim | None = None
-        self._of_a_file: Loading[Any] | Arrival | None = None  # the work that reads one, over or not
+        self._of_a_file: BackgroundTask | Arrival | None = None  # the work that reads one, over or not
         self.on_wake: Callable[[], None] = lambda: None
-        self._held: list[Loading[Any]] | None = None  # work that waits until the page is drawn; None once it is
+        self._held: list[BackgroundTask] | None = None  # work that waits until the page is drawn; None once it is
         self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
         self.own_choice = True  # whether visitor or link chose the table; otherwise it is the page's own
 
@@ -103,7 +104,7 @@ class Opening(param.Parameterized):
         for work in waiting:
             work.begin()
 
-    def begin(self, work: "Loading[Any]") -> None:
+    def begin(self, work: BackgroundTask) -> None:
         """Begin work on its thread as soon as the page is drawn, and have the pump wait for it."""
         if self._held is None:
             work.begin()
@@ -199,7 +200,7 @@ class Opening(param.Parameterized):
                 return table, link, error
 
         title = f"reading {upload.name}"
-        self._load(work, title, lambda result: self._read(upload, changed, split, *result), claim, ANY)
+        self._load(work, title, lambda result: self._read(upload, changed, split, *result), claim, None)
         self._of_a_file = self.loading
 
     @property
@@ -210,7 +211,7 @@ class Opening(param.Parameterized):
     def _waits(self, stop: StopToken, waits: bool) -> None:
         """A reading says whether it waits for its turn."""
         loading = self.loading
-        if isinstance(loading, Loading) and loading.token is stop:
+        if isinstance(loading, BackgroundTask) and loading.token is stop:
             loading.waiting = waits
 
     def _read(
@@ -303,14 +304,15 @@ class Opening(param.Parameterized):
         title: str,
         done: Callable[[Any], None],
         claim: UploadClaim | None = None,
-        places: AbstractContextManager[Any] = TABLES,
+        places: AbstractContextManager[object] | None = TABLES,
     ) -> None:
         self.cancel()
         self.own_choice = True
         self.param.update(problem=None, told="")
         self._claim = claim
-        self.loading = Loading(work, title, done, self.refuse, at_once=False, places=places)
-        self.begin(self.loading)
+        self.loading = task = BackgroundTask(title, places)
+        task.run(work, done, self.refuse, begin=False)
+        self.begin(task)
 
     def _release(self) -> None:
         if self._claim is not None:

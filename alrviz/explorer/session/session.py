@@ -1,8 +1,8 @@
 """One visitor's session: what is shown, and the only way a page changes it.
 
 Pages watch its parameters and call its methods; the shell writes the link from it. Long work goes to a thread
-(`Loading`) and comes back through `pump`, which the shell calls every 100 ms while `busy`. A page that starts something
-calls `wake()`.
+(`BackgroundTask`) and comes back through `pump`, which the shell calls every 100 ms while `busy`. A page that starts
+something calls `wake()`.
 
 What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
 `load_bytes`, `set_kinds`, `reread`, `give_up`, `adopt(race)` -> the race to show, `race` (the one to show on
@@ -300,7 +300,8 @@ class Session(Opening):
         self._watched = time.monotonic() if watched else self._watched
         if self.reading and time.monotonic() - self._watched > LEFT:
             self.give_up()
-        if self.loading is not None and not self.loading.poll() and self.loading is not None and self.loading.over:
+        loading = self.loading
+        if loading is not None and not loading.poll() and self.loading is loading:  # it may have begun another
             self.loading = None
         if watched:
             self.registry.visit(self.owner)

@@ -9,8 +9,9 @@ can guess before it knows.
 from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.session.managed_race import Governed
 from alrviz.pictures.replay_delta import ReplayDelta
+from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.trace_reader import RaceReader
-from alrviz.views.race.heldout_scorer import HeldoutScorer
+from alrviz.views.race.heldout_scorer import score_heldout
 from alrviz.views.replay.replay import race_film
 
 STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
@@ -31,7 +32,7 @@ class Feed:
         self._entry: Entry | None = None
         self._told = ReplayDelta()
         self._status: tuple[object, ...] = ()
-        self._judging: HeldoutScorer | None = None  # what tells a tie, once the race is over
+        self._scoring: BackgroundTask | None = None  # what tells a tie, once the race is over
 
     @property
     def whole(self) -> bytes:
@@ -47,22 +48,22 @@ class Feed:
         self._registry.look(entry)
         if entry is not self._entry:
             self._entry, self._told, self._status = entry, ReplayDelta(), ()
-            self._watched, self._race, self._judging = RaceReader(entry.race), Governed(self._registry, entry), None
+            self._watched, self._race, self._scoring = RaceReader(entry.race), Governed(self._registry, entry), None
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
         limit, ended = entry.told_to, race.ended
         lasting = [racer for racer in watched.racers if racer.run.outcome is None or racer.cut]
-        judged = self._judging is not None and self._judging.done()
+        scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
         watched.pull()
         if limit != watched.limit:
             watched.end_at(limit)
         over = ended and (not watched.cut or race.stopped_at == limit)
         status = (over, race.phase, race.activity, entry.note, entry.resting, [len(racer) for racer in watched.racers])
-        if status == self._status and not judged:
+        if status == self._status and not scored:
             return b""
         self._status = status
-        if over and not watched.cut and self._judging is None and watched.last >= 0:
-            self._judging = HeldoutScorer(watched)
+        if over and not watched.cut and self._scoring is None and watched.last >= 0:
+            self._scoring = score_heldout(watched)
         watched.move(watched.last)
         film = race_film(watched, by=entry.server_words or "its owner", most=STEPS, over=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)

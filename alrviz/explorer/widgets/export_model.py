@@ -15,7 +15,7 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.arrival import Arrival
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.fitting.families import FAMILIES
@@ -80,8 +80,8 @@ class ExportableModel:
 class ModelPart:
     """See the module's text; `part` goes into the page's layout, and `pump` is called with its pump."""
 
-    def __init__(self, session: Session, jobs: Jobs):
-        self._session, self._jobs = session, jobs
+    def __init__(self, session: Session, tasks: PageTasks):
+        self._session, self._tasks = session, tasks
         self._race: Any = None
         self._model: RecipeClassifier | None = None
         self._arrival: Arrival | None = None
@@ -141,7 +141,7 @@ class ModelPart:
 
     def _chosen(self) -> None:
         self._model, self._predictions = None, ""
-        self._jobs.cancel("score")
+        self._tasks.cancel("score")
         self.scored.visible = False
         run = self._run
         size = _size(run)
@@ -204,7 +204,7 @@ class ModelPart:
             found, notes = score_and_tell(fitted, data, limits=limits, stop=stop)
             return found, score_csv(found), notes
 
-        self._jobs.start("score", work, self._show, self._refused)
+        self._tasks.start("score", work, self._show, self._refused)
 
     def _refused(self, error: Exception) -> None:
         known = isinstance(error, (AlrvizError, MemoryError))

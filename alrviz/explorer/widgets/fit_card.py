@@ -6,7 +6,7 @@ The page says what is to be fitted (`want`) and draws what is there (`player.rac
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.price_line import Pricing
 from alrviz.fitting.recipe import Recipe
@@ -21,7 +21,7 @@ class FittingPart:
 
     Args:
         session: its runs are the registry's, under this owner.
-        jobs: runs the pricing.
+        tasks: runs the pricing.
         draw: called when another place of the run, or another run, is to be drawn.
         film, drawn: as for `FitPlayer`.
     """
@@ -29,7 +29,7 @@ class FittingPart:
     def __init__(
         self,
         session: Session,
-        jobs: Jobs,
+        tasks: PageTasks,
         draw: Callable[[], None],
         film: bool = False,
         drawn: Callable[[], int | None] | None = None,
@@ -37,7 +37,7 @@ class FittingPart:
         self.session = session
         self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
         self.pricing = Pricing(
-            jobs, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
+            tasks, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
         )
         self.dataset: Dataset | None = None
         self.recipe: Recipe | None = None

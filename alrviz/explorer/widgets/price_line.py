@@ -7,7 +7,7 @@ import panel as pn
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.registry import Registry
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
@@ -31,7 +31,7 @@ class Pricing:
     """The price line of a page.
 
     Args:
-        jobs: runs the work.
+        tasks: runs the work.
         arrived: called when the price of what was asked last is known.
         given_up: called when it cannot be known.
         then: what is said to begin when it is known, for as long as somebody waits for it: "the race starts then".
@@ -39,12 +39,12 @@ class Pricing:
 
     def __init__(
         self,
-        jobs: Jobs,
+        tasks: PageTasks,
         arrived: Callable[[], None],
         given_up: Callable[[], None],
         then: Callable[[], str] = lambda: "",
     ):
-        self._jobs, self._arrived, self._given_up, self._then = jobs, arrived, given_up, then
+        self._tasks, self._arrived, self._given_up, self._then = tasks, arrived, given_up, then
         self._doing = ""  # what the thread is at
         self._asked: Any = None
         self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
@@ -90,14 +90,14 @@ class Pricing:
         self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
         self._tell("pricing")
         self._look()
-        self._jobs.start(
+        self._tasks.start(
             "price", lambda stop: priced(dataset, recipes, stop, self._tell), self._take, self._fail, self._look
         )
         return True
 
     def forget(self) -> None:
         """There is nothing to price (any more)."""
-        self._jobs.cancel("price")
+        self._tasks.cancel("price")
         self._asked, self.found, self.refused = None, [], ""
         say(self.pane, "")
 
@@ -137,11 +137,11 @@ class Pricing:
             self._for_press = True
             return None
         self._for_press = False
-        self._jobs.withdraw("price")
+        self._tasks.withdraw("price")
         try:
             return self.begin(session.registry, dataset, recipes, adopt)
         except AlrvizError as error:
-            self._jobs.failed("price", error)
+            self._tasks.failed("price", error)
             self._given_up()
             return None
 
@@ -158,7 +158,7 @@ class Pricing:
     def _fail(self, error: Exception) -> None:
         self.pane.object, self._asked = "", None  # Run asks again
         self._given_up()
-        self._jobs.failed("price", error)
+        self._tasks.failed("price", error)
 
 
 def priced(

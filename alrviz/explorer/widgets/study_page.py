@@ -15,7 +15,7 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.recipes.recipe_fields import Choosable
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.session.view_settings import link_view
@@ -129,7 +129,7 @@ class StudyPage:
         self._page = self.slug if tabs is None else tabs.slug
         self._own = session.own(self._page) if tabs is None else tabs.own(self.slug)
         self.spec: Any = self.read(self._own)
-        self.jobs = Jobs(session)
+        self.tasks = PageTasks(session)
         self.known: Any = None
         self._sought: Any = None  # what `known` is, or will be, about
         self._doing = ""
@@ -222,7 +222,7 @@ class StudyPage:
         try:
             spec = self.spec.chosen(name, value)
         except RecipeError as error:
-            self.jobs.failed("study", error)
+            self.tasks.failed("study", error)
             self.menus.show(self.spec)
         else:
             self.change(spec)
@@ -320,7 +320,7 @@ class StudyPage:
     def seek(self, sought: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
         """Learn on a thread what is known of what is sought, unless that is known or on its way."""
         if sought == self._sought:
-            self.jobs.withdraw("study")
+            self.tasks.withdraw("study")
             return
         self._sought, self.known = sought, None
         view = self.study_view
@@ -328,7 +328,7 @@ class StudyPage:
         if view.study is None:
             view.tell("<span class='quiet'>Being priced …</span>")
         self._learn()
-        self.jobs.start(
+        self.tasks.start(
             "study", lambda stop: work(stop, self.tell), self._learned, self._failed,
             lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
         )  # fmt: skip
@@ -342,7 +342,7 @@ class StudyPage:
         say(self.time, "")
         if self.study_view.study is None:
             self.study_view.tell_none()
-        self.jobs.failed("study", error)
+        self.tasks.failed("study", error)
 
     def _learned(self, known: Any) -> None:
         """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
@@ -386,12 +386,12 @@ class StudyPage:
         if known is None or known.study is None:
             return None
         try:
-            self.jobs.withdraw("study")
+            self.tasks.withdraw("study")
             study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
             study.entry.keep = self.keep.value
             return study
         except AlrvizError as error:
-            self.jobs.failed("study", error)
+            self.tasks.failed("study", error)
             return None
 
     def _kept(self, keep: bool) -> None:
@@ -418,7 +418,7 @@ class StudyPage:
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.jobs.poll()
+        waiting = self.tasks.poll()
         seen = self.study_view.drawn
         moving = self.study_view.pump()
         if self.study_view.drawn != seen:
@@ -434,7 +434,7 @@ class StudyPage:
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""
-        self.jobs.close()
+        self.tasks.close()
 
 
 class StudyTabs(TabbedPage):

@@ -14,7 +14,7 @@ from alrviz.errors import RecipeError
 from alrviz.stop import StopToken
 from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.race.race_like import RaceLike
-from alrviz.views.core.latest_task import LatestTask
+from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.style import safe
@@ -49,7 +49,7 @@ class DensityFilmView(NotebookViewer):
             got = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
         self._wake = self._pumped(self.pump, TICK, self.stop)
-        self._asking = LatestTask("alrviz-film")
+        self._moment = BackgroundTask("a step of the film")
         self._scene: DensityFrame | None = None
         self._drawn: Any = None
         self.player = FitPlayer(None, self._draw, self._wake, film=True)
@@ -103,28 +103,26 @@ class DensityFilmView(NotebookViewer):
                 scene = scene_of(model.model, run.encoded, labels, iteration=model.step, previous=previous)
                 yield model, race.dataset, scene, bandwidth_path(run)
 
-        self._asking.ask(moments)
+        self._moment.stream(moments, self._show_moment, self._failed)
 
     def stop(self) -> None:
         """Give up what is worked out of the step shown: nobody looks any more. The fit itself goes on."""
         self._drawn = None
-        self._asking.stop()
+        self._moment.cancel()
         self.map.stop()
 
     def pump(self) -> bool:
         """Follow the fit and show what has come; returns whether there may be more."""
         more = self.player.pump()
-        found = self._asking.take()
-        if found is not None:
-            with pn.io.hold():
-                self._found(found)
+        with pn.io.hold():
+            coming = self._moment.poll()
         mapping = self.map.pump()
-        return more or mapping or self._asking.busy
+        return more or mapping or coming
 
-    def _found(self, found: Any) -> None:
-        if isinstance(found, Exception):
-            say(self.error, f"<p class='bad'>This step cannot be shown: {safe(found, 600)}</p>")
-            return
+    def _failed(self, error: Exception) -> None:
+        say(self.error, f"<p class='bad'>This step cannot be shown: {safe(error, 600)}</p>")
+
+    def _show_moment(self, found: Any) -> None:
         say(self.error, "")
         model, dataset, scene, path = found
         self._scene = scene

@@ -21,8 +21,8 @@ from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.maps.axes import LONGEST, axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
+from alrviz.views.core.background_task import BackgroundTask, at_rest
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.latest_task import LatestTask, at_rest
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import Origin, save_buttons
@@ -99,7 +99,7 @@ class DecisionMapView(NotebookViewer):
         self._width = width
         self._wake = wake or self._pumped(self.pump, TICK, self.stop)
         self.hand = MapHand(self, on_add, on_move, on_remove)
-        self._asking = LatestTask("alrviz-map")
+        self._map = BackgroundTask("a decision map")
         self._model: Any = None
         self._X: Any = None
         self._y: Any = None
@@ -163,11 +163,11 @@ class DecisionMapView(NotebookViewer):
     @property
     def busy(self) -> bool:
         """Whether a finer map, or any, is still to come."""
-        return self._asking.busy
+        return self._map.busy
 
     def stop(self) -> None:
         """Give up what is worked out: nobody looks any more. What is shown stays; `watch` asks again."""
-        self._asking.stop()
+        self._map.cancel()
 
     @property
     def words(self) -> str:
@@ -202,7 +202,7 @@ class DecisionMapView(NotebookViewer):
         if frame is not None:
             self.menus.offer(list(frame.columns), len(frame))
         if model is None or frame is None:
-            self._asking.stop()
+            self._map.cancel()
             self.surface = None
             self.picture.clear()
             self._say()
@@ -220,7 +220,7 @@ class DecisionMapView(NotebookViewer):
             coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
             return at_rest(coarse_first, stop, REST)
 
-        self._asking.ask(maps)
+        self._map.stream(maps, self._show, self._failed)
         self._wake()
         self._show_status()
 
@@ -228,23 +228,20 @@ class DecisionMapView(NotebookViewer):
 
     def pump(self) -> bool:
         """Show what has come; returns whether there may be more."""
-        found = self._asking.take()
-        if found is not None:
-            with pn.io.hold():
-                self._found(found)
-        if not self._asking.busy:
+        with pn.io.hold():
+            busy = self._map.poll()
+        if not busy:
             self._show_status()
-            return False
-        return True
+        return busy
 
-    def _found(self, found: Any) -> None:
-        if isinstance(found, Exception):
-            self.surface = None
-            self.picture.clear()
-            kind = "" if isinstance(found, AlrvizError) else f"{type(found).__name__}: "
-            say(self.caption, f"<p class='bad'>No map: {kind}{safe(found, 600)}</p>")
-            return
-        self.surface = found
+    def _failed(self, error: Exception) -> None:
+        self.surface = None
+        self.picture.clear()
+        kind = "" if isinstance(error, AlrvizError) else f"{type(error).__name__}: "
+        say(self.caption, f"<p class='bad'>No map: {kind}{safe(error, 600)}</p>")
+
+    def _show(self, surface: Surface) -> None:
+        self.surface = surface
         self._redraw()
 
     def _redraw(self) -> None:
@@ -275,7 +272,7 @@ class DecisionMapView(NotebookViewer):
         self._show_status()
 
     def _show_status(self) -> None:
-        late = self._asking.busy and (self.surface is None or self.outdated)
+        late = self._map.busy and (self.surface is None or self.outdated)
         say(self.status, f"<span class='quiet'>{'asking the model &hellip;' if late else ''}</span>")
 
     def _numbers_html(self) -> str:

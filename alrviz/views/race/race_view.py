@@ -23,6 +23,7 @@ from alrviz.studies.core.export import made_from, race_about, to_csv
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
+from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
@@ -31,7 +32,7 @@ from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.core.transport import SPEEDS, Playback, Transport
 from alrviz.views.race import words
-from alrviz.views.race.heldout_scorer import HeldoutScorer
+from alrviz.views.race.heldout_scorer import score_heldout
 from alrviz.views.race.live_figure import LivePicture
 from alrviz.views.race.measure_menu import MeasureMenu
 from alrviz.views.race.player import Player
@@ -103,7 +104,7 @@ class RaceView(NotebookViewer):
         self._on_seen = seen
         self._ticks = 0
         self._drawn: RaceReader | None = None
-        self._judging: HeldoutScorer | None = None
+        self._scoring: BackgroundTask | None = None
         self._told = ""  # what the sentence says
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
@@ -187,7 +188,7 @@ class RaceView(NotebookViewer):
             self._draw(coming)
 
     def _take(self, watched: RaceReader) -> None:
-        self._drawn, self._judging = watched, None
+        self._drawn, self._scoring = watched, None
         self._measures.offer(watched)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ class RaceView(NotebookViewer):
         with pn.io.hold():
             self._advance()
             self.picture.describe(self._told)
-        return self.player.alive or (self._judging is not None and self._judging.due)
+        return self.player.alive or (self._scoring is not None and self._scoring.busy)
 
     def _advance(self) -> None:
         self._ticks += 1
@@ -292,9 +293,9 @@ class RaceView(NotebookViewer):
         if turned:
             self._measures.offer(watched)
         came_to_rest = playing and not player.playing
-        judged = self._judging is not None and self._judging.done()
+        scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
         due = changed and (watched.head < LONG or not player.playing or self._turn(3))
-        if due or turned or came_to_rest or judged or (playing and self._turn(SLOW)):
+        if due or turned or came_to_rest or scored or (playing and self._turn(SLOW)):
             self._redraw()
         else:
             self._show_status()
@@ -340,10 +341,9 @@ class RaceView(NotebookViewer):
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")
         say(self.side, words.values_html(watched, self.axis, self.dark) + words.separation_html(watched, self.dark))
-        if ended and not watched.cut and self._judging is None:
-            self._judging = HeldoutScorer(watched)
-        if not player.playing or self._turn(SLOW):
-            self._numbers.refresh()
+        if ended and not watched.cut and self._scoring is None:
+            self._scoring = score_heldout(watched)
+        self._numbers.refresh()
 
     def _numbers_html(self) -> str:
         shown, dark = self.player.shown, self.dark

@@ -5,13 +5,11 @@ A fit under way is not interrupted by another wish: a hand that moves faster tha
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator
 from typing import Any
 
-from alrviz.stop import StopToken
 from alrviz.studies.protocols.alpha_path_verdict import paths_of
 from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
-from alrviz.views.core.latest_task import LatestTask
+from alrviz.views.core.background_task import BackgroundTask
 
 KEPT = 200  # fits whose numbers are remembered: a slider has 97 steps
 
@@ -20,7 +18,7 @@ class PathFollower:
     """Fits of a study's paths at any alpha."""
 
     def __init__(self) -> None:
-        self._asking = LatestTask("alrviz-path")
+        self._fit = BackgroundTask("a fit at an alpha")
         self._study: Any = None
         self._of: Any = None
         self._live: LiveAlphaPath | None = None
@@ -78,24 +76,15 @@ class PathFollower:
     def wait(self, seconds: float) -> None:
         """Wait for the fit under way, but no longer than this, and take it."""
         if self.busy:
-            self._asking.wait(seconds)
+            self._fit.wait(seconds)
             self.take()
 
     def take(self) -> bool:
         """Take what has come, and begin the next; returns whether anything came."""
-        found = self._asking.take()
-        if found is None:
-            if self._under_way is not None and not self._asking.busy:
-                self._under_way = None  # given up meanwhile
+        before = self._under_way
+        self._fit.poll()
+        if self._under_way == before:
             return False
-        done, self._under_way = self._under_way, None
-        if isinstance(found, Exception):
-            self.error = found
-        elif done is not None:
-            self.error = None
-            self._rows[done] = found
-            while len(self._rows) > KEPT:
-                self._rows.popitem(last=False)
         following, self._next = self._next, None
         if following is not None:
             self.want(*following)
@@ -103,15 +92,21 @@ class PathFollower:
 
     def give_up(self) -> None:
         """Fit nothing any more: nothing comes after this returns."""
-        self._asking.stop()
+        self._fit.cancel()
         self._under_way = self._next = None
 
     def _begin(self, path: int, alpha: float) -> None:
         live, recipe = self._live, self._recipes[path]
-
-        def work(stop: StopToken) -> Iterator[dict[str, Any]]:
-            assert live is not None
-            yield live.fit(recipe, alpha, stop)
-
+        assert live is not None
         self.error, self._under_way = None, (path, alpha)
-        self._asking.ask(work)
+        self._fit.run(lambda stop: live.fit(recipe, alpha, stop), self._fitted, self._failed)
+
+    def _fitted(self, row: dict[str, Any]) -> None:
+        assert self._under_way is not None
+        self._rows[self._under_way] = row
+        if len(self._rows) > KEPT:
+            self._rows.popitem(last=False)
+        self._under_way = None
+
+    def _failed(self, error: Exception) -> None:
+        self.error, self._under_way = error, None

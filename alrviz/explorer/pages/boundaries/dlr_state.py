@@ -7,11 +7,12 @@ from alrviz.explorer.pages.boundaries.controls import DlrControls
 from alrviz.explorer.pages.boundaries.frame import Moment
 from alrviz.explorer.pages.boundaries.peers import PeerPart
 from alrviz.explorer.pages.boundaries.pictures import Pictures
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.core.latest_task import LatestTask
+from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -37,7 +38,8 @@ class DlrState:
     columns: ColumnMenus
     menus: DlrControls
     pictures: Pictures
-    asking: LatestTask
+    tasks: PageTasks
+    asking: BackgroundTask
 
     @property
     def sketch(self) -> Sketch | None:

@@ -4,6 +4,8 @@ What is drawn is a moment: a step of the run, bandwidths that were dragged by ha
 Moments are made on a thread, the latest asked for only; all pictures change together when one has come.
 """
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -21,15 +23,16 @@ from alrviz.explorer.pages.boundaries.peers import PeerPart
 from alrviz.explorer.pages.boundaries.pictures import Pictures
 from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script
 from alrviz.explorer.recipes.questions import Example
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.widgets.export_model import ModelPart
 from alrviz.explorer.widgets.fit_card import FittingPart
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from
-from alrviz.views.core.latest_task import LatestTask
+from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.pump import Pump
 
 if TYPE_CHECKING:
@@ -43,10 +46,10 @@ class DlrTab(DlrState):
 
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
         self.session, self._dialogs = session, dialogs
-        self.jobs = Jobs(session)
-        self.part = FittingPart(session, self.jobs, self._place_changed, film=True, drawn=self._drawn)
-        self.peer = PeerPart(session, self.jobs, self._peer_changed)
-        self.asking = LatestTask("alrviz-dlr")
+        self.tasks = PageTasks(session)
+        self.part = FittingPart(session, self.tasks, self._place_changed, film=True, drawn=self._drawn)
+        self.peer = PeerPart(session, self.tasks, self._peer_changed)
+        self.asking = BackgroundTask("a step of the fit")
         here = session.tab == ""
         mine = here and session.model and session.model[0].family == "dlr"
         self.recipe: Recipe = session.model[0] if mine else first_recipe(session.seed)
@@ -80,7 +83,7 @@ class DlrTab(DlrState):
         self.told = [self.menus.examples]
         made = [self.menus.draw, self.menus.settings]
         self.card = Card(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
-        self.model_part = ModelPart(self.session, self.jobs)
+        self.model_part = ModelPart(self.session, self.tasks)
         self.menus.more.insert(0, self.part.pricing.pane)
         below = (self.pictures.read, self.pictures.folded, self.model_part.part, self.menus.more)
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
@@ -129,7 +132,7 @@ class DlrTab(DlrState):
             return
         self.part.player.mark(True, expected=True)
         self.pictures.outdate()
-        self.jobs.start("table", lambda stop: table_of(dataset, names), self._table_made)
+        self.tasks.start("table", lambda stop: table_of(dataset, names), self._table_made)
 
     def _table_made(self, table: "Dataset") -> None:
         names = self.columns.chosen
@@ -155,7 +158,7 @@ class DlrTab(DlrState):
         """The other tab comes to the front: what runs here is stopped, what is drawn stays."""
         self._drew = self.drawing.on
         self.drawing.put_by()
-        self.asking.stop()
+        self.asking.cancel()
         self.pictures.stop()
         self.part.forget()
         self._behind = True
@@ -205,11 +208,11 @@ class DlrTab(DlrState):
 
     # ---- moments -----------------------------------------------------------------------------------------------------
 
-    def ask(self, work: Any) -> None:
+    def ask(self, work: Callable[[StopToken], Iterable[Moment]]) -> None:
         """Have a moment made in place of whatever was asked before."""
         self._stale = False
-        self.jobs.withdraw("moment")
-        self.asking.ask(work)
+        self.tasks.withdraw("moment")
+        self.asking.stream(work, self._show_moment, partial(self.tasks.failed, "moment"))
         self.session.wake()
 
     def redraw(self) -> None:
@@ -258,7 +261,7 @@ class DlrTab(DlrState):
         moment = self.moment
         if self.pictures.folded.open and moment is not None:
             classes = [str(label) for label in moment.model.classes_]
-            self.jobs.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.watch)
+            self.tasks.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.watch)
 
     def _made_from(self) -> str:
         """What the moment shown is of, in a line."""
@@ -271,7 +274,7 @@ class DlrTab(DlrState):
         found = self.peer.found
         self.pictures.show_beside(self.menus.peer_label, None if found is None else found.model)
         if self.peer.problem is not None:
-            self.jobs.failed("peer", self.peer.problem)
+            self.tasks.failed("peer", self.peer.problem)
         self._say()
 
     def _say(self) -> None:
@@ -284,7 +287,7 @@ class DlrTab(DlrState):
 
     def pump(self) -> bool:
         """Follow run, moments, peer and maps; returns whether there may be more."""
-        waiting = self.jobs.poll()
+        waiting = self.tasks.poll()
         player = self.part.player
         moving = not self.drawing.on and player.pump(hold=self.pictures.ratios.building)
         if (
@@ -306,11 +309,7 @@ class DlrTab(DlrState):
 
     def take(self) -> None:
         """Show the moment that has come, if one has."""
-        found = self.asking.take()
-        if isinstance(found, Moment):
-            self._show_moment(found)
-        elif isinstance(found, Exception):
-            self.jobs.failed("moment", found)
+        self.asking.poll()
 
     def hurry(self) -> None:
         """Look often until everything has settled: a hand is moving something."""
@@ -325,7 +324,7 @@ class DlrTab(DlrState):
 
     def close(self) -> None:
         """End the threads' work."""
-        self.asking.stop()
+        self.asking.cancel()
         self.drawing.end()
         self.pictures.stop()
-        self.jobs.close()
+        self.tasks.close()

@@ -1,6 +1,7 @@
 """Drawing on the DLR tab: points that a visitor adds, moves and removes, and models that follow them."""
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.pages.boundaries import frame as moments
@@ -9,7 +10,7 @@ from alrviz.explorer.pages.boundaries.frame import Moment
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.studies.race.reference_fit import TRUTH
-from alrviz.views.core.latest_task import LatestTask
+from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.explorer.pages.boundaries.dlr_state import DlrState
@@ -30,7 +31,7 @@ class Drawing:
 
     def __init__(self, tab: "DlrState"):
         self._tab = tab
-        self._peers = LatestTask("alrviz-drawn-peer")
+        self._peers = BackgroundTask("the peer of drawn points")
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last
@@ -79,7 +80,7 @@ class Drawing:
             self.sketch = self._tab.session.drawn = None
             self._before = []
             self._fits.clear()
-            self._peers.stop()
+            self._peers.cancel()
             self.bar.panel.visible = False
             self._tab.pictures.map.drawing = ""
             self._tab.show_controls()
@@ -161,7 +162,12 @@ class Drawing:
         else:
             tab.ask(lambda stop: iter([known]))
         if name != TRUTH:
-            self._peers.ask(lambda stop: moments.peer_of_points(name, X, y, stop, REST))
+            tab.tasks.withdraw("peer")
+            self._peers.run(
+                lambda stop: moments.peer_of_points(name, X, y, stop, REST),
+                self._show_peer,
+                partial(tab.tasks.failed, "peer"),
+            )
         tab.hurry()
 
     def remember(self, moment: Moment) -> None:
@@ -173,11 +179,13 @@ class Drawing:
 
     def advance(self) -> bool:
         """Take the peer that has come; returns whether there may be more."""
-        found = self._peers.take()
-        if isinstance(found, tuple) and self.on:
+        busy = self._peers.poll()
+        return self.on and busy
+
+    def _show_peer(self, found: tuple[Any, Any, Any]) -> None:
+        if self.on:
             self._tab.pictures.other.outdated = False
             self._tab.pictures.other.watch(*found)
-        return self.on and self._peers.busy
 
 
 def _of(recipe: Any, X: Any, y: Any) -> Any:

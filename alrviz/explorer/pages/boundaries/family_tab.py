@@ -14,7 +14,7 @@ from alrviz.explorer.pages.boundaries.controls import PYTHON, SETTINGS
 from alrviz.explorer.pages.boundaries.peers import PeerPart, peer_menu
 from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
 from alrviz.explorer.recipes.questions import ALPHAS
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
@@ -50,9 +50,9 @@ class FamilyTab:
 
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
         self.session, self._dialogs = session, dialogs
-        self.jobs = Jobs(session)
-        self.part = FittingPart(session, self.jobs, self._place_changed)
-        self.peer = PeerPart(session, self.jobs, self._peer_changed)
+        self.tasks = PageTasks(session)
+        self.part = FittingPart(session, self.tasks, self._place_changed)
+        self.peer = PeerPart(session, self.tasks, self._peer_changed)
         mine = session.tab == "any" and session.model
         self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
@@ -99,7 +99,7 @@ class FamilyTab:
             self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        self.model_part = ModelPart(self.session, self.jobs)
+        self.model_part = ModelPart(self.session, self.tasks)
         inside = (self.buttons, self.bar, self.words, self.map, self.model_part.part)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 
@@ -232,7 +232,7 @@ class FamilyTab:
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:
-            self.jobs.failed("peer", self.peer.problem)
+            self.tasks.failed("peer", self.peer.problem)
         self._say()
 
     def _draw(self) -> None:
@@ -258,7 +258,7 @@ class FamilyTab:
 
     def pump(self) -> bool:
         """Follow run, peer and map; returns whether there may be more."""
-        waiting = self.jobs.poll()
+        waiting = self.tasks.poll()
         moving = not self.name and self.part.player.pump()
         if self._stale and not self.name and not (self.part.player.player.playing and self.map.busy):
             self._draw()
@@ -269,7 +269,7 @@ class FamilyTab:
     def close(self) -> None:
         """End the threads' work."""
         self.map.stop()
-        self.jobs.close()
+        self.tasks.close()
 
 
 def _axes_of(dataset: Any, kept: dict[str, Any]) -> tuple[Any, Any]:

@@ -102,10 +102,10 @@ def of_points(
         yield Moment(_model(live, 0), scene, None, live, None, X, y)
 
 
-def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0) -> Iterator[Any]:
-    """Yield a peer fitted to points that were drawn, after so many seconds in which nothing else was asked."""
+def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0) -> tuple[Any, Any, Any]:
+    """Return a peer fitted to points that were drawn, after so many seconds in which nothing else was asked."""
     stop.rest(rest)
-    yield fit_rows(name, X, y), X, y
+    return fit_rows(name, X, y), X, y
 
 
 def gram_of(moment: Moment, classes: Any) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_beside
 
@@ -39,12 +39,12 @@ class PeerPart:
     """The classifier beside a map: asked for, fitted on a thread, kept while neither it nor the table changes.
 
     Args:
-        session: of the page. jobs: runs the fit.
+        session: of the page. tasks: runs the fit.
         arrived: called when another is there, or will not be.
     """
 
-    def __init__(self, session: Session, jobs: Jobs, arrived: Callable[[], None]):
-        self._session, self._jobs, self._arrived = session, jobs, arrived
+    def __init__(self, session: Session, tasks: PageTasks, arrived: Callable[[], None]):
+        self._session, self._tasks, self._arrived = session, tasks, arrived
         self._asked: Any = None
         self.found: ReferenceFit | None = None
         self.best = float("nan")  # share of held-out rows that the truth gets wrong, where it is known
@@ -64,11 +64,11 @@ class PeerPart:
             found = fit_beside(name, dataset, **rows)
             return found, fit_beside(TRUTH, dataset, **rows).error if truth is not None else float("nan")
 
-        self._jobs.start("peer", work, self._take, self._fail)
+        self._tasks.start("peer", work, self._take, self._fail)
 
     def forget(self) -> None:
         """Give up what was asked."""
-        self._jobs.cancel("peer")
+        self._tasks.cancel("peer")
         self._asked = self.found = None
         self.waiting = False
 

@@ -9,7 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, PANE_CSS
 from alrviz.explorer.widgets.run_history import Item, csv_of, delete, items, line_of, look_of
@@ -40,7 +40,7 @@ class HistoryPart:
 
     def __init__(self, session: Session, page: Any = None):
         self.session = session
-        self.jobs = Jobs(session)
+        self.tasks = PageTasks(session)
         self.items: list[Item] = []
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
@@ -76,7 +76,7 @@ class HistoryPart:
     def ask(self) -> None:
         """Read what is kept, on a thread."""
         owner = self.session.owner
-        self.jobs.start("history", lambda stop: items(owner), self._arrived)
+        self.tasks.start("history", lambda stop: items(owner), self._arrived)
 
     def _arrived(self, found: list[Item]) -> None:
         chosen = self.item
@@ -152,7 +152,7 @@ class HistoryPart:
         self.items = [one for one in self.items if one.kept.id != id]
         self._list(self._at)
         # Each is work of its own: a second one in place of the first would leave that undone.
-        self.jobs.start(f"delete {id}", lambda stop: delete(owner, id), lambda gone: self.ask())
+        self.tasks.start(f"delete {id}", lambda stop: delete(owner, id), lambda gone: self.ask())
 
     # ---- the page's calls ------------------------------------------------------------------------------------------
 
@@ -164,11 +164,11 @@ class HistoryPart:
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
-        return self.jobs.poll()
+        return self.tasks.poll()
 
     def close(self) -> None:
         """End the threads' work."""
-        self.jobs.close()
+        self.tasks.close()
 
 
 def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> Any:

@@ -18,8 +18,8 @@ from alrviz.explorer.pages.convergence.preconditioner import Why
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT
 from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
-from alrviz.explorer.session.jobs import Jobs
 from alrviz.explorer.session.link_errors import Choices
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.explorer.session.view_settings import link_view
@@ -59,7 +59,7 @@ class ConvergencePage:
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.choice = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
         self._cuts = session.cuts  # those that were taken notice of
-        self.jobs = Jobs(session)
+        self.tasks = PageTasks(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found and not session.kept and not session.lost
         self._attended: Any = None  # the registry's entry of the race on this screen
@@ -88,7 +88,7 @@ class ConvergencePage:
         self.dialogs = Dialogs(session)
         self.controls = Controls(self._chosen, self.show_example)
         self.pricing = Pricing(
-            self.jobs,
+            self.tasks,
             self._price_arrived,
             self.race_view.give_up,
             lambda: "the race starts then" if self.race_view.player.waits else "",
@@ -96,8 +96,8 @@ class ConvergencePage:
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
-        self.why = Why(session, self.jobs)
-        self.model = ModelPart(session, self.jobs)
+        self.why = Why(session, self.tasks)
+        self.model = ModelPart(session, self.tasks)
         self._show_controls()
         if session.race is not None:
             self.race_view.watch(session.race)
@@ -320,7 +320,7 @@ class ConvergencePage:
     def _reopen(self, id: str) -> None:
         """Show a race of the run store, its curves as they were."""
         owner = self.session.owner
-        self.jobs.start("kept", lambda stop: reopened(owner, id), self._reopened)
+        self.tasks.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
     def _reopened(self, race: Any) -> None:
         session, lost = self.session, self.session.lost
@@ -340,7 +340,7 @@ class ConvergencePage:
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.jobs.poll()
+        waiting = self.tasks.poll()
         moving = self.race_view.pump()
         self._attend()
         coming = self.model.pump(self.race_view.race)
@@ -366,7 +366,7 @@ class ConvergencePage:
 
     def close(self) -> None:
         """End the threads' work; the race is the registry's."""
-        self.jobs.close()
+        self.tasks.close()
         self._leave()
 
 

@@ -6,7 +6,7 @@ import panel as pn
 
 from alrviz import __version__
 from alrviz.explorer.pages.convergence.words import WHY
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import PANE_CSS
@@ -22,8 +22,8 @@ _NAME = "alrviz-why"
 class Why:
     """Each family's scale beside the curvature, for the first racer's table of cells; drawn while it is unfolded."""
 
-    def __init__(self, session: Session, jobs: Jobs):
-        self._session, self._jobs = session, jobs
+    def __init__(self, session: Session, tasks: PageTasks):
+        self._session, self._tasks = session, tasks
         self._drawn_for: Any = None
         self._points: Any = None
         self.recipe: Recipe | None = None
@@ -53,7 +53,7 @@ class Why:
         self.picture.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
         self.about.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
-        self._jobs.start(
+        self._tasks.start(
             "why", lambda stop: why_points(dataset, recipe, stop), lambda points: self._draw(points, words)
         )
 

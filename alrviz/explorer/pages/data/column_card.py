@@ -10,7 +10,7 @@ from alrviz import __version__
 from alrviz.explorer.pages.data.cards import numbers_html
 from alrviz.explorer.pages.data.column_picture import picture_of
 from alrviz.explorer.pages.data.columns_grid import KINDS
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import card, html, room
 from alrviz.explorer.widgets.table_settings import cut_params, cuts_menu, show_cuts
@@ -29,16 +29,21 @@ class ColumnCard:
     """Shows one column at a time; what it draws is computed on a thread.
 
     Args:
-        jobs: the page's.
+        tasks: the page's.
         chosen: called with the name of another column to look at.
         asked: called with the column's name and the kind it is to have.
         below: what stands under the picture.
     """
 
     def __init__(
-        self, session: Session, jobs: Jobs, chosen: Callable[[str], None], asked: Callable[[str, str], None], below: Any
+        self,
+        session: Session,
+        tasks: PageTasks,
+        chosen: Callable[[str], None],
+        asked: Callable[[str, str], None],
+        below: Any,
     ):
-        self.session, self._jobs, self._chosen, self._asked = session, jobs, chosen, asked
+        self.session, self._tasks, self._chosen, self._asked = session, tasks, chosen, asked
         self.name, self._kind_is = "", ""
         self._picture: ColumnPicture | None = None
         self._classes: list[str] = []
@@ -99,7 +104,7 @@ class ColumnCard:
         if dataset is None or not name:
             return
         self._classes = [str(label) for label in dataset.labels.cat.categories]
-        self._jobs.start("picture", lambda stop: picture_of(dataset, name, **cuts, seed=seed, stop=stop), self._drawn)
+        self._tasks.start("picture", lambda stop: picture_of(dataset, name, **cuts, seed=seed, stop=stop), self._drawn)
 
     def _drawn(self, picture: ColumnPicture) -> None:
         self._picture = picture

@@ -19,7 +19,7 @@ from alrviz.explorer.pages.data.demo_list import demo_list
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
 from alrviz.explorer.pages.data.suggestions import is_number, suggestions
 from alrviz.explorer.pages.data.target_card import TargetCard
-from alrviz.explorer.session.jobs import Jobs
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lazy_dialog import Later
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, card, html
@@ -42,7 +42,7 @@ class DataPage:
     def __init__(self, session: Session):
         self.session = session
         self.chosen = ""
-        self._jobs = Jobs(session)
+        self._tasks = PageTasks(session)
         self._offers: list[Offer] = []
         self._offers_shown = -1
         self._pricing = False
@@ -74,7 +74,7 @@ class DataPage:
         self._classes, self._prices = html((8, 0, 0, 0)), html()
         self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
         self._grid = ColumnsGrid(self.choose, self.ask_kind)
-        self._column = ColumnCard(self.session, self._jobs, self.choose, self.ask_kind, self._classes)
+        self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
         self._full[:] = [self._head_card(), self._columns_row(), self._price_card()]
 
     def _head_card(self) -> Any:
@@ -210,9 +210,9 @@ class DataPage:
 
         def failed(error: Exception) -> None:
             self._pricing = False
-            self._jobs.failed("prices", error)
+            self._tasks.failed("prices", error)
 
-        self._jobs.start("prices", work, done, failed)
+        self._tasks.start("prices", work, done, failed)
         self._show_prices()
 
     def _recut(self) -> None:
@@ -231,7 +231,7 @@ class DataPage:
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
-        waiting = self._jobs.poll()
+        waiting = self._tasks.poll()
         self._show_prices()
         return waiting
 
@@ -243,7 +243,7 @@ class DataPage:
 
     def close(self) -> None:
         """End the threads' work."""
-        self._jobs.close()
+        self._tasks.close()
 
     # ---- export ------------------------------------------------------------------------------------------------
 

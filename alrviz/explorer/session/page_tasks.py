@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
-from alrviz.explorer.session.loading import PAGES, Loading
+from alrviz.explorer.server.limits import PAGES
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
+from alrviz.views.core.background_task import BackgroundTask
+
+T = TypeVar("T")
 
 
-class Jobs:
+class PageTasks:
     """What a page waits for; its `pump` polls, its `close` closes.
 
     Args:
@@ -18,25 +21,26 @@ class Jobs:
 
     def __init__(self, session: Session):
         self._session = session
-        self._jobs: dict[str, Loading[Any]] = {}
+        self._tasks: dict[str, BackgroundTask] = {}
         self._lookers: dict[str, Callable[[], None]] = {}
         self._told: dict[str, Exception] = {}  # the last problem of each kind of work
 
     def start(
         self,
         kind: str,
-        work: Callable[[StopToken], Any],
-        done: Callable[[Any], None],
+        work: Callable[[StopToken], T],
+        done: Callable[[T], None],
         failed: Callable[[Exception], None] | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> None:
         """Run `work` on a thread in place of the last of its kind; `done` or `failed` is called by `poll`, and `look`
         by every poll until then.
         """
-        self.cancel(kind)
+        self.withdraw(kind)
         self._lookers[kind] = look
-        self._jobs[kind] = Loading(work, kind, done, failed or partial(self.failed, kind), at_once=False, places=PAGES)
-        self._session.begin(self._jobs[kind])
+        task = self._tasks.setdefault(kind, BackgroundTask(kind, PAGES))
+        task.run(work, done, failed or partial(self.failed, kind), begin=False)
+        self._session.begin(task)
 
     def failed(self, kind: str, error: Exception) -> None:
         """Tell the visitor what went wrong with this kind of work, until it is begun anew."""
@@ -51,17 +55,17 @@ class Jobs:
     def cancel(self, kind: str) -> None:
         """End the work of this kind, if there is any: nothing is handed over, and nothing more is said of the last."""
         self.withdraw(kind)
-        if kind in self._jobs:
-            self._jobs.pop(kind).cancel()
+        if kind in self._tasks:
+            self._tasks[kind].cancel()
 
     def poll(self) -> bool:
         """Hand over what has finished; returns whether there is more to wait for."""
-        waiting = [kind for kind, job in list(self._jobs.items()) if job.poll()]
+        waiting = [kind for kind, task in list(self._tasks.items()) if task.poll()]
         for kind in waiting:
             self._lookers[kind]()
         return bool(waiting)
 
     def close(self) -> None:
         """End all of it."""
-        for kind in list(self._jobs):
+        for kind in list(self._tasks):
             self.cancel(kind)

@@ -1,0 +1,175 @@
+"""Work on threads: only the latest matters, its results once, nothing after a cancel, and errors as results."""
+
+import threading
+
+from alrviz.errors import TableError
+from alrviz.explorer.server.limits import AT_ONCE, PAGES, TABLES
+from alrviz.views.core.background_task import BackgroundTask
+from tests.conftest import wait_until
+
+
+class Told:
+    """A task, and all that it told."""
+
+    def __init__(self, places=None):
+        self.task, self.found, self.errors = BackgroundTask("work", places), [], []
+
+    def run(self, work, **options):
+        self.task.run(work, self.found.append, self.errors.append, **options)
+        return self
+
+    def stream(self, work):
+        self.task.stream(work, self.found.append, self.errors.append)
+        return self
+
+    def ended(self):
+        """Whether the thread has ended."""
+        return self.task._thread is None
+
+    def settle(self):
+        """Poll to the end of the work."""
+        wait_until(lambda: not self.task.poll(), 60, "the end of the work")
+        return self
+
+
+def test_the_result_comes_from_a_thread_and_is_handed_over_once_by_poll():
+    where = []
+    told = Told().run(lambda stop: where.append(threading.current_thread()) or 42)
+    told.task.wait(60)
+    assert told.found == []
+    assert told.task.busy
+    assert told.task.poll() is False
+    assert told.task.poll() is False
+    assert told.found == [42]
+    assert where != [threading.main_thread()]
+
+
+def test_none_is_a_result():
+    assert Told().run(lambda stop: None).settle().found == [None]
+
+
+def test_of_results_on_the_way_the_newest_is_told():
+    told, go = Told(), threading.Event()
+
+    def work(stop):
+        yield 1
+        yield 2
+        go.wait(60)
+        yield 3
+
+    told.stream(work)
+    wait_until(lambda: told.task.poll() and told.found[-1:] == [2], 60, "the second result")
+    go.set()
+    told.settle()
+    assert told.found[-1] == 3
+
+
+def test_an_error_is_a_result():
+    def work(stop):
+        raise TableError("no such column")
+
+    def works(stop):
+        yield from work(stop)
+
+    assert [str(error) for error in Told().run(work).settle().errors] == ["no such column"]
+    assert [str(error) for error in Told().stream(works).settle().errors] == ["no such column"]
+
+
+def test_new_work_ends_the_old_one_and_what_it_still_finds_is_dropped():
+    told, begun, go, seen = Told(), threading.Event(), threading.Event(), []
+
+    def slow(stop):
+        begun.set()
+        go.wait(60)
+        seen.append(stop.stopped)
+        return "old"
+
+    told.run(slow)
+    assert begun.wait(60)
+    told.run(lambda stop: "between")
+    told.run(lambda stop: "new")
+    assert told.task.poll()
+    go.set()
+    assert told.settle().found == ["new"]
+    assert seen == [True]
+
+
+def test_after_cancel_nothing_comes():
+    for late in (lambda stop: "late", lambda stop: stop.check()):
+        told, begun, go = Told(), threading.Event(), threading.Event()
+
+        def work(stop, late=late, begun=begun, go=go):
+            begun.set()
+            go.wait(60)
+            return late(stop)
+
+        told.run(work)
+        assert begun.wait(60)
+        assert told.task.poll()
+        told.task.cancel()
+        assert not told.task.busy
+        go.set()
+        wait_until(told.ended, 60, "the end of its thread")
+        assert not told.task.poll()
+        assert told.found == told.errors == []
+
+
+def test_a_result_is_waited_for_but_not_for_long():
+    told, go = Told(), threading.Event()
+
+    def work(stop):
+        yield 1
+        go.wait(60)
+
+    told.stream(work)
+    told.task.wait(60)
+    assert told.task.poll()
+    assert told.found == [1]
+    told.task.wait(0.01)
+    assert told.task.poll()
+    go.set()
+    told.settle()
+
+
+def test_work_that_is_not_to_begin_at_once_is_waited_for():
+    told = Told().run(lambda stop: 42, begin=False)
+    assert told.task.poll()
+    assert told.task.seconds == 0
+    told.task.begin()
+    told.task.begin()
+    assert told.settle().found == [42]
+    cancelled = Told().run(lambda stop: 42, begin=False)
+    cancelled.task.cancel()
+    cancelled.task.begin()
+    assert not cancelled.task.poll()
+    assert cancelled.found == []
+
+
+def test_no_more_than_a_few_compute_at_a_time():
+    go = threading.Event()
+    some = [Told(TABLES).run(lambda stop: go.wait(60)) for _ in range(AT_ONCE)]
+    wait_until(lambda: not any(told.task.waiting for told in some), 60, "the first ones' beginning")
+    extra = Told(TABLES).run(lambda stop: 1)
+    extra.task.wait(0.2)
+    assert extra.task.waiting
+    assert Told(PAGES).run(lambda stop: 2).settle().found == [2]
+    extra.run(lambda stop: 3)  # in place of what has waited
+    go.set()
+    assert extra.settle().found == [3]
+    assert all(told.settle().found == [True] for told in some)
+
+
+def test_how_much_is_done_is_the_latest_works():
+    told, go = Told(), threading.Event()
+
+    def work(stop):
+        stop.report(0.5)
+        go.wait(60)
+
+    assert told.task.share is None
+    told.run(work)
+    wait_until(lambda: told.task.share == 0.5, 60, "its report")
+    told.run(lambda stop: None)
+    assert told.task.share is None
+    go.set()
+    told.settle()
