@@ -80,7 +80,7 @@ def said_by(error: Exception) -> str:
         return ""
 
 
-def settle(
+def parse_text(
     columns: Sequence[Values | TextColumn], options: ReadOptions, notes: list[str], stop: StopToken
 ) -> ParsedTable:
     """Finish the text among typed columns: gaps and dates."""

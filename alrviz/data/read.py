@@ -14,7 +14,7 @@ from alrviz.data.arff import read_arff
 from alrviz.data.dataset import Dataset, Table
 from alrviz.data.delimited import read_delimited
 from alrviz.data.excel import read_excel
-from alrviz.data.frames import read_arrow, read_parquet, settle
+from alrviz.data.frames import parse_text, read_arrow, read_parquet
 from alrviz.data.interpret import KnownNames, ParsedTable, RawTable, Values, interpret
 from alrviz.data.json_rows import read_json
 from alrviz.data.limits import OWN_LIMITS, Limits
@@ -138,7 +138,7 @@ def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
         values = [column for column in raw.columns if isinstance(column, Values)]
         return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head)
     if raw.sort == "typed":
-        return settle(raw.columns, raw.options, raw.notes, stop)
+        return parse_text(raw.columns, raw.options, raw.notes, stop)
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]
     return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head)
 

@@ -12,7 +12,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs import run as run_module
 from alrviz.fitting.runs.run import Run
 from tests.fitting.tables import drain, run_of, same_steps, table
-from tests.oracles.scores import naive_settle
+from tests.oracles.scores import naive_loss_and_residual
 
 PATIENCE = 60
 
@@ -117,7 +117,7 @@ def test_the_trace_says_what_the_weights_say():
     last = trace[-1]
     for rows, prefix in ((run.encoded, "train"), (run.holdout, "heldout")):
         z = run.model.scores(rows.codes, 1)
-        (nll, wrong, tied, squares), _ = naive_settle(z, rows.y, rows.weights)
+        (nll, wrong, tied, squares), _ = naive_loss_and_residual(z, rows.y, rows.weights)
         assert last.extra[f"{prefix}_error"] == pytest.approx(wrong / rows.total, rel=1e-12)
         assert last.extra[f"{prefix}_rmse"] == pytest.approx((squares / rows.total / 3) ** 0.5, rel=1e-9)
         if prefix == "heldout":

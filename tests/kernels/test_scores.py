@@ -11,7 +11,7 @@ import pytest
 from alrviz.kernels import density, scores
 from alrviz.kernels.scores import CHUNK, FLOOR, FLUSH, _exp
 from alrviz.passes.rows import Rows
-from tests.oracles.scores import naive_curve, naive_settle, naive_trial
+from tests.oracles.scores import naive_hessian_product, naive_line_eval, naive_loss_and_residual
 
 CLASSES = (2, 3, 4, 5, 8, 9, 16, 17, 26)
 
@@ -39,17 +39,17 @@ def test_softmax_passes_equal_their_oracles(n_classes, n_rows):
     rows, z, dz = make(n_rows, n_classes, seed=n_rows)
     C, y, w = n_classes, rows.y, rows.weights
     for t in (0.0, 0.7, -2.5):
-        expected = naive_trial(z[:, :C], dz[:, :C], t, y, w)
+        expected = naive_line_eval(z[:, :C], dz[:, :C], t, y, w)
         np.testing.assert_allclose(rows.line_eval(z, dz, t), expected, rtol=1e-11, atol=1e-11)
         sums, moved, residual = loss_and_residual(rows, z, dz, t)
         assert np.array_equal(moved[:, :C], z[:, :C] + t * dz[:, :C])
         assert np.isneginf(moved[:, C:]).all()
-        expected_sums, expected_residual = naive_settle(moved[:, :C], y, w)
+        expected_sums, expected_residual = naive_loss_and_residual(moved[:, :C], y, w)
         np.testing.assert_allclose(sums, (expected_sums[0], *expected_sums), rtol=1e-12)
         np.testing.assert_allclose(residual[:, :C], expected_residual, rtol=1e-12, atol=1e-15)
         assert (residual[:, C:] == 0).all()
     curved = rows.hessian_product(z, dz.copy())
-    np.testing.assert_allclose(curved[:, :C], naive_curve(z[:, :C], dz[:, :C], w), rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(curved[:, :C], naive_hessian_product(z[:, :C], dz[:, :C], w), rtol=1e-11, atol=1e-14)
 
 
 def test_residuals_may_take_the_place_of_the_direction():

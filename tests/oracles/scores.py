@@ -9,7 +9,7 @@ def naive_nll(z, y, weights):
     return -(weights * log_softmax(z, axis=1)[np.arange(len(y)), y]).sum()
 
 
-def naive_trial(z, dz, t, y, weights):
+def naive_line_eval(z, dz, t, y, weights):
     """NLL, slope and curvature at z + t dz."""
     p = np.exp(log_softmax(z + t * dz, axis=1))
     mean = (p * dz).sum(axis=1)
@@ -18,7 +18,7 @@ def naive_trial(z, dz, t, y, weights):
     return naive_nll(z + t * dz, y, weights), (weights * slope).sum(), (weights * curvature).sum()
 
 
-def naive_settle(z, y, weights):
+def naive_loss_and_residual(z, y, weights):
     """NLL, weight of wrong rows (ties to the first class), of rows that do not lead alone, squares; and residuals."""
     residual = np.exp(log_softmax(z, axis=1)) - np.eye(z.shape[1])[y]
     own = z[np.arange(len(y)), y]
@@ -28,7 +28,7 @@ def naive_settle(z, y, weights):
     return (naive_nll(z, y, weights), wrong, tied, squares), weights[:, None] * residual
 
 
-def naive_curve(z, dz, weights):
+def naive_hessian_product(z, dz, weights):
     """weight * p * (dz - sum_k p_k dz_k)."""
     p = np.exp(log_softmax(z, axis=1))
     return weights[:, None] * p * (dz - (p * dz).sum(axis=1, keepdims=True))

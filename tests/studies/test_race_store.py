@@ -13,7 +13,7 @@ import alrviz
 from alrviz.errors import StoreError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store
-from alrviz.studies.race.race_store import KIND, RaceKeeper, kept_race
+from alrviz.studies.race.race_store import KIND, RaceKeeper, read_race
 
 RECIPES = (Recipe("lr", order=1, alpha=1.0, max_iter=12), Recipe("alr", order=1, alpha=1.0, max_iter=12))
 
@@ -42,7 +42,7 @@ def test_a_race_comes_back_from_the_store_with_every_step(store):
     (kept,) = store.runs("me")
     assert (kept.id, kept.kind, kept.state, kept.link) == (keeper.id, KIND, "done", "?racers=lr")
     assert kept.sentence == ", ".join(f"{run.recipe.family}: {run.outcome.code}" for run in made.runs)
-    again = kept_race(store, kept)
+    again = read_race(store, kept)
     pd.testing.assert_frame_equal(again.frame(), made.frame(), check_exact=True)
     assert [run.trace.baseline for run in again.runs] == [run.trace.baseline for run in made.runs]
     assert [run.trace.rows for run in again.runs] == [run.trace.rows for run in made.runs]
@@ -59,14 +59,14 @@ def test_steps_are_there_while_it_runs_and_no_sign_of_life_means_interrupted(sto
     keeper = keep(made, store)
     made.step(4)
     end = time.monotonic() + 60
-    while not keeper.id or len(kept_race(store, store.runs("me")[0]).runs[0].trace) < 4:
+    while not keeper.id or len(read_race(store, store.runs("me")[0]).runs[0].trace) < 4:
         assert time.monotonic() < end
         time.sleep(0.05)
     assert store.runs("me")[0].state == "running"
     monkeypatch.setattr("alrviz.fitting.store.store.STALE", -1.0)
     kept = store.runs("me")[0]
     assert kept.state == "interrupted"
-    found = kept_race(store, kept)
+    found = read_race(store, kept)
     assert [run.outcome.sentence for run in found.runs] == ["the process that ran it ended"] * 2
     np.testing.assert_array_equal(found.runs[0].trace.frame().objective, made.runs[0].trace.frame().objective[:4])
     monkeypatch.undo()
@@ -90,7 +90,7 @@ def test_a_race_that_cannot_be_kept_says_why_and_no_step_counts_as_kept(store, m
     assert not keeper.stored
     monkeypatch.undo()
     keeper._save()
-    assert [len(run.trace) for run in kept_race(store, store.runs("me")[0]).runs] == [len(r.trace) for r in made.runs]
+    assert [len(run.trace) for run in read_race(store, store.runs("me")[0]).runs] == [len(r.trace) for r in made.runs]
 
 
 def test_a_race_that_was_never_begun_is_not_kept(store):

@@ -8,7 +8,7 @@ from alrviz.data.demos import demo_truth
 from alrviz.fitting.prepare import split
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race import reference_fit
-from alrviz.studies.race.reference_fit import Truth, fit_beside
+from alrviz.studies.race.reference_fit import Truth, fit_reference
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def gaussians():
 
 
 def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
-    found = fit_beside("svm-rbf", gaussians, holdout=0.3, seed=1)
+    found = fit_reference("svm-rbf", gaussians, holdout=0.3, seed=1)
     train, held = split(gaussians.y, 0.3, 1)
     own = found.model.predict(gaussians.X.iloc[held])
     assert found.rows == len(train)
@@ -28,7 +28,7 @@ def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
 
 def test_many_rows_are_thinned(gaussians, monkeypatch):
     monkeypatch.setattr(reference_fit, "MOST", 50)
-    assert fit_beside("lr", gaussians, holdout=0.3, seed=1).rows == 50
+    assert fit_reference("lr", gaussians, holdout=0.3, seed=1).rows == 50
 
 
 def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
@@ -37,7 +37,7 @@ def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
     frame.loc[frame.index[:4], "class"] = "rare"
     dataset = alrviz.read_table(frame, target="class")
     for seed in range(5):
-        found = fit_beside("lr", dataset, holdout=0.3, seed=seed)
+        found = fit_reference("lr", dataset, holdout=0.3, seed=seed)
         assert list(found.model.classes_) == ["A", "B", "rare"]
         assert 30 <= found.rows <= 33
         assert np.isfinite(found.log_loss)
@@ -46,14 +46,14 @@ def test_thinning_keeps_a_rare_class(gaussians, monkeypatch):
 def test_a_class_the_model_does_not_know_has_no_probability(gaussians):
     known = np.flatnonzero(gaussians.y == "A")[:3]
     model = Truth(np.array(["B", "C"]), lambda X: np.tile([0.25, 0.75], (len(X), 1)))
-    error, log_loss = reference_fit._judged(model, gaussians.X.iloc[known], gaussians.y[known])
+    error, log_loss = reference_fit._losses(model, gaussians.X.iloc[known], gaussians.y[known])
     assert error == 1.0
     assert log_loss == pytest.approx(52 * np.log(2))
 
 
 def test_the_truth_is_no_fit_and_its_loss_is_that_of_its_probabilities(gaussians):
     truth = demo_truth("four-gaussians")
-    found = fit_beside("truth", gaussians, holdout=0.5, seed=2, truth=truth)
+    found = fit_reference("truth", gaussians, holdout=0.5, seed=2, truth=truth)
     _, held = split(gaussians.y, 0.5, 2)
     p = truth(gaussians.X.iloc[held])
     y = (gaussians.y[held] == "B").astype(int)
@@ -64,7 +64,7 @@ def test_the_truth_is_no_fit_and_its_loss_is_that_of_its_probabilities(gaussians
 
 
 def test_without_held_out_rows_nothing_is_judged(gaussians):
-    found = fit_beside("lr", gaussians, holdout=0.0, seed=0)
+    found = fit_reference("lr", gaussians, holdout=0.0, seed=0)
     assert found.rows == 400
     assert np.isnan([found.error, found.log_loss]).all()
 
@@ -72,7 +72,7 @@ def test_without_held_out_rows_nothing_is_judged(gaussians):
 @pytest.mark.parametrize("name", ["tan", "kdb", "ande", "rf"])
 def test_a_rival_is_put_beside_a_run_too(name):
     dataset = alrviz.load_demo("mixed-types", rows=300)
-    found = fit_beside(name, dataset, holdout=0.3, seed=0)
+    found = fit_reference(name, dataset, holdout=0.3, seed=0)
     assert found.rows == 210
     assert found.error < 0.35
     assert np.isfinite(found.log_loss) or name == "rf"  # trees may be sure, and wrong

@@ -18,7 +18,7 @@ from alrviz.fitting.store import Store, StoredRun
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.export import race_about, to_csv
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.race_store import FIT, kept_race
+from alrviz.studies.race.race_store import FIT, read_race
 from alrviz.studies.race.race_store import KIND as RACE
 from alrviz.studies.race.recorded import RecordedRace
 
@@ -121,7 +121,7 @@ def reopened(owner: str, id: str) -> RecordedRace | None:
     if not isinstance(store, Store):
         return None
     kept = next((kept for kept in store.runs(owner, RACE) if kept.id == id), None)
-    return None if kept is None else kept_race(store, kept)
+    return None if kept is None else read_race(store, kept)
 
 
 def csv_of(kept: StoredRun) -> str:
@@ -133,7 +133,7 @@ def csv_of(kept: StoredRun) -> str:
         return ""
     about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
     if kept.kind in (RACE, FIT):
-        race = kept_race(store, kept)
+        race = read_race(store, kept)
         return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
     cells = store.cells(kept.id)
     recipes = _readable(text for text, _, _ in cells if text)

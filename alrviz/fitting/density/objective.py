@@ -256,7 +256,7 @@ class DensityObjective:
         """What `judged` returns, in words."""
         return "F" if self.validation is None else "the loss of the validation rows"
 
-    def judged(self, point: DensityPoint) -> float:
+    def monitored(self, point: DensityPoint) -> float:
         """Return E: what falls, but for "paper" by the bandwidths' steps only."""
         return point.goal
 

@@ -75,9 +75,9 @@ class ConditionalObjective:
 
     def value(self, w: Floats) -> float:
         """Return F: one forward pass."""
-        return self.judge(w, self.rows)[0]
+        return self.loss_and_errors(w, self.rows)[0]
 
-    def judge(self, w: Floats, rows: ConditionalRows) -> tuple[float, float]:
+    def loss_and_errors(self, w: Floats, rows: ConditionalRows) -> tuple[float, float]:
         """Return the log loss of `rows`, and the weight of those that are classified wrongly."""
         z = self.scores(w, rows)
         sums = rows.loss_and_residual(z, None, 0.0, z, None, self.stop)
@@ -100,7 +100,7 @@ class ConditionalObjective:
         """Return max |dF/dw| / N."""
         return float(np.abs(point.gradient).max(initial=0.0)) / self.total
 
-    def judged(self, point: Point) -> float:
+    def monitored(self, point: Point) -> float:
         """Return F."""
         return point.objective
 

@@ -43,7 +43,7 @@ class ObjectiveProtocol(Protocol):
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`."""
 
-    def judged(self, point: Any) -> float:
+    def monitored(self, point: Any) -> float:
         """Return the value whose fall over the last steps says whether there is more to gain."""
 
     def criterion(self, point: Any) -> float:

@@ -101,7 +101,7 @@ class Objective(ABC):
         """Keep no room any more: a fit has ended at `point`, or before it had any."""
         self.room.close()
 
-    def judged(self, point: Point) -> float:
+    def monitored(self, point: Point) -> float:
         """Return the value whose fall over the last steps says whether there is more to gain."""
         return point.objective
 
@@ -116,7 +116,7 @@ class Objective(ABC):
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`: one forward and one scatter pass."""
         z = self.scores(w)
-        return self._settle(w, z, None, 0.0, z, self._lend(self.rows))
+        return self._point(w, z, None, 0.0, z, self._lend(self.rows))
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass.
@@ -139,7 +139,7 @@ class Objective(ABC):
         """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
         return self.rows.line_eval(z, dz, t, self.stop, self.loss)
 
-    def leaning(self, w: Floats, direction: Floats) -> tuple[float, float]:
+    def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
         """Return first and second derivative of the penalty along `direction`."""
         return (
             (0.0, 0.0)
@@ -156,9 +156,9 @@ class Objective(ABC):
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
         point = line.start
         w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.rows.n_jobs)
-        return self._settle(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
+        return self._point(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
 
-    def _settle(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
+    def _point(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
         sums = self.rows.loss_and_residual(z, dz, t, out, residual, self.stop, self.loss)
         gradient, penalty = self.slopes(residual), 0.0
         if self._q is not None:
@@ -192,7 +192,7 @@ class LineObjective:
         self._looked = looked
         self.value = start.objective
         self.slope = dot(start.gradient, direction)
-        self._bend = objective.leaning(start.w, direction)
+        self._bend = objective.penalty_line_derivatives(start.w, direction)
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return F, dF/dt and d2F/dt2 at t."""

@@ -44,7 +44,7 @@ class ConvergenceTest:
         if state.kind == "search":
             return None
         self._turns += state.turns
-        self._values.append((self._turns, self._objective.judged(point)))
+        self._values.append((self._turns, self._objective.monitored(point)))
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
         # with a penalty or between bounds there is an optimum also on separated data, and the fit is on its way there

@@ -127,7 +127,7 @@ class CrossTuned(Solver):
 
 def _losses(fold: Fold, inner: SolverState, number: int) -> dict[str, float]:
     sums, total = inner.point.sums, fold.objective.total
-    nll, wrong = fold.objective.judge(inner.point.w, fold.heldout)
+    nll, wrong = fold.objective.loss_and_errors(inner.point.w, fold.heldout)
     held = float(fold.heldout.weights.sum())
     return {
         "fold": float(number),

@@ -16,7 +16,7 @@ from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result, Row
-from alrviz.studies.core.fold_cache import FoldCache, ready, test_rows, warm
+from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes
 from alrviz.studies.statistics.measures import measures, row_losses, row_squares
@@ -81,7 +81,7 @@ def path(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
-    along = AlphaPathFit(ready(table, cell.split, recipe), table)
+    along = AlphaPathFit(cached_fold(table, cell.split, recipe), table)
     points: list[AlphaPoint] = []
     for alpha in json.loads(cell.options)["alphas"]:
         start = points[-1].model if points else None

@@ -78,7 +78,7 @@ class FoldCache:
         return () if price.refused else orders
 
 
-def ready(table: SentTable, split: Split, recipe: Recipe) -> FoldCache:
+def cached_fold(table: SentTable, split: Split, recipe: Recipe) -> FoldCache:
     """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
     shelf: OrderedDict[Any, FoldCache] = _mine.__dict__.setdefault("shelf", OrderedDict())
     key = (table.hash, split, recipe.cuts, recipe.n_bins, recipe.missing)

@@ -19,7 +19,7 @@ from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import as_compiled
 from alrviz.stop import StopToken
 from alrviz.studies.core.cells import Cell, Result
-from alrviz.studies.core.fold_cache import ready, warm
+from alrviz.studies.core.fold_cache import cached_fold, warm
 from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.table_transfer import SentTable
 
@@ -37,7 +37,7 @@ def prequential(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     recipe, options = Recipe.from_json(cell.recipe), json.loads(cell.options)
     warm(recipe, len(table.classes))
     warm_prequential()
-    prepared = ready(table, replace(cell.split, repeat=0), recipe).prepared
+    prepared = cached_fold(table, replace(cell.split, repeat=0), recipe).prepared
     require_learnable(prepared.encoded)
     require_memory(price_of(prepared.encoded, recipe, max_memory=cell.max_memory or None, prepared=prepared))
     stream = _Stream(prepared, recipe, options["theta"], stop)

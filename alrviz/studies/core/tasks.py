@@ -20,7 +20,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import path
 from alrviz.studies.core.cells import RELIABILITY, Cell, Result, Row, failure, pack
-from alrviz.studies.core.fold_cache import FoldCache, ready, test_rows, warm
+from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
 from alrviz.studies.core.learning_curve_task import prequential
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes, share_log_p
@@ -93,7 +93,7 @@ def fold(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     """
     recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
     warm(recipe, len(table.classes))
-    made = ready(table, cell.split, recipe)
+    made = cached_fold(table, cell.split, recipe)
     estimator = make_estimator(recipe, n_jobs=1, max_memory=cell.max_memory or None)
     if not hasattr(estimator, "predict_log_proba"):
         raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; choose another loss")
@@ -106,7 +106,7 @@ def fold(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     row = {
         "train_rows": len(made.train),
         "test_rows": len(made.test),
-        **_judged(over_all_classes(log_p, known, len(table.classes), len(made.train)), y),
+        **_losses(over_all_classes(log_p, known, len(table.classes), len(made.train)), y),
         **_ended(estimator),
         **_cut(made),
         "train_seconds": train_seconds,
@@ -123,7 +123,7 @@ def shares(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     row = {
         "train_rows": len(train),
         "test_rows": len(test),
-        **_judged(log_p, table.y[test]),
+        **_losses(log_p, table.y[test]),
         **_NOTHING,
         "parameters": len(table.classes),
         "train_seconds": time.perf_counter() - start,
@@ -141,7 +141,7 @@ def _cut(made: FoldCache) -> Row:
     return {"numeric_columns": len(encoder.numeric_), "lost_columns": len(lost), "lost_names": ", ".join(lost[:3])}
 
 
-def _judged(log_p: Floats, y: NDArray[np.integer]) -> Row:
+def _losses(log_p: Floats, y: NDArray[np.integer]) -> Row:
     bins = reliability(log_p, y)[["rows", "confidence", "accuracy"]]
     return {**measures(log_p, y).__dict__, RELIABILITY: bins.to_dict("list")}
 

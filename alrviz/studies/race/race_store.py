@@ -147,7 +147,7 @@ def _about(run: Any) -> dict[str, Any]:
     }
 
 
-def kept_race(store: Store, kept: StoredRun) -> RecordedRace:
+def read_race(store: Store, kept: StoredRun) -> RecordedRace:
     """Return a race as it is kept, ended: whatever would move it does nothing."""
     recipes = [Recipe.from_json(text) for text in json.loads(kept.spec)["recipes"]]
     traces = dict(enumerate(store.traces(kept.id)))

@@ -66,7 +66,7 @@ class ReferenceFit:
     log_loss: float
 
 
-def fit_beside(
+def fit_reference(
     name: str,
     dataset: "Dataset",
     *,
@@ -93,7 +93,7 @@ def fit_beside(
             train = train[split(y[train], 1 - MOST / len(train), seed)[0]]  # every class keeps a row
         model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
     stop.check()
-    return ReferenceFit(name, model, rows, *_judged(model, X.iloc[held], y[held]))
+    return ReferenceFit(name, model, rows, *_losses(model, X.iloc[held], y[held]))
 
 
 def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:
@@ -103,7 +103,7 @@ def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:
     return make_peer(name).fit(X, y)
 
 
-def _judged(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, float]:
+def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, float]:
     """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0, which
     counts as 2^-52 as in all studies.
     """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_beside
+from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -61,8 +61,8 @@ class PeerPart:
 
         def work(stop: Any) -> tuple[ReferenceFit, float]:
             rows: dict[str, Any] = {"holdout": holdout, "seed": seed, "truth": truth, "stop": stop}
-            found = fit_beside(name, dataset, **rows)
-            return found, fit_beside(TRUTH, dataset, **rows).error if truth is not None else float("nan")
+            found = fit_reference(name, dataset, **rows)
+            return found, fit_reference(TRUTH, dataset, **rows).error if truth is not None else float("nan")
 
         self._tasks.start("peer", work, self._take, self._fail)
 
