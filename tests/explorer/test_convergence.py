@@ -22,7 +22,7 @@ from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.widgets.price_line import price_html
-from alrviz.explorer.widgets.recipe_settings import RacerSettings
+from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
 from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe
@@ -332,7 +332,7 @@ def test_formulas():
 
 
 def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
-    settings = RacerSettings(lambda *_: None, lambda *_: None, lambda *_: None)
+    settings = RecipeSettings(lambda *_: None, lambda *_: None, lambda *_: None)
     settings.show(0, Recipe("anje", order=2), "anje", alone=True)
     assert not settings._fields["alpha"].visible
     assert settings._fields["smoothing"].visible

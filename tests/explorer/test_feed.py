@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
-from alrviz.explorer.web.race_feed import STEPS, Feed
+from alrviz.explorer.web.race_feed import STEPS, RaceFeed
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
@@ -24,7 +24,7 @@ def registry():
 def shared(registry, race=None):
     race = race or ByHand()
     entry = registry.add(race, "ann")
-    return race, entry, Feed(registry, registry.share(entry))
+    return race, entry, RaceFeed(registry, registry.share(entry))
 
 
 class Player:

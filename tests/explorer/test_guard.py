@@ -213,7 +213,7 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
 
 def test_tries_come_back_one_by_one_and_are_of_an_address():
     clock = Clock()
-    tries = guard.Tries(clock)
+    tries = guard.LoginAttempts(clock)
     for _ in range(guard.TRIES):
         assert tries.wait("a") == 0
         tries.wrong("a")

@@ -12,11 +12,11 @@ from alrviz.explorer.pages.compare import history_tab
 from alrviz.explorer.pages.compare.history_tab import MOST, SURE
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
-from alrviz.explorer.session import loading
+from alrviz.explorer.server import limits
 from alrviz.explorer.session.managed_studies import kept_where
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import run_history
-from alrviz.explorer.widgets.run_history import Item, line_of
+from alrviz.explorer.widgets.run_history import HistoryItem, line_of
 from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.recipe import Recipe
 from tests.explorer import maps
@@ -197,7 +197,7 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
     for k in range(2):
         store.end(store.begin(OWNER, "path", '{"recipes": []}', f"{k}", name="n", data_name="led"), "done", "")
     page = listed()
-    with loading.PAGES, loading.PAGES:  # no thread begins before both are asked for
+    with limits.PAGES, limits.PAGES:  # no thread begins before both are asked for
         for _ in range(4):
             page.tab._delete()
     until(page, lambda: not page.tab.pump())
@@ -264,6 +264,6 @@ def test_the_history_says_how_numbers_were_cut_and_rows_split():
         spec=json.dumps({"recipes": [Recipe("lr", discretize="quantile", n_bins=5).to_json()]}),
         link="?page=compare&sets=iris&split=g1", state="done", changed=0.0,
     )  # fmt: skip
-    assert line_of(Item(kept, 10)).endswith(" · numbers cut by 5 quantiles, rows split: together by column 2")
+    assert line_of(HistoryItem(kept, 10)).endswith(" · numbers cut by 5 quantiles, rows split: together by column 2")
     assert split_words("t0") == "in time by column 1"
     assert split_words("once") == "repeats counted once"

@@ -7,7 +7,7 @@ from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage, OrderSpec, racers_of
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
-from alrviz.explorer.session.managed_studies import GovernedStudy, Underway
+from alrviz.explorer.session.managed_studies import ManagedStudy, StudyJob
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.study_costs import Costs, costs_html
@@ -168,7 +168,7 @@ def governed(**limits):
     clock = Clock()
     caps = {"runs": 1, "owner_runs": 1, "threads": 8, "memory": 1000, "kept": 3, "idle": 60} | limits
     registry = Registry(ServerLimits(**caps), clock, timer=False)
-    return clock, registry, lambda owner="ann": GovernedStudy(registry, registry.add(Underway(FakeStudy()), owner))
+    return clock, registry, lambda owner="ann": ManagedStudy(registry, registry.add(StudyJob(FakeStudy()), owner))
 
 
 def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():

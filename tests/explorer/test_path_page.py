@@ -2,7 +2,7 @@
 
 import pytest
 
-from alrviz.explorer.pages.path.page import Grid, PathPage, PathSpec, grid_of, racers_of
+from alrviz.explorer.pages.path.page import PathGrid, PathPage, PathSpec, grid_of, racers_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols import live_alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict
@@ -93,8 +93,8 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
 
 
 def test_menus_say_what_they_can_and_links_bring_the_rest():
-    assert grid_of(PathSpec.first) == Grid("alr", "anje", 2)
-    assert grid_of(Grid("both", "all", 3).recipes(PathSpec.first[0])) == Grid("both", "all", 3)
+    assert grid_of(PathSpec.first) == PathGrid("alr", "anje", 2)
+    assert grid_of(PathGrid("both", "all", 3).recipes(PathSpec.first[0])) == PathGrid("both", "all", 3)
     own = PathSpec.usable((Recipe("lr"), Recipe("alr", center=1, objective="hinge"), Recipe("tan")))
     assert [(r.family, r.params["alpha"], r.params["objective"]) for r in own] == [("lr", 1, "nll"), ("alr", 1, "nll")]
     assert grid_of(own) is None

@@ -4,13 +4,13 @@ import pytest
 
 from alrviz.errors import RecipeError
 from alrviz.explorer.recipes.recipe_fields import common_fields, has_effect, in_words, offered, param_of, racer_fields
-from alrviz.explorer.widgets.recipe_settings import RacerSettings
+from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
 
 
 def opened(recipe, changed=lambda *_: None):
-    settings = RacerSettings(changed, lambda *_: None, lambda *_: None)
+    settings = RecipeSettings(changed, lambda *_: None, lambda *_: None)
     settings.show(0, recipe, "racer", alone=True)
     return settings
 

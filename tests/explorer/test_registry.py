@@ -8,8 +8,8 @@ import pytest
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
-from alrviz.explorer.session.managed_race import Governed
-from alrviz.explorer.session.managed_studies import Underway
+from alrviz.explorer.session.managed_race import ManagedRace
+from alrviz.explorer.session.managed_studies import StudyJob
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.shell import Shell
 from alrviz.passes.threads import available_threads
@@ -138,8 +138,8 @@ def test_a_run_whose_steps_fill_the_memory_is_ended_and_says_why():
     reg.sweep()
     assert [entry.race.ended for entry in (small, large, study)] == [False, True, False]
     assert large.note == "stopped: the server's memory for runs is full"
-    assert Governed(reg, large).stopped_by == "the server, whose memory for runs is full,"
-    assert Governed(reg, small).stopped_by == "you"
+    assert ManagedRace(reg, large).stopped_by == "the server, whose memory for runs is full,"
+    assert ManagedRace(reg, small).stopped_by == "you"
     reg.sweep()
     assert [entry.race.ended for entry in (small, large, study)] == [False, True, False], "one was enough"
 
@@ -153,14 +153,14 @@ def test_steps_of_a_race_count_for_whoever_waits():
     assert first.size == 49_000 + sum(run.trace.bytes for run in race.runs) > 60_000
     reg.start(second)
     assert reg.place(second) == 1
-    Governed(reg, first).stop()
+    ManagedRace(reg, first).stop()
     assert second.race.calls == ["start"]
 
 
 def test_the_first_step_waits_for_a_place_and_the_next_does_not():
     reg, _ = registry(runs=1, owner_runs=9)
     a, b = entries(reg, "a", "b")
-    stepper = Governed(reg, b)
+    stepper = ManagedRace(reg, b)
     reg.start(a)
     stepper.step()
     stepper.step(2)
@@ -176,7 +176,7 @@ def test_run_instead_of_a_step_that_waits():
     reg, _ = registry(runs=1, owner_runs=9)
     a, b = entries(reg, "a", "b")
     reg.start(a)
-    Governed(reg, b).step()
+    ManagedRace(reg, b).step()
     reg.start(b)
     a.race.stop()
     reg.sweep()
@@ -199,7 +199,7 @@ def test_a_race_that_never_fits_is_refused_with_the_numbers():
 def test_a_study_that_never_fits_is_refused_in_words_of_studies():
     reg, _ = registry(memory=10**9)
     with pytest.raises(CapReached, match=r"workers of this study need about 3\.0 GB .* smaller table"):
-        reg.add(Underway(SimpleNamespace(start=None, stop=None)), "ann", bytes=3 * 10**9)
+        reg.add(StudyJob(SimpleNamespace(start=None, stop=None)), "ann", bytes=3 * 10**9)
 
 
 def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():
@@ -248,10 +248,10 @@ def test_who_stopped_it():
     mine, left = entries(reg, "ann", "ann")
     for entry in (mine, left):
         reg.start(entry)
-    Governed(reg, mine).stop()
+    ManagedRace(reg, mine).stop()
     clock.now += 61
     reg.sweep()
-    assert [Governed(reg, entry).stopped_by for entry in (mine, left)] == ["you", "the server"]
+    assert [ManagedRace(reg, entry).stopped_by for entry in (mine, left)] == ["you", "the server"]
 
 
 def test_the_defaults_let_two_races_go_that_have_all_threads_each():
@@ -265,7 +265,7 @@ def test_the_defaults_let_two_races_go_that_have_all_threads_each():
 def test_a_paused_run_is_not_stopped_and_gives_its_place():
     reg, clock = registry(runs=1)
     a, b = entries(reg, "a", "b")
-    governed = Governed(reg, a)
+    governed = ManagedRace(reg, a)
     governed.start()
     reg.start(b)
     governed.pause()
@@ -368,7 +368,7 @@ def test_six_cookies_of_one_address_are_not_six_visitors():
 def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_is():
     reg, clock = registry(runs=1, owner_runs=1, memory=None, threads=None)
     first, second = entries(reg, "a", "b")
-    shown = Governed(reg, first)
+    shown = ManagedRace(reg, first)
     reg.start(first)
     reg.start(second)
     shared_out(reg, clock, 16)
@@ -381,7 +381,7 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     shared_out(reg, clock, 3)
     assert first.under_way, "who has had less goes before"
     assert second.turned
-    Governed(reg, second).stop()
+    ManagedRace(reg, second).stop()
     assert second.race.ended
     shared_out(reg, clock, 30)
     assert first.under_way

@@ -172,7 +172,7 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
             self.got.append(line)
 
     async def look():
-        crowd = spectators.Crowd(Registry(ServerLimits(), timer=False), "f" * 32)
+        crowd = spectators.Spectators(Registry(ServerLimits(), timer=False), "f" * 32)
         crowd.readers = one, two, three = [Listens() for _ in range(3)]
         telling = asyncio.ensure_future(crowd._tell(b"1"))
         await asyncio.sleep(0)
@@ -193,7 +193,7 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(served.url).port)
         writer.write(f"GET /explorer/race/{served.secret}/steps HTTP/1.1\r\nHost: here\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\n")
-        (crowd,) = (crowd for crowd in spectators._crowds.values() if crowd.readers)
+        (crowd,) = (crowd for crowd in spectators._spectators.values() if crowd.readers)
         while crowd.readers:
             served.race.take(1)
             await asyncio.sleep(0.01)

@@ -4,7 +4,7 @@ import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.tables import UploadedTables
-from alrviz.explorer.session.arrival import PATIENCE, Arrival
+from alrviz.explorer.session.incoming_file import PATIENCE, IncomingFile
 from alrviz.explorer.shell.drop_strip import WORDS, DropStrip
 from tests.explorer.fakes import Clock
 
@@ -19,7 +19,7 @@ def strip(tables):
     taken, refused, arrivals = [], [], []
 
     def begun():
-        arrivals.append(Arrival(tables.claim("ann"), 10, refused.append))
+        arrivals.append(IncomingFile(tables.claim("ann"), 10, refused.append))
         return arrivals[-1]
 
     made = DropStrip(10, begun, lambda name, data: taken.append((name, data)), refused.append)
@@ -120,7 +120,7 @@ def test_what_a_browser_says_of_its_pieces_is_not_believed(strip, piece):
 
 def test_pieces_that_stop_coming_are_told(tables):
     clock, failed = Clock(), []
-    arrival = Arrival(tables.claim("ann"), None, failed.append, clock)
+    arrival = IncomingFile(tables.claim("ann"), None, failed.append, clock)
     arrival.add("t.csv", b"abc", 0.5)
     clock.now += PATIENCE
     assert arrival.poll()

@@ -51,7 +51,7 @@ _COMMAND = "from alrviz.explorer.server.table_process import serve; serve()"
 
 
 @dataclass(frozen=True)
-class Request:
+class ReadRequest:
     """What is to be read: a name for the table, the file's size, how to read it, what it may be at most."""
 
     name: str
@@ -63,7 +63,7 @@ class Request:
 # ---- the process ---------------------------------------------------------------------------------------------------
 
 
-class _Told(StopToken):
+class _ReportingToken(StopToken):
     """The token in the process: nobody pulls it, as the process is killed; progress is sent to the server."""
 
     __slots__ = ("_out", "_sent")
@@ -94,7 +94,7 @@ def serve() -> None:
         _send(out, ("share", 0.0))
         try:
             table = read_columns(
-                data, options=request.options, limits=request.limits, name=request.name, stop=_Told(out)
+                data, options=request.options, limits=request.limits, name=request.name, stop=_ReportingToken(out)
             )
             _send(out, ("table", replace(table, values=()), len(table.values)))
             for column in table.values:
@@ -157,7 +157,7 @@ class _Reader:
         except (OSError, ValueError, IndexError, AttributeError):
             return 0
 
-    def exchange(self, request: Request, data: bytes, stop: StopToken) -> Any:
+    def exchange(self, request: ReadRequest, data: bytes, stop: StopToken) -> Any:
         """Return the answer to a request: a table, what went wrong, or None where the process ended over it."""
         self.begun, self.sound = None, False
         assert self._process.stdin is not None
@@ -296,7 +296,7 @@ class Readers:
             Stopped: the token was pulled.
         """
         memory = free_memory() // (QUICK_PLACES + LONG_PLACES)
-        request = Request(name, len(data), options, limits.within_memory(memory))
+        request = ReadRequest(name, len(data), options, limits.within_memory(memory))
         big = len(data) >= BIG
         with _Place(self._quick, self._long, owner, stop, tell, big) as place:
             while True:
@@ -328,7 +328,7 @@ class Readers:
     def _await(
         self,
         reader: _Reader,
-        request: Request,
+        request: ReadRequest,
         data: bytes,
         stop: StopToken,
         place: "_Place",

@@ -5,7 +5,7 @@ from typing import Any
 from alrviz.explorer.server.registry import Entry, Registry
 
 
-class Governed:
+class ManagedRace:
     """A race as a session sees it: the race itself, except that going on asks the registry.
 
     It has the race's whole interface, so that a view cannot tell the two apart. While it queues, `phase` is "waiting"

@@ -16,7 +16,7 @@ from alrviz.fitting.store import Store, default_store
 _log = logging.getLogger(__name__)
 
 
-class Underway:
+class StudyJob:
     """A study as the registry drives it: the interface of a race."""
 
     turns = 6.0  # to pause ends the fits under way, and processes are started anew
@@ -39,7 +39,7 @@ class Underway:
         return phase if phase in ("running", "done") else "paused"
 
 
-class GovernedStudy:
+class ManagedStudy:
     """A study as a page and its view see it: the study itself, except that going on asks the registry.
 
     While it queues, `phase` is "queued". `told` is what else there is to say of it.
@@ -87,7 +87,7 @@ class GovernedStudy:
 def find_study(registry: Registry, owner: str, study: Any) -> Entry | None:
     """Return the owner's entry of the same study, begun in this process; None without one."""
     asked = _about(study)
-    mine = (entry for entry in registry.entries(owner) if isinstance(entry.race, Underway))
+    mine = (entry for entry in registry.entries(owner) if isinstance(entry.race, StudyJob))
     return next((entry for entry in mine if _about(entry.race.study) == asked), None)
 
 

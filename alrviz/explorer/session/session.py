@@ -19,11 +19,11 @@ import param
 
 from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.managed_race import Governed
-from alrviz.explorer.session.managed_studies import GovernedStudy, Underway, find_study, kept_where
-from alrviz.explorer.session.opening import Opening, Source
+from alrviz.explorer.session.managed_race import ManagedRace
+from alrviz.explorer.session.managed_studies import ManagedStudy, StudyJob, find_study, kept_where
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, State, first_demo, write_link
+from alrviz.explorer.session.table_loading import Source, TableLoading
 from alrviz.studies.race.race_store import FIT, RaceKeeper
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ OF_MAPS = ("axes", "model", "peer", "others", "row")
 OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "view", "alpha", "path", "sets", "files")
 
 
-class Session(Opening):
+class Session(TableLoading):
     """What one visitor sees and owns."""
 
     recipes: tuple = param.Parameter(default=(), doc="The racers' recipes.")
@@ -176,7 +176,7 @@ class Session(Opening):
 
     # ---- runs --------------------------------------------------------------------------------------------------
 
-    def adopt(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
+    def adopt(self, race: Any, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """Give a race to the registry under this owner and return it as it is to be shown.
 
         The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
@@ -187,7 +187,7 @@ class Session(Opening):
         if before is not None and not before.keep:
             self.registry.hand_on(before, self.entry)
         self.kept = ""
-        return Governed(self.registry, self.entry)
+        return ManagedRace(self.registry, self.entry)
 
     def keep_race(self) -> None:
         """Keep the race that was adopted last in the run store while it runs, under the link to its settings."""
@@ -196,14 +196,14 @@ class Session(Opening):
             link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run=""))
             self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link, id=self.entry.id)
 
-    def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> Governed:
+    def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
         link = write_link(self.state.replace(fit="", run="", kept=""))
         self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT, id=self.fit.id)
-        return Governed(self.registry, self.fit)
+        return ManagedRace(self.registry, self.fit)
 
-    def find_study(self, study: Any) -> GovernedStudy | None:
+    def find_study(self, study: Any) -> ManagedStudy | None:
         """Return the study of this process that is about the same; None without one.
 
         It is followed from now on, unless another of its kind that is followed is under way: that one goes on until
@@ -216,9 +216,9 @@ class Session(Opening):
         if before is entry or not (before.under_way or before.wanted):
             self.studies[study.kind] = entry
             self.wake()
-        return GovernedStudy(self.registry, entry)
+        return ManagedStudy(self.registry, entry)
 
-    def adopt_study(self, study: Any, *, bytes: int = 0, threads: int = 1) -> GovernedStudy:
+    def adopt_study(self, study: Any, *, bytes: int = 0, threads: int = 1) -> ManagedStudy:
         """Give a study to the registry under this owner, in place of the one of its kind that was shown before.
 
         Where the process has a study about the same, that one takes the place.
@@ -226,11 +226,11 @@ class Session(Opening):
         before, entry = self.studies.get(study.kind), find_study(self.registry, self.owner, study)
         if entry is None:
             study.link = write_link(self.state.replace(fit="", run="", kept=""))
-            entry = self._exchange(before, Underway(study), bytes, threads)
+            entry = self._exchange(before, StudyJob(study), bytes, threads)
         elif before is not entry:
             self._put_away(before)
         self.studies[study.kind] = entry
-        return GovernedStudy(self.registry, entry)
+        return ManagedStudy(self.registry, entry)
 
     def _exchange(self, before: Entry | None, race: Any, bytes: int, threads: int) -> Entry:
         entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
@@ -243,14 +243,14 @@ class Session(Opening):
             self.registry.release(before)
 
     @property
-    def race(self) -> Governed | None:
+    def race(self) -> ManagedRace | None:
         """The run shown, as this visitor may use it; found again after a reload."""
-        return None if self.entry is None else Governed(self.registry, self.entry)
+        return None if self.entry is None else ManagedRace(self.registry, self.entry)
 
     @property
-    def fitted(self) -> Governed | None:
+    def fitted(self) -> ManagedRace | None:
         """The run of the map shown, found again after a reload; None where there is none."""
-        return None if self.fit is None else Governed(self.registry, self.fit)
+        return None if self.fit is None else ManagedRace(self.registry, self.fit)
 
     # ---- the pump ----------------------------------------------------------------------------------------------
 

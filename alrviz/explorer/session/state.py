@@ -185,7 +185,7 @@ def _number(number: int | None) -> str:
 
 
 @dataclass(frozen=True)
-class Property:
+class LinkProperty:
     """One property of a link: its key, the state's attribute, and how it is read and written ("" is left out)."""
 
     key: str
@@ -195,37 +195,37 @@ class Property:
 
 
 PROPERTIES = (
-    Property("page", "page", _slug),
-    Property("data", "data", _slug),
-    Property("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), _number),
-    Property("file", "file", _read_file, _write_file),
-    Property("points", "points", lambda text: text if unpack(text) else ""),
-    Property("kinds", "kinds", _read_kinds, _write_kinds),
-    Property("cuts", "cuts", _slug),
-    Property("split", "split", _slug),
-    Property("q", "question", _slug),
-    Property("axis", "axis", _slug),
-    Property("seed", "seed", lambda text: _clamped(text, 0, 2**32 - 1, 0)),
-    Property("racers", "recipes", str, write_recipes),  # recipes are read last: they share the seed
-    Property("tab", "tab", _slug),
-    Property("axes", "axes", _read_axes, lambda axes: "-".join(map(str, axes))),
-    Property("model", "model", str, write_recipes),
-    Property("peer", "peer", _slug),
-    Property("others", "others", _slug),
-    Property("at", "row", lambda text: _clamped(text, 0, 10**9, None), _number),
-    Property("of", "judged", str, write_recipes),
-    Property("folds", "folds", _slug),
-    Property("sizes", "sizes", _slug),
-    Property("theta", "theta", _slug),
-    Property("measure", "measure", _measure),
-    Property("view", "view", _read_view, lambda view: "~".join(map(".".join, view))),
-    Property("alpha", "alpha", _strength, lambda alpha: "" if alpha is None else repr(alpha)),
-    Property("path", "path", lambda text: _clamped(text, 0, MOST_RACERS - 1, 0)),
-    Property("sets", "sets", _read_sets, "_".join),
-    Property("files", "files", _read_files, lambda links: "/".join(map(_write_file, links))),
-    Property("fit", "fit", _id),
-    Property("kept", "kept", _id),
-    Property("run", "run", _id),
+    LinkProperty("page", "page", _slug),
+    LinkProperty("data", "data", _slug),
+    LinkProperty("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), _number),
+    LinkProperty("file", "file", _read_file, _write_file),
+    LinkProperty("points", "points", lambda text: text if unpack(text) else ""),
+    LinkProperty("kinds", "kinds", _read_kinds, _write_kinds),
+    LinkProperty("cuts", "cuts", _slug),
+    LinkProperty("split", "split", _slug),
+    LinkProperty("q", "question", _slug),
+    LinkProperty("axis", "axis", _slug),
+    LinkProperty("seed", "seed", lambda text: _clamped(text, 0, 2**32 - 1, 0)),
+    LinkProperty("racers", "recipes", str, write_recipes),  # recipes are read last: they share the seed
+    LinkProperty("tab", "tab", _slug),
+    LinkProperty("axes", "axes", _read_axes, lambda axes: "-".join(map(str, axes))),
+    LinkProperty("model", "model", str, write_recipes),
+    LinkProperty("peer", "peer", _slug),
+    LinkProperty("others", "others", _slug),
+    LinkProperty("at", "row", lambda text: _clamped(text, 0, 10**9, None), _number),
+    LinkProperty("of", "judged", str, write_recipes),
+    LinkProperty("folds", "folds", _slug),
+    LinkProperty("sizes", "sizes", _slug),
+    LinkProperty("theta", "theta", _slug),
+    LinkProperty("measure", "measure", _measure),
+    LinkProperty("view", "view", _read_view, lambda view: "~".join(map(".".join, view))),
+    LinkProperty("alpha", "alpha", _strength, lambda alpha: "" if alpha is None else repr(alpha)),
+    LinkProperty("path", "path", lambda text: _clamped(text, 0, MOST_RACERS - 1, 0)),
+    LinkProperty("sets", "sets", _read_sets, "_".join),
+    LinkProperty("files", "files", _read_files, lambda links: "/".join(map(_write_file, links))),
+    LinkProperty("fit", "fit", _id),
+    LinkProperty("kept", "kept", _id),
+    LinkProperty("run", "run", _id),
 )
 _DEFAULT = State()
 

@@ -12,7 +12,7 @@ import panel_material_ui as pmui
 
 from alrviz.errors import TableError
 from alrviz.explorer.server.tables import safe_name
-from alrviz.explorer.session.arrival import Arrival, too_large
+from alrviz.explorer.session.incoming_file import IncomingFile, too_large
 
 PIECE = 4_000_000  # bytes a message; Bokeh's limit is 20 MB, and smaller pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
@@ -35,14 +35,14 @@ class DropStrip(pmui.FileInput):
     def __init__(
         self,
         limit: int | None,
-        begun: Callable[[], Arrival],
+        begun: Callable[[], IncomingFile],
         taken: Callable[[str, bytes], None],
         refused: Callable[[Exception], None],
         words: str = WORDS,
         **params: Any,
     ):
         self._limit, self._begun, self._taken, self._refused = limit, begun, taken, refused
-        self._arrival: Arrival | None = None
+        self._arrival: IncomingFile | None = None
         super().__init__(
             label=words,
             uploaded_label=words,
@@ -80,7 +80,7 @@ class DropStrip(pmui.FileInput):
             else:
                 self._refuse(TableError(f"the browser could not send the file: {error}"))
 
-    def _begin(self) -> Arrival:
+    def _begin(self) -> IncomingFile:
         self._arrival = self._begun()
         return self._arrival
 

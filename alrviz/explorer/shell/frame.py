@@ -17,7 +17,7 @@ from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.button_list import Button, ButtonList
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
-from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.explorer.shell.notices import Notice
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.views.core.clipboard import copy_code
@@ -48,9 +48,9 @@ class Frame:
             "", stylesheets=[theme.PANE_CSS, theme.PROGRESS_CSS], sizing_mode="stretch_width", margin=0
         )
         self._drawer = pmui.Drawer(anchor="right", size=420, sx={"p": "16px", "backgroundImage": "none"})
-        self._help = Later(_help_dialog)
+        self._help = LazyDialog(_help_dialog)
         self._code = pn.pane.HTML("", stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self._coded = Later(lambda: _dialog(self._code, "This page on another screen", "sm"))
+        self._coded = LazyDialog(lambda: _dialog(self._code, "This page on another screen", "sm"))
         self._about = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
         )

@@ -10,7 +10,7 @@ from typing import Any
 import panel as pn
 
 
-class Later:
+class LazyDialog:
     """A dialog that comes to be when it is first opened; `place` stands for it in a layout.
 
     Args:

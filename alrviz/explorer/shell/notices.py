@@ -18,7 +18,7 @@ SOON = 0.3  # seconds: what is done before needs no announcement
 _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 
 
-class Heard(pn.pane.HTML):
+class ScreenReaderText(pn.pane.HTML):
     """A text that is not seen but read out when it changes; always on the page, as screen readers need it."""
 
     def _get_properties(self, doc: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Notice:
             sizing_mode="stretch_width",
             margin=0,
         )
-        self.heard = Heard("", stylesheets=[_HIDDEN], margin=0)
+        self.heard = ScreenReaderText("", stylesheets=[_HIDDEN], margin=0)
         self.panel = pn.Column(sizing_mode="stretch_width", margin=(12, 16, 0, 16), visible=False)
         session.param.watch(lambda *_: self.show(), ["loading", "problem", "told", "wanted"])
         self.show()

@@ -188,7 +188,7 @@ class _Refused(_Answer):
         )
 
 
-class Tries:
+class LoginAttempts:
     """Wrong tokens by address: TRIES at once, and one more every AGAIN seconds.
 
     Args:
@@ -212,13 +212,13 @@ class Tries:
 
 def door_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, Any]]:
     """Return the rule, as Tornado takes it, that asks for a token whoever has not shown it."""
-    return _WithoutCookie(token), _Door, {"token": token, "tries": Tries()}
+    return _WithoutCookie(token), _Door, {"token": token, "tries": LoginAttempts()}
 
 
 class _Door(_Answer):
     """Takes the token and gives the cookie."""
 
-    def initialize(self, token: str, tries: Tries) -> None:
+    def initialize(self, token: str, tries: LoginAttempts) -> None:
         self._token, self._tries = token, tries
 
     def prepare(self) -> None:

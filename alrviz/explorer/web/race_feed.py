@@ -7,7 +7,7 @@ can guess before it knows.
 """
 
 from alrviz.explorer.server.registry import Entry, Registry
-from alrviz.explorer.session.managed_race import Governed
+from alrviz.explorer.session.managed_race import ManagedRace
 from alrviz.pictures.replay_delta import ReplayDelta
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.trace_reader import RaceReader
@@ -18,7 +18,7 @@ STEPS = 500  # steps of a long race that are told, about; a phone draws all of t
 GONE = b'{"gone":true}\n'
 
 
-class Feed:
+class RaceFeed:
     """The messages of one link.
 
     Attributes:
@@ -48,7 +48,7 @@ class Feed:
         self._registry.look(entry)
         if entry is not self._entry:
             self._entry, self._told, self._status = entry, ReplayDelta(), ()
-            self._watched, self._race, self._scoring = RaceReader(entry.race), Governed(self._registry, entry), None
+            self._watched, self._race, self._scoring = RaceReader(entry.race), ManagedRace(self._registry, entry), None
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
         limit, ended = entry.told_to, race.ended
@@ -69,7 +69,7 @@ class Feed:
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
         return self._told.tell(film, settled, self._words(race, entry, over))
 
-    def _words(self, race: Governed, entry: Entry, over: bool) -> str:
+    def _words(self, race: ManagedRace, entry: Entry, over: bool) -> str:
         if over:
             return "The race is over."
         if entry.resting == "away":

@@ -3,9 +3,9 @@
     <page of the explorer>/race/<secret>          the page (pictures.replay.live_html), the same for every race
     <page of the explorer>/race/<secret>/steps    lines of JSON without an end: all that is known, then what is new
 
-A reader has no session: an open answer, to which all get the same bytes (`Feed`), and nothing that it sends is read but
-the secret. Whoever is slower than the race is passed over and then told all at once. Where the server asks visitors who
-they are, it asks readers too.
+A reader has no session: an open answer, to which all get the same bytes (`RaceFeed`), and nothing that it sends is read
+but the secret. Whoever is slower than the race is passed over and then told all at once. Where the server asks visitors
+who they are, it asks readers too.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from tornado.web import authenticated
 
 from alrviz.explorer.server.registry import Registry, process_registry
 from alrviz.explorer.server.visitor_ids import is_id
-from alrviz.explorer.web.race_feed import Feed
+from alrviz.explorer.web.race_feed import RaceFeed
 from alrviz.pictures.replay import live_html
 
 TICK = 0.25  # seconds between two looks at the race
@@ -80,12 +80,12 @@ class RaceSteps(_Quiet):
         if self.registry.by_token(secret) is None:
             self.set_status(404)
             return
-        crowd = _crowd(self.registry, secret)
-        if sum(not reader.left.is_set() for each in _crowds.values() for reader in each.readers) >= MOST:
+        spectators = _spectators_of(self.registry, secret)
+        if sum(not reader.left.is_set() for each in _spectators.values() for reader in each.readers) >= MOST:
             self.set_status(503)
             return
         self.set_header("Content-Type", "application/x-ndjson")
-        crowd.join(self)
+        spectators.join(self)
         await self.left.wait()
         if self.behind > SILENT:  # it would not take the answer's end either, and hold its connection for ever
             self.detach().close()
@@ -106,12 +106,12 @@ class RaceSteps(_Quiet):
         self._sent = self.flush()
 
 
-class Crowd:
+class Spectators:
     """The readers of one link, and what tells them what is new while there are any."""
 
     def __init__(self, registry: Registry, secret: str):
         self.readers: set[RaceSteps] = set()
-        self._feed = Feed(registry, secret)
+        self._feed = RaceFeed(registry, secret)
         self._task: asyncio.Task[None] | None = None
 
     def join(self, reader: RaceSteps) -> None:
@@ -147,13 +147,13 @@ class Crowd:
                 await asyncio.sleep(0)
 
 
-_crowds: "weakref.WeakValueDictionary[tuple[int, str], Crowd]" = weakref.WeakValueDictionary()
+_spectators: "weakref.WeakValueDictionary[tuple[int, str], Spectators]" = weakref.WeakValueDictionary()
 
 
-def _crowd(registry: Registry, secret: str) -> Crowd:
-    crowd = _crowds.get((id(registry), secret)) or Crowd(registry, secret)
-    _crowds[id(registry), secret] = crowd
-    return crowd
+def _spectators_of(registry: Registry, secret: str) -> Spectators:
+    spectators = _spectators.get((id(registry), secret)) or Spectators(registry, secret)
+    _spectators[id(registry), secret] = spectators
+    return spectators
 
 
 @lru_cache(maxsize=2)

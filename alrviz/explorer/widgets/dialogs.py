@@ -4,7 +4,7 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.views.core.clipboard import copy_code
 
 _COPY = copy_code("source.data.value")
@@ -22,7 +22,7 @@ class ScriptDialog:
             self._code, copy_button("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
             show_close_button=True, width_option="md",
         )  # fmt: skip
-        self._later = Later(lambda: dialog)
+        self._later = LazyDialog(lambda: dialog)
         self.place = self._later.place
 
     def show(self, text: str) -> None:

@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.server.tables import safe_name
-from alrviz.explorer.session.arrival import Arrival
+from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import DropStrip
@@ -77,14 +77,14 @@ class ExportableModel:
         return (self.recipe,)
 
 
-class ModelPart:
+class ExportModel:
     """See the module's text; `part` goes into the page's layout, and `pump` is called with its pump."""
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
         self._race: Any = None
         self._model: RecipeClassifier | None = None
-        self._arrival: Arrival | None = None
+        self._arrival: IncomingFile | None = None
         self._predictions = ""
         self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
@@ -184,9 +184,9 @@ class ModelPart:
 
     # ---- new rows ----------------------------------------------------------------------------------------------
 
-    def _begin(self) -> Arrival:
+    def _begin(self) -> IncomingFile:
         limits = self._session.registry.limits
-        self._arrival = Arrival(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
+        self._arrival = IncomingFile(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
         self._session.wake()
         return self._arrival
 

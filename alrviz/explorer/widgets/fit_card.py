@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.price_line import Pricing
+from alrviz.explorer.widgets.price_line import PriceLine
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.density.fit_player import FitPlayer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
-class FittingPart:
+class FitCard:
     """The fit of a map.
 
     Args:
@@ -36,7 +36,7 @@ class FittingPart:
     ):
         self.session = session
         self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
-        self.pricing = Pricing(
+        self.pricing = PriceLine(
             tasks, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
         )
         self.dataset: Dataset | None = None

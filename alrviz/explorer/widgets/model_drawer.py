@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
-from alrviz.explorer.widgets.recipe_settings import RacerSettings
+from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.recipe import Recipe
 
 
@@ -14,7 +14,7 @@ class ModelDrawer:
 
     Args:
         recipe: returns the tab's recipe. changed: called with the one that replaces it.
-        solvers: returns what "auto" stands for, as `RacerSettings.tell` takes it.
+        solvers: returns what "auto" stands for, as `RecipeSettings.tell` takes it.
         families: that can be chosen.
         open_drawer: shows a panel in the drawer.
     """
@@ -31,9 +31,9 @@ class ModelDrawer:
         self._changed, self._open = changed, open_drawer
 
     @cached_property
-    def settings(self) -> RacerSettings:
+    def settings(self) -> RecipeSettings:
         """The fields."""
-        return RacerSettings(
+        return RecipeSettings(
             lambda _, recipe: self._take(recipe), lambda _: None,
             lambda changes: self._take(self._recipe().replace(**changes)), choosable=Choosable(self._families, MODEL),
         )  # fmt: skip

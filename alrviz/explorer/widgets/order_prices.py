@@ -26,7 +26,7 @@ _COLUMNS = ("order", "tuples", "parameters", "bytes", "seconds_per_pass", "secon
 
 
 @dataclass(frozen=True)
-class Offer:
+class OrderPrice:
     """The price of one order, or why there is none; about how many seconds a fit takes, where that was asked for."""
 
     order: int
@@ -39,10 +39,10 @@ class Offer:
 def offers(
     dataset: "Dataset",
     seed: int,
-    said: Callable[[Offer], None],
+    said: Callable[[OrderPrice], None],
     stop: StopToken = NEVER,
     cuts: Mapping[str, Any] = MappingProxyType({}),
-) -> tuple[Offer, ...]:
+) -> tuple[OrderPrice, ...]:
     """Price every order on the training rows of the default split; `said` is told of each as soon as it is known.
 
     cuts: discretize and n_bins, where they are not a recipe's defaults.
@@ -65,22 +65,22 @@ def offers(
     return tuple(found)
 
 
-def offer_of(prepared: "Prepared", recipe: Recipe, stop: StopToken, max_memory: int | None = None) -> Offer:
+def offer_of(prepared: "Prepared", recipe: Recipe, stop: StopToken, max_memory: int | None = None) -> OrderPrice:
     """Price a recipe that has an order; `max_memory`: bytes allowed, None for half of what is free."""
     order, columns = int(recipe.params["order"]), prepared.encoded.n_columns
     if order > columns:
-        return Offer(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
+        return OrderPrice(order, 0, None, f"the table has only {columns} used column{'s' if columns != 1 else ''}")
     tuples = comb(columns, order)
     try:
         price = planned_price(prepared, recipe, max_memory, stop)
     except (AlrvizError, MemoryError) as error:
         if stop.stopped:
             raise
-        return Offer(order, tuples, None, str(error) or "too large")
-    return Offer(order, tuples, price, price.refused)
+        return OrderPrice(order, tuples, None, str(error) or "too large")
+    return OrderPrice(order, tuples, price, price.refused)
 
 
-def offers_frame(found: tuple[Offer, ...]) -> "pd.DataFrame":
+def offers_frame(found: tuple[OrderPrice, ...]) -> "pd.DataFrame":
     """Return the offers as numbers: order, tuples, parameters, bytes, seconds a pass, and why one is refused."""
     import pandas as pd
 
@@ -99,7 +99,7 @@ def offers_frame(found: tuple[Offer, ...]) -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
-def offers_html(found: tuple[Offer, ...], waiting: bool) -> str:
+def offers_html(found: tuple[OrderPrice, ...], waiting: bool) -> str:
     """Return the table of offers; rows not known yet say so."""
     head = (
         f"<tr><th>{term_html('order')} n</th><th class='n'>{term_html('tuple', 'tuples')}</th>"
@@ -117,7 +117,7 @@ def _row_waiting(order: int, waiting: bool) -> str:
     return f"<tr><td>{order}</td><td colspan='5'></td><td class='quiet' style='padding-left:1.5em'>{text}</td></tr>"
 
 
-def _row(offer: Offer) -> str:
+def _row(offer: OrderPrice) -> str:
     price = offer.price
     verdict = (
         f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}"

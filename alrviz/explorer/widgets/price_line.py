@@ -27,7 +27,7 @@ _TYPICAL = 300  # iterations an estimate of the whole race counts on
 AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
 
 
-class Pricing:
+class PriceLine:
     """The price line of a page.
 
     Args:

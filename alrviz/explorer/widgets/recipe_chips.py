@@ -11,7 +11,7 @@ from alrviz.pictures.palette import racer_colours
 from alrviz.studies.core.names import short_names
 
 
-class RacerChips:
+class RecipeChips:
     """A row of chips; they are made once, up to the most there can be.
 
     Args:

@@ -11,8 +11,8 @@ from typing import Any
 from alrviz.explorer.recipes.questions import MOST_RACERS
 from alrviz.explorer.recipes.recipe_fields import RACERS, Choosable
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.recipe_chips import RacerChips
-from alrviz.explorer.widgets.recipe_settings import RacerSettings
+from alrviz.explorer.widgets.recipe_chips import RecipeChips
+from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import short_names
 
@@ -42,13 +42,13 @@ class RecipeChooser:
     ):
         self._session, self._recipes, self._changed = session, recipes, changed
         self._fresh, self._choosable, self._solvers, self._place = fresh, choosable, solvers, place
-        self._chips = RacerChips(self.open, self.add, choosable.what.lower())
+        self._chips = RecipeChips(self.open, self.add, choosable.what.lower())
         self.panel = self._chips.panel
 
     @cached_property
-    def settings(self) -> RacerSettings:
+    def settings(self) -> RecipeSettings:
         """What the drawer holds; built when it is first opened."""
-        return RacerSettings(self.change, self.remove, self._share, self._choosable)
+        return RecipeSettings(self.change, self.remove, self._share, self._choosable)
 
     def show(self) -> None:
         """Show the recipes that are set."""

@@ -33,7 +33,7 @@ _PAPER = "Paper mode: start, solver, tolerance and limits as the papers have the
 _BADGE = "<p><b class='good'>paper mode</b> <span class='quiet'>as the papers ran it</span></p>"
 
 
-class RacerSettings:
+class RecipeSettings:
     """Settings of the racer that was chosen.
 
     Args:

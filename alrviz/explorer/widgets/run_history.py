@@ -33,7 +33,7 @@ _HOLDOUT = ENCODING["holdout"].default
 
 
 @dataclass(frozen=True)
-class Item:
+class HistoryItem:
     """A run as the history shows it: what the store knows, and the bytes it takes there."""
 
     kept: StoredRun
@@ -100,13 +100,13 @@ def _readable(texts: Iterable[str]) -> dict[str, Recipe]:
     return found
 
 
-def items(owner: str) -> list[Item]:
+def items(owner: str) -> list[HistoryItem]:
     """Return what is kept of an owner, the latest first; [] where there is no run store."""
     store = kept_where()
     if not isinstance(store, Store):
         return []
     sizes = store.sizes(owner)
-    return [Item(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
+    return [HistoryItem(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
 
 
 def delete(owner: str, id: str) -> bool:
@@ -158,7 +158,7 @@ def when(seconds: float, now: float | None = None) -> str:
     return "just now"
 
 
-def line_of(item: Item) -> str:
+def line_of(item: HistoryItem) -> str:
     """State, age, size, cuts and split in a line."""
     state = STATES.get(item.kept.state, item.kept.state)
     how = f" · {item.rows_words}" if item.rows_words else ""

@@ -23,7 +23,7 @@ Opened = tuple["Dataset", str]
 
 
 @dataclass(frozen=True)
-class Sets:
+class TableSets:
     """What is chosen: demo sets by name, the visitor's tables by what a link says of them and their changed kinds."""
 
     demos: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Sets:
 
 
 @dataclass(frozen=True)
-class Table:
+class NamedTable:
     """A table that is there: its rows, under a name that no other of them has, and where it comes from.
 
     Attributes:
@@ -78,42 +78,42 @@ class OwnTables:
         return tuple(self._found[link.hash] for link in links if link.hash in self._found)
 
 
-def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], Table]:
+def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTable]:
     """Return what opens a table of the visitor's, to be called on a thread."""
     mine = session.file if session.pending is None else None
     dataset, upload = session.dataset, session.upload
     served, tables, owner, limits = session.served, session.tables, session.owner, session.registry.limits
 
-    def opened(link: FileLink, kinds: Kinds, stop: StopToken) -> Table:
+    def opened(link: FileLink, kinds: Kinds, stop: StopToken) -> NamedTable:
         if dataset is not None and mine is not None and mine.hash == link.hash:
-            return Table(dataset, "", upload, kinds)
+            return NamedTable(dataset, "", upload, kinds)
         if served is not None and link.fits(served.hash):
             made = chosen(served.table, dict(kinds), stop, said(served), served) if kinds else served
-            return Table(split_as(made, "", served), "", None, kinds)
+            return NamedTable(split_as(made, "", served), "", None, kinds)
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")
-        return Table(chosen(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
+        return NamedTable(chosen(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
 
     return opened
 
 
 def open_all(
-    sets: Sets,
+    sets: TableSets,
     seed: int,
-    own: Callable[[FileLink, Kinds, StopToken], Table],
+    own: Callable[[FileLink, Kinds, StopToken], NamedTable],
     stop: StopToken,
     tell: Callable[[str], None],
-) -> tuple[tuple[Table, ...], tuple[tuple[str, str], ...]]:
+) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
     """Return the tables, under names of their own, and (name, why) of those that cannot be had."""
     from alrviz.data.demos import load_demo
 
-    def demo(name: str) -> Table:
-        return Table(load_demo(name, seed=seed), name)
+    def demo(name: str) -> NamedTable:
+        return NamedTable(load_demo(name, seed=seed), name)
 
-    ways: list[tuple[str, Callable[[], Table]]] = [(name, partial(demo, name)) for name in sets.demos]
+    ways: list[tuple[str, Callable[[], NamedTable]]] = [(name, partial(demo, name)) for name in sets.demos]
     ways += [(link.name, partial(own, link, kinds, stop)) for link, kinds in sets.own]
-    found: list[Table] = []
+    found: list[NamedTable] = []
     absent: list[tuple[str, str]] = []
     for name, make in ways:
         stop.check()
@@ -133,7 +133,7 @@ def open_all(
     return tuple(found), tuple(absent)
 
 
-def _named(table: Table, taken: Sequence[str]) -> Table:
+def _named(table: NamedTable, taken: Sequence[str]) -> NamedTable:
     """Return the table under a name that is not taken."""
     name, count = table.dataset.name, 2
     while name in taken:

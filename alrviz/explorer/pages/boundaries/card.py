@@ -7,11 +7,11 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.explorer.shell.theme import CARD, PANE_CSS
-from alrviz.explorer.widgets.fit_card import FittingPart
+from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.views.core.panes import say
 
 
-class Card:
+class MapCard:
     """What lies on the card, from above.
 
     Args:
@@ -20,7 +20,7 @@ class Card:
         back: called when bandwidths set by hand are to be forgotten.
     """
 
-    def __init__(self, part: FittingPart, made: list[Any], drawing: Any, pictures: Any, back: Callable[[], None]):
+    def __init__(self, part: FitCard, made: list[Any], drawing: Any, pictures: Any, back: Callable[[], None]):
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         self.back = pmui.Button(
             label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,

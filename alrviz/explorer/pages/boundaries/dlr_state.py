@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.pages.boundaries.columns import ColumnMenus
 from alrviz.explorer.pages.boundaries.controls import DlrControls
-from alrviz.explorer.pages.boundaries.frame import Moment
-from alrviz.explorer.pages.boundaries.peers import PeerPart
+from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
+from alrviz.explorer.pages.boundaries.peers import PeerFit
 from alrviz.explorer.pages.boundaries.pictures import Pictures
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
-from alrviz.explorer.widgets.fit_card import FittingPart
+from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.background_task import BackgroundTask
 
@@ -32,9 +32,9 @@ class DlrState:
     recipe: Recipe
     name: str
     table: "Dataset | None"
-    moment: Moment | None
-    part: FittingPart
-    peer: PeerPart
+    moment: DlrFrame | None
+    part: FitCard
+    peer: PeerFit
     columns: ColumnMenus
     menus: DlrControls
     pictures: Pictures

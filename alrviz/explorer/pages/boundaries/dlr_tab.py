@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 
 from alrviz import __version__
-from alrviz.explorer.pages.boundaries import frame as moments
-from alrviz.explorer.pages.boundaries.card import Card
+from alrviz.explorer.pages.boundaries import dlr_frames
+from alrviz.explorer.pages.boundaries.card import MapCard
 from alrviz.explorer.pages.boundaries.columns import ColumnMenus, table_of
 from alrviz.explorer.pages.boundaries.controls import FIRST_PEER, DlrControls, first_recipe
+from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.pages.boundaries.dlr_state import DlrState
-from alrviz.explorer.pages.boundaries.dragged_bandwidth import Hand
+from alrviz.explorer.pages.boundaries.dragged_bandwidth import DraggedBandwidth
 from alrviz.explorer.pages.boundaries.drawing import Drawing
-from alrviz.explorer.pages.boundaries.frame import Moment
-from alrviz.explorer.pages.boundaries.peers import PeerPart
+from alrviz.explorer.pages.boundaries.peers import PeerFit
 from alrviz.explorer.pages.boundaries.pictures import Pictures
 from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
-from alrviz.explorer.widgets.export_model import ModelPart
-from alrviz.explorer.widgets.fit_card import FittingPart
+from alrviz.explorer.widgets.export_model import ExportModel
+from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -47,15 +47,15 @@ class DlrTab(DlrState):
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
         self.session, self._dialogs = session, dialogs
         self.tasks = PageTasks(session)
-        self.part = FittingPart(session, self.tasks, self._place_changed, film=True, drawn=self._drawn)
-        self.peer = PeerPart(session, self.tasks, self._peer_changed)
+        self.part = FitCard(session, self.tasks, self._place_changed, film=True, drawn=self._drawn)
+        self.peer = PeerFit(session, self.tasks, self._peer_changed)
         self.asking = BackgroundTask("a step of the fit")
         here = session.tab == ""
         mine = here and session.model and session.model[0].family == "dlr"
         self.recipe: Recipe = session.model[0] if mine else first_recipe(session.seed)
         self.name = (session.peer if here else "") or FIRST_PEER
         self.table: Dataset | None = None
-        self.moment: Moment | None = None
+        self.moment: DlrFrame | None = None
         self._whole: Any = None
         self._stale = self._behind = self._drew = False
         self._drawer = ModelDrawer(
@@ -71,7 +71,7 @@ class DlrTab(DlrState):
     def _build(self) -> None:
         self.drawing = Drawing(self)
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
-        self.hand = Hand(self)
+        self.hand = DraggedBandwidth(self)
         player = self.part.player
         lines = self._made_from, player.made_from
         self.pictures = Pictures(
@@ -82,8 +82,8 @@ class DlrTab(DlrState):
         self.controls = [*self.columns.menus, *self.menus.menus]
         self.told = [self.menus.examples]
         made = [self.menus.draw, self.menus.settings]
-        self.card = Card(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
-        self.model_part = ModelPart(self.session, self.tasks)
+        self.card = MapCard(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
+        self.model_part = ExportModel(self.session, self.tasks)
         self.menus.more.insert(0, self.part.pricing.pane)
         below = (self.pictures.read, self.pictures.folded, self.model_part.part, self.menus.more)
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
@@ -208,7 +208,7 @@ class DlrTab(DlrState):
 
     # ---- moments -----------------------------------------------------------------------------------------------------
 
-    def ask(self, work: Callable[[StopToken], Iterable[Moment]]) -> None:
+    def ask(self, work: Callable[[StopToken], Iterable[DlrFrame]]) -> None:
         """Have a moment made in place of whatever was asked before."""
         self._stale = False
         self.tasks.withdraw("moment")
@@ -238,9 +238,9 @@ class DlrTab(DlrState):
             return
         step, moment = self.part.player.head, self.moment
         before = moment.scene if moment is not None and moment.run is run else None
-        self.ask(lambda stop: moments.of_run(run, step, before, stop))
+        self.ask(lambda stop: dlr_frames.of_run(run, step, before, stop))
 
-    def _show_moment(self, moment: Moment) -> None:
+    def _show_moment(self, moment: DlrFrame) -> None:
         if (moment.run is None) != self.drawing.on:  # it was asked for before drawing began, or ended
             return
         self.moment = moment
@@ -261,7 +261,7 @@ class DlrTab(DlrState):
         moment = self.moment
         if self.pictures.folded.open and moment is not None:
             classes = [str(label) for label in moment.model.classes_]
-            self.tasks.start("gram", lambda stop: moments.gram_of(moment, classes), self.pictures.gram.watch)
+            self.tasks.start("gram", lambda stop: dlr_frames.gram_of(moment, classes), self.pictures.gram.watch)
 
     def _made_from(self) -> str:
         """What the moment shown is of, in a line."""

@@ -3,9 +3,9 @@
 import time
 from typing import TYPE_CHECKING
 
-from alrviz.explorer.pages.boundaries import frame as moments
+from alrviz.explorer.pages.boundaries import dlr_frames
 from alrviz.explorer.pages.boundaries.columns import log_bandwidths
-from alrviz.explorer.pages.boundaries.frame import Moment
+from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.server import process
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it
 SLOW = 4.0
 
 
-class Hand:
+class DraggedBandwidth:
     """What a dragged bandwidth does to a tab.
 
     Args:
@@ -41,12 +41,12 @@ class Hand:
         run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
         tab.take()  # a hand that is faster than the looks sees every curve that is there
         rest = REST if time.monotonic() - self.settled < PATIENT else 0.0
-        tab.ask(lambda stop: moments.of_hand(run, log_h, w, step, scene, stop, rest))
+        tab.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest))
         tab.asking.wait(SOON)
         tab.take()
         tab.hurry()
 
-    def passes(self, moment: Moment) -> bool:
+    def passes(self, moment: DlrFrame) -> bool:
         """Whether a moment that has come is only on the way, and its curves are all that is drawn of it."""
         if not moment.passing:
             self.settled = time.monotonic()

@@ -4,9 +4,9 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from alrviz.explorer.pages.boundaries import frame as moments
+from alrviz.explorer.pages.boundaries import dlr_frames
+from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.pages.boundaries.draw_bar import DrawBar
-from alrviz.explorer.pages.boundaries.frame import Moment
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.studies.race.reference_fit import TRUTH
@@ -37,7 +37,7 @@ class Drawing:
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last
         # By points and recipe, what was fitted to them. A fit goes on from the one before it, and where it comes from
         # decides which optimum it finds: points that come back have the fit that they had.
-        self._fits: OrderedDict[Any, Moment] = OrderedDict()
+        self._fits: OrderedDict[Any, DlrFrame] = OrderedDict()
         self.bar = DrawBar(self._acted, self.undo, self._cleared, self.keep, self.leave)
         self.bar.panel.visible = False
 
@@ -158,19 +158,19 @@ class Drawing:
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
         before, known = tab.moment, self._fits.get(_of(recipe, X, y))
         if known is None:
-            tab.ask(lambda stop: moments.of_points(X, y, recipe, before, stop, REST))
+            tab.ask(lambda stop: dlr_frames.of_points(X, y, recipe, before, stop, REST))
         else:
             tab.ask(lambda stop: iter([known]))
         if name != TRUTH:
             tab.tasks.withdraw("peer")
             self._peers.run(
-                lambda stop: moments.peer_of_points(name, X, y, stop, REST),
+                lambda stop: dlr_frames.peer_of_points(name, X, y, stop, REST),
                 self._show_peer,
                 partial(tab.tasks.failed, "peer"),
             )
         tab.hurry()
 
-    def remember(self, moment: Moment) -> None:
+    def remember(self, moment: DlrFrame) -> None:
         """Keep what was fitted to points, once nothing follows."""
         if moment.live is not None and moment.live.settled:
             self._fits[_of(self._tab.recipe, moment.X, moment.y)] = moment

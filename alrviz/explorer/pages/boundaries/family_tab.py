@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.controls import PYTHON, SETTINGS
-from alrviz.explorer.pages.boundaries.peers import PeerPart, peer_menu
+from alrviz.explorer.pages.boundaries.peers import PeerFit, peer_menu
 from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
 from alrviz.explorer.recipes.questions import ALPHAS
 from alrviz.explorer.session.page_tasks import PageTasks
@@ -19,8 +19,8 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
 from alrviz.explorer.widgets.dialogs import text_button
-from alrviz.explorer.widgets.export_model import READY, ExportableModel, ModelPart
-from alrviz.explorer.widgets.fit_card import FittingPart
+from alrviz.explorer.widgets.export_model import READY, ExportableModel, ExportModel
+from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
@@ -51,8 +51,8 @@ class FamilyTab:
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
         self.session, self._dialogs = session, dialogs
         self.tasks = PageTasks(session)
-        self.part = FittingPart(session, self.tasks, self._place_changed)
-        self.peer = PeerPart(session, self.tasks, self._peer_changed)
+        self.part = FitCard(session, self.tasks, self._place_changed)
+        self.peer = PeerFit(session, self.tasks, self._peer_changed)
         mine = session.tab == "any" and session.model
         self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
@@ -99,7 +99,7 @@ class FamilyTab:
             self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        self.model_part = ModelPart(self.session, self.tasks)
+        self.model_part = ExportModel(self.session, self.tasks)
         inside = (self.buttons, self.bar, self.words, self.map, self.model_part.part)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 

@@ -35,7 +35,7 @@ def peer_menu(session: Session, dataset: "Dataset | None") -> dict[str, str]:
     return menu
 
 
-class PeerPart:
+class PeerFit:
     """The classifier beside a map: asked for, fitted on a thread, kept while neither it nor the table changes.
 
     Args:

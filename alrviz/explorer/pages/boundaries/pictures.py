@@ -1,6 +1,6 @@
 """The pictures of the DLR tab: two maps, the density ratios, the path of the bandwidths, the kernel's Gram matrix.
 
-They are built once and show a `Moment` together. Nothing here asks for one.
+They are built once and show a `DlrFrame` together. Nothing here asks for one.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import panel as pn
 
-from alrviz.explorer.pages.boundaries.frame import Moment
+from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.shell.theme import CARD, room
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.density.bandwidths import BandwidthView
@@ -96,7 +96,7 @@ class Pictures:
         for view in (self.map, self.other):
             view.param.update(classes=list(classes), across=columns[0], up=columns[1])
 
-    def show(self, moment: Moment, outdated: bool) -> None:
+    def show(self, moment: DlrFrame, outdated: bool) -> None:
         """Show a moment in all pictures together."""
         for view in (self.map, self.ratios, self.gram):
             view.outdated = outdated

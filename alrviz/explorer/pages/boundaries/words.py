@@ -13,8 +13,8 @@ from alrviz.views.race.words import number
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
     from alrviz.explorer.pages.boundaries.dlr_state import DlrState
-    from alrviz.explorer.pages.boundaries.frame import Moment
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.recipe import Recipe
     from alrviz.views.core.trace_reader import Racer
@@ -182,7 +182,7 @@ def _beside(tab: "DlrState") -> list[str]:
     return words
 
 
-def _drawn_html(moment: "Moment", recipe: "Recipe") -> str:
+def _drawn_html(moment: "DlrFrame", recipe: "Recipe") -> str:
     live = moment.live
     assert live is not None
     widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]

@@ -12,7 +12,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, PANE_CSS
-from alrviz.explorer.widgets.run_history import Item, csv_of, delete, items, line_of, look_of
+from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, items, line_of, look_of
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.panes import say
@@ -28,7 +28,7 @@ LOADING = "<p class='quiet'>Reading what is kept …</p>"
 DELETE, SURE = "Delete", "Delete: press again"
 
 
-class HistoryPart:
+class HistoryTab:
     """The list and what is told beside it.
 
     Args:
@@ -41,7 +41,7 @@ class HistoryPart:
     def __init__(self, session: Session, page: Any = None):
         self.session = session
         self.tasks = PageTasks(session)
-        self.items: list[Item] = []
+        self.items: list[HistoryItem] = []
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
         self._listing = False
@@ -78,7 +78,7 @@ class HistoryPart:
         owner = self.session.owner
         self.tasks.start("history", lambda stop: items(owner), self._arrived)
 
-    def _arrived(self, found: list[Item]) -> None:
+    def _arrived(self, found: list[HistoryItem]) -> None:
         chosen = self.item
         self.items, self._read = found, True
         self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
@@ -110,7 +110,7 @@ class HistoryPart:
         return int(active[0] if isinstance(active, tuple | list) else active or 0)
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> HistoryItem | None:
         """The run that is chosen."""
         return self.items[self._at] if self._at < len(self.items) else None
 
@@ -177,7 +177,7 @@ def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> Any:
     )
 
 
-def item_html(item: Item, size: int, count: int) -> str:
+def item_html(item: HistoryItem, size: int, count: int) -> str:
     """What is told of a run: recipes in words, tables, state, version; and how much is kept in all."""
     kept = item.kept
     recipes = "".join(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.pages.compare.history_tab import HistoryPart
+from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
@@ -21,7 +21,7 @@ from alrviz.explorer.widgets.scripts import dataset_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
-from alrviz.explorer.widgets.table_sets import OwnTables, Sets, Table, open_all, opener
+from alrviz.explorer.widgets.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
 from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.server.tables import Upload
 
-FIRST_SETS = Sets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
+FIRST_SETS = TableSets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
 
 ABOUT = r"""
 Which recipe is better, and is it so on more than one table? Every recipe is fitted on the same training parts of every
@@ -67,7 +67,7 @@ class TableCosts(Costs):
     """
 
     names: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[NamedTable, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -109,7 +109,7 @@ print(ranks(study, "log_loss"))
 """
 
     folds: str = choice("5x2", FOLDS)
-    sets: Sets = FIRST_SETS
+    sets: TableSets = FIRST_SETS
 
     def written(self) -> dict[str, Any]:
         """Return what is set as the state of a link has it; the page's own sets are left out."""
@@ -208,7 +208,7 @@ class CompareTab(StudyPage):
         """Return what a link asks for."""
         self.own = OwnTables(self.session, own.files)
         spec = CompareSpec.read(own, self.session.cuts)
-        return replace(spec, sets=Sets(own.sets, self.own.of(own.files))) if own.sets or own.files else spec
+        return replace(spec, sets=TableSets(own.sets, self.own.of(own.files))) if own.sets or own.files else spec
 
     def make_menus(self) -> StudyMenus:
         """Return the menus."""
@@ -222,7 +222,7 @@ class CompareTab(StudyPage):
         """Take what was chosen from a menu."""
         if name == "sets":
             demos = tuple(one for one in value if isinstance(one, str))
-            value = Sets(demos, self.own.of([one for one in value if isinstance(one, FileLink)]))
+            value = TableSets(demos, self.own.of([one for one in value if isinstance(one, FileLink)]))
             self.change(replace(self.spec, sets=value))
         else:
             super().choose(name, value)
@@ -238,7 +238,7 @@ class CompareTab(StudyPage):
             # The page's own sets make room: nobody chose them.
             demos = () if new is not None and sets == FIRST_SETS else sets.demos
             own = self.own.of(links if new is None else [*links, new])
-            self.change(replace(self.spec, sets=Sets(demos, own)))
+            self.change(replace(self.spec, sets=TableSets(demos, own)))
         else:
             super().ask()
 
@@ -258,8 +258,8 @@ class ComparePage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Compare", "compare_arrows", "Judge", "compare"
-    tabs: ClassVar[Mapping[str, str]] = {"Comparison": CompareTab.slug, "History": HistoryPart.slug}
-    parts = (CompareTab, HistoryPart)
+    tabs: ClassVar[Mapping[str, str]] = {"Comparison": CompareTab.slug, "History": HistoryTab.slug}
+    parts = (CompareTab, HistoryTab)
 
 
 def prices_html(known: TableCosts) -> str:
@@ -305,7 +305,7 @@ class _Source:
         return self
 
 
-def tables_code(tables: tuple[Table, ...], seed: int) -> str:
+def tables_code(tables: tuple[NamedTable, ...], seed: int) -> str:
     """Python that makes a list of the tables."""
     code = "tables = []\n"
     for table in tables:

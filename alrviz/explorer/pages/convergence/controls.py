@@ -19,7 +19,7 @@ from alrviz.explorer.widgets.menus import FILE, pill, select, tables_menu
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
 
 
-class Controls:
+class RaceMenus:
     """The row of controls.
 
     Args:

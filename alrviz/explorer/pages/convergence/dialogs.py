@@ -8,7 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.explorer.widgets.dialogs import ScriptDialog, copy_button
@@ -26,7 +26,7 @@ _TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
 _NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
 
 
-class Dialogs:
+class RaceDialogs:
     """The page's dialogs; `panels` go into its layout."""
 
     def __init__(self, session: Session):
@@ -44,7 +44,7 @@ class Dialogs:
             self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, self._code,
             title="Share this race", close_on_click=True, show_close_button=True, width_option="sm",
         )  # fmt: skip
-        self._share = Later(lambda: share_dialog)
+        self._share = LazyDialog(lambda: share_dialog)
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:

@@ -12,9 +12,9 @@ import panel as pn
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.convergence.controls import Controls
-from alrviz.explorer.pages.convergence.dialogs import Dialogs
-from alrviz.explorer.pages.convergence.preconditioner import Why
+from alrviz.explorer.pages.convergence.controls import RaceMenus
+from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
+from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT
 from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
@@ -26,9 +26,9 @@ from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
 from alrviz.explorer.widgets.dialogs import text_button
-from alrviz.explorer.widgets.export_model import ModelPart
+from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.menus import FILE
-from alrviz.explorer.widgets.price_line import Pricing
+from alrviz.explorer.widgets.price_line import PriceLine
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
@@ -85,9 +85,9 @@ class ConvergencePage:
         link_view(session, self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
-        self.dialogs = Dialogs(session)
-        self.controls = Controls(self._chosen, self.show_example)
-        self.pricing = Pricing(
+        self.dialogs = RaceDialogs(session)
+        self.controls = RaceMenus(self._chosen, self.show_example)
+        self.pricing = PriceLine(
             self.tasks,
             self._price_arrived,
             self.race_view.give_up,
@@ -96,8 +96,8 @@ class ConvergencePage:
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
-        self.why = Why(session, self.tasks)
-        self.model = ModelPart(session, self.tasks)
+        self.why = PreconditionerChart(session, self.tasks)
+        self.model = ExportModel(session, self.tasks)
         self._show_controls()
         if session.race is not None:
             self.race_view.watch(session.race)

@@ -19,7 +19,7 @@ from alrviz.views.core.style import FADED, safe
 _NAME = "alrviz-why"
 
 
-class Why:
+class PreconditionerChart:
     """Each family's scale beside the curvature, for the first racer's table of cells; drawn while it is unfolded."""
 
     def __init__(self, session: Session, tasks: PageTasks):

@@ -21,7 +21,7 @@ from alrviz.explorer.pages.data.suggestions import is_number, suggestions
 from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lazy_dialog import Later
+from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, card, html
 from alrviz.explorer.widgets import order_prices
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
@@ -31,7 +31,7 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.widgets.order_prices import Offer
+    from alrviz.explorer.widgets.order_prices import OrderPrice
 
 
 class DataPage:
@@ -43,7 +43,7 @@ class DataPage:
         self.session = session
         self.chosen = ""
         self._tasks = PageTasks(session)
-        self._offers: list[Offer] = []
+        self._offers: list[OrderPrice] = []
         self._offers_shown = -1
         self._pricing = False
         self._asked_target = ""
@@ -55,7 +55,7 @@ class DataPage:
 
     def view(self) -> Any:
         """Return the page, in the state that the session is in."""
-        self._gallery = Later(self._build_gallery)
+        self._gallery = LazyDialog(self._build_gallery)
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
@@ -198,7 +198,7 @@ class DataPage:
     # ---- prices and leaks --------------------------------------------------------------------------------------
 
     def _price(self, dataset: "Dataset") -> None:
-        found: list[Offer] = []
+        found: list[OrderPrice] = []
         self._offers, self._offers_shown, self._pricing = found, -1, True
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 

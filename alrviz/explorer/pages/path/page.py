@@ -60,7 +60,7 @@ press *Fit here*."""
 
 
 @dataclass(frozen=True)
-class Grid:
+class PathGrid:
     """Paths as the menus have them: slugs of FAMILIES and CENTERS, and an order."""
 
     families: str
@@ -74,10 +74,10 @@ class Grid:
         return tuple(like.replace(family=family, center=center, order=self.order) for family, center in there)
 
 
-def grid_of(recipes: Sequence[Recipe]) -> Grid | None:
+def grid_of(recipes: Sequence[Recipe]) -> PathGrid | None:
     """Return what the menus show of recipes; None where no choice of theirs gives them."""
     order = recipes[0].params["order"]
-    grids = (Grid(families, centers, order) for families in FAMILIES for centers in CENTERS)
+    grids = (PathGrid(families, centers, order) for families in FAMILIES for centers in CENTERS)
     return next((grid for grid in grids if grid.recipes(recipes[0]) == tuple(recipes)), None)
 
 
@@ -85,7 +85,7 @@ def _menu(name: str, label: str, width: int, options: Any, **more: Any) -> Menu:
     """Return the menu of a part of the grid; the rest of recipes of a link becomes what the menus have."""
 
     def choose(spec: "PathSpec", value: Any) -> "PathSpec":
-        grid = replace(spec.grid or Grid("alr", "anje", spec.order), **({name: value} if value else {}))
+        grid = replace(spec.grid or PathGrid("alr", "anje", spec.order), **({name: value} if value else {}))
         if grid.centers == "1" and grid.families != "alr":  # of lr there is no such model
             grid = replace(grid, centers="anje")
         return replace(spec, recipes=grid.recipes(spec.recipes[0]))
@@ -132,7 +132,7 @@ for row in study.rows():
 """
 
     @property
-    def grid(self) -> Grid | None:
+    def grid(self) -> PathGrid | None:
         """What the menus show; None where no choice of theirs gives it."""
         return grid_of(self.recipes)
 

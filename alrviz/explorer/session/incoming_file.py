@@ -15,7 +15,7 @@ from alrviz.explorer.server.tables import UploadClaim
 PATIENCE = 60.0  # seconds without a piece: the browser, or the way to it, is gone
 
 
-class Arrival:
+class IncomingFile:
     """The pieces of one file.
 
     Args:

@@ -19,7 +19,7 @@ from alrviz.studies.race.reference_fit import fit_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class DlrFrame:
     """One moment.
 
     Attributes:
@@ -55,7 +55,7 @@ class Moment:
         return self.by_hand and self.live is not None and not self.live.settled
 
 
-def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[Moment]:
+def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) -> Iterator[DlrFrame]:
     """Yield the moment of a run's step, if it has a model there."""
     model = model_at(run, step)
     stop.check()
@@ -63,12 +63,12 @@ def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) 
         of = cast("DensityModel", model.model)
         scene = scene_of(of, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
         stop.check()
-        yield Moment(model, scene, bandwidth_path(run), run=run)
+        yield DlrFrame(model, scene, bandwidth_path(run), run=run)
 
 
 def of_hand(
     run: Any, log_h: Floats, w: Floats, step: int, previous: DensityFrame | None, stop: StopToken, rest: float = 0.0
-) -> Iterator[Moment]:
+) -> Iterator[DlrFrame]:
     """Yield the moments of bandwidths that were dragged: the curves at once, then the weights that fit them.
 
     rest: seconds between the two; a hand that moves on meanwhile stops the work before it draws everything anew.
@@ -78,18 +78,18 @@ def of_hand(
     labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
     first = LiveDensity(run.encoder, run.encoded, held, nan, nan, False)
     scene = scene_of(held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous)
-    yield Moment(_model(first, step), scene, path, first, run)
+    yield DlrFrame(_model(first, step), scene, path, first, run)
     stop.rest(rest)
     live = at_bandwidths(run, log_h, w, stop)
     note = f"By hand: NLL {live.nll:.4f} per training row."
     settled = scene_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)
     stop.check()
-    yield Moment(_model(live, step), settled, path, live, run)
+    yield DlrFrame(_model(live, step), settled, path, live, run)
 
 
 def of_points(
-    X: Any, y: Any, recipe: Recipe, before: Moment | None, stop: StopToken, rest: float = 0.0
-) -> Iterator[Moment]:
+    X: Any, y: Any, recipe: Recipe, before: DlrFrame | None, stop: StopToken, rest: float = 0.0
+) -> Iterator[DlrFrame]:
     """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step.
 
     before: the moment to go on from. Of dragged bandwidths it is the step they were dragged at: far out NLL is flat,
@@ -99,7 +99,7 @@ def of_points(
     for live in follow(X, y, recipe, _fitted(before), stop):
         scene = scene_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
         stop.check()
-        yield Moment(_model(live, 0), scene, None, live, None, X, y)
+        yield DlrFrame(_model(live, 0), scene, None, live, None, X, y)
 
 
 def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0) -> tuple[Any, Any, Any]:
@@ -108,13 +108,13 @@ def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0
     return fit_rows(name, X, y), X, y
 
 
-def gram_of(moment: Moment, classes: Any) -> Any:
+def gram_of(moment: DlrFrame, classes: Any) -> Any:
     """Return the kernel's Gram matrix of training rows at a moment."""
     encoded = (moment.live or moment.run).encoded
     return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
 
 
-def _fitted(moment: Moment | None) -> DensityModel | None:
+def _fitted(moment: DlrFrame | None) -> DensityModel | None:
     """The model of a moment, as a fit and no hand left it."""
     if moment is None or not moment.by_hand:
         return None if moment is None else moment.density

@@ -1,8 +1,8 @@
 """How a table comes to a session: a demo set, a file that was dropped, or the same table with other kinds.
 
-Whatever takes time is done on a thread (`BackgroundTask`), or arrives in pieces (`Arrival`), and comes back through the
-session's pump; `give_up` ends it from outside. Until a table is there the one before stays. Where nobody can guess the
-class, the table read is `pending` until a column is chosen, or until it is put away.
+Whatever takes time is done on a thread (`BackgroundTask`), or arrives in pieces (`IncomingFile`), and comes back
+through the session's pump; `give_up` ends it from outside. Until a table is there the one before stays. Where nobody
+can guess the class, the table read is `pending` until a column is chosen, or until it is put away.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.explorer.session.apply_kinds import TARGETS, chosen, read_upload, said, split_as
-from alrviz.explorer.session.arrival import Arrival
+from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.stop import StopToken
 from alrviz.views.core.background_task import BackgroundTask
@@ -45,13 +45,13 @@ class Source:
     split: str = ""  # slug of what splits of its rows keep to
 
 
-class Opening(param.Parameterized):
+class TableLoading(param.Parameterized):
     """The part of a session that tables come to."""
 
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
     pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
-    loading: "BackgroundTask | Arrival | None" = param.Parameter(default=None, doc="Work under way, or None.")
+    loading: "BackgroundTask | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
     problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
     told = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
     wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
@@ -64,7 +64,7 @@ class Opening(param.Parameterized):
         self.source = Source()
         self._before = Source()  # of `dataset`, while another table is pending
         self._claim: UploadClaim | None = None
-        self._of_a_file: BackgroundTask | Arrival | None = None  # the work that reads one, over or not
+        self._of_a_file: BackgroundTask | IncomingFile | None = None  # the work that reads one, over or not
         self.on_wake: Callable[[], None] = lambda: None
         self._held: list[BackgroundTask] | None = None  # work that waits until the page is drawn; None once it is
         self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
@@ -151,13 +151,13 @@ class Opening(param.Parameterized):
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
-    def receive(self) -> Arrival:
+    def receive(self) -> IncomingFile:
         """Return what takes the pieces of a file that the browser begins to send."""
         self.cancel()
         self.own_choice = True
         READERS.warm()
         self.param.update(problem=None, told="")
-        self.loading = Arrival(self.tables.claim(self.owner), self.registry.limits.bytes, self.refuse)
+        self.loading = IncomingFile(self.tables.claim(self.owner), self.registry.limits.bytes, self.refuse)
         self.wake()
         return self.loading
 
