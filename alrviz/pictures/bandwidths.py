@@ -15,10 +15,10 @@ from bokeh.models import BasicTickFormatter, ColumnDataSource, FixedTicker, Hove
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import LINE, Box, box, place
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
+from alrviz.pictures.picture import FONT, frame
 from alrviz.studies.density.density_frames import BandwidthPath
 
 Data = dict[str, Any]

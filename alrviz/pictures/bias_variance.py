@@ -16,8 +16,8 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import frame
 from alrviz.pictures.palette import MARKERS, racer_colours
+from alrviz.pictures.picture import frame
 from alrviz.studies.statistics.crossing import family_of
 
 Data = dict[str, Any]

@@ -20,9 +20,9 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import keep_sizes
 from alrviz.pictures.level_axis import level_axis
 from alrviz.pictures.palette import shade
+from alrviz.pictures.picture import keep_sizes
 
 # Okabe and Ito's, without black and yellow, which vanish on dark and on light.
 _CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C7AE6")

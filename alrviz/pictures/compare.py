@@ -15,9 +15,9 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import Box, place
 from alrviz.pictures.palette import GREY, racer_marks, readable
+from alrviz.pictures.picture import FONT, frame
 
 Data = dict[str, Any]
 WORDS = {

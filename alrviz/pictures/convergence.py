@@ -1,14 +1,14 @@
 """The convergence picture: how far each racer has come, along iterations, passes or seconds.
 
 Training is a full line, held out dashed in the same colour; grey lines stand at the class prior and at AnJE; names
-stand at the ends of lines; raw points are shown while they are few. `contents` says what will be drawn, as data;
-`convergence` draws it. A live view builds the figure once and then only feeds the sources of the `Picture` it got;
-`entitle` makes it the picture of another measure, or of another race of racers that are called the same.
+stand at the ends of lines; raw points are shown while they are few. A figure shows any measure along any axis of
+racers that are called the same, as long as neither axis turns logarithmic or back.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
 
 from alrviz.pictures.downsample import min_max
-from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
     MEASURES,
@@ -33,8 +32,8 @@ from alrviz.pictures.measures import (
     zero_place,
 )
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
+from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot
 
-Data = dict[str, Any]  # columns of a source by name
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
@@ -65,38 +64,7 @@ class RacerCurve:
     upto: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything a convergence picture draws, as columns for sources; one entry a racer in the first three."""
-
-    train: tuple[Data, ...]
-    heldout: tuple[Data, ...]
-    beyond: tuple[Data, ...]
-    heads: Data
-    words: Data
-    grey: Data
-    box: Box
-    zero: float | None = None  # where an x of 0 stands on a logarithmic axis
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure, the sources that feed it, and what of it has words."""
-
-    figure: figure
-    train: tuple[ColumnDataSource, ...]
-    heldout: tuple[ColumnDataSource, ...]
-    beyond: tuple[ColumnDataSource, ...]
-    heads: ColumnDataSource
-    words: ColumnDataSource
-    grey: ColumnDataSource
-    dots: tuple[Any, ...]
-    legend: Legend
-    hover: HoverTool
-    note: Label
-
-
-def contents(
+def convergence(
     curves: Sequence[RacerCurve],
     *,
     measure: str = "nll",
@@ -107,12 +75,14 @@ def contents(
     dark: bool = False,
     rests: bool = True,
     size: tuple[int, int] | None = None,
-) -> Contents:
-    """What the picture of these racers draws; pure data.
+    note: str = "",
+) -> Picture:
+    """Return the picture of these racers; the colours of axes and ground are left to the page's theme.
 
     measure: a key of `MEASURES`. axis: a key of `AXES`. span: a key of `SPANS`. baseline: `Trace.baseline`. to_zero:
     whether NLL falls to 0. dark: whether the ground is dark. rests: whether the lines rest; names then keep off them.
-    size: width and height of the drawing frame in pixels, None for those of a window of 1280x720.
+    size: width and height of the drawing frame in pixels, None for those of a window of 1280x720. note: words in the
+    corner, which belong to the picture wherever it goes.
     """
     if span == "first":
         curves = [replace(curve, columns=first_steps(curve.columns)) for curve in curves]
@@ -144,8 +114,34 @@ def contents(
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
     within = view if size is None else replace(view, width=size[0], height=size[1])
     drawn = [*(line for pair in whole for line in pair)] if rests else []
-    heads, words, grey = _marks(curves, train, heldout, levels, within, measure, dark, drawn)
-    return Contents(tuple(train), tuple(heldout), tuple(beyond), heads, words, grey, view, zero)
+    ends_of = heldout if MEASURES[measure].train is None else train
+    ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
+    heads, words, grey = marks(curves, ends, levels, within, dark, drawn)
+    kinds = _kinds(measure)
+    parts: dict[str, Any] = {
+        "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
+        "hover": {"tooltips": _tooltips(measure, axis)},
+        "note": {"text": note, "visible": bool(note)},
+        "legend": {"ncols": math.ceil((len(names) + len(kinds)) / legend_rows(names, measure, int(within.width)))},
+        "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
+    }
+    if log_x:  # where an x of 0 stands on a logarithmic axis
+        zeros = {} if zero is None else {zero: "0"}
+        parts["ticks"] = {"ticks": [*zeros, *(tick for tick in _TICKS if zero is None or tick > zero)]}
+        parts["x"] = {"major_label_overrides": zeros}
+    along, up = ("log" if log else "linear" for log in (view.log_x, view.log))
+    return Picture(
+        draw=partial(_draw, curves=curves, dark=dark),
+        x=(view.left, view.right), y=(view.bottom, view.top),
+        labels=(along_label(axis, span), axis_label(measure, to_zero)),
+        # Heads and words are as many from the first to the last.
+        data={
+            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(beyond), "grey": grey,
+            "heads": with_room(heads, len(names)), "words": with_room(words, len(names) + _LEVELS),
+        },
+        streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": along, "y_axis_type": up},
+        key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
+    )  # fmt: skip
 
 
 def _cut(line: Data, upto: int | None) -> Data:
@@ -208,123 +204,35 @@ def _told(words: str, width: float) -> str:
     return words if LETTER * len(words) < MOST * width else words.partition(":")[0]
 
 
-def named(what: Contents) -> tuple[Data, Data]:
-    """Heads and words as their sources take them, never fewer or more in one figure."""
-    racers = len(what.train)
-    return with_room(what.heads, racers), with_room(what.words, racers + _LEVELS)
-
-
-def _marks(
-    curves: Sequence[RacerCurve],
-    train: Sequence[Data],
-    heldout: Sequence[Data],
-    levels: Mapping[str, float],
-    view: Box,
-    measure: str,
-    dark: bool,
-    drawn: Sequence[Data],
-) -> tuple[Data, Data, Data]:
-    lines = heldout if MEASURES[measure].train is None else train
-    ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in lines]
-    return marks(curves, ends, levels, view, dark, drawn)
-
-
-def convergence(
-    curves: Sequence[RacerCurve],
-    *,
-    measure: str = "nll",
-    axis: str = "iterations",
-    span: str = "all",
-    baseline: Mapping[str, float] | None = None,
-    to_zero: bool = False,
-    dark: bool = False,
-    rests: bool = True,
-    size: tuple[int, int] | None = None,
-    name: str = "convergence",
-    note: str = "",
-) -> Picture:
-    """Draw the racers, with settings as for `contents`; the colours of axes and ground are left to the page's theme.
-
-    note: words in the corner, which belong to the picture wherever it goes.
-    """
-    what = contents(
-        curves, measure=measure, axis=axis, span=span, baseline=baseline, to_zero=to_zero, dark=dark, rests=rests,
-        size=size,
-    )  # fmt: skip
-    view = what.box
-    labels = along_label(axis, span), axis_label(measure, to_zero)
-    along, up = ("log" if log else "linear" for log in (view.log_x, view.log))
-    sides = (view.left, view.right), (view.bottom, view.top)
-    fig = frame(*sides, labels, name, x_axis_type=along, y_axis_type=up)
-    if view.log_x:
+def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
+    fig = plot.figure
+    if isinstance(fig.xaxis[0], LogAxis):
+        plot.parts["ticks"] = fig.xaxis[0].ticker = fig.xgrid[0].ticker = FixedTicker()
         fig.xaxis[0].formatter = NumeralTickFormatter(format="0,0.[000000]")
-    grey = ColumnDataSource(what.grey)
-    fig.segment("x0", "y", "x1", "y", source=grey, color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
-    colours = racer_colours([curve.label for curve in curves], dark)
-    sources = [tuple(ColumnDataSource(part) for part in parts) for parts in (what.train, what.heldout, what.beyond)]
-    train, heldout, beyond = sources
+    fig.segment(
+        "x0", "y", "x1", "y", source=plot["grey"], color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay"
+    )
     dots: list[Any] = []
     items: list[LegendItem] = []
     hovered: list[Any] = []
-    for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
-        fig.line("x", "y", source=beyond[k], color=colour, line_width=2, alpha=0.25)
-        full = fig.line("x", "y", source=train[k], color=colour, line_width=2.6, name=curve.name)
-        dashed = fig.line("x", "y", source=heldout[k], color=colour, line_width=2.2, line_dash=DASHES, name=curve.name)
-        dot = fig.scatter("x", "y", source=train[k], color=colour, size=4.5)
-        dot.visible = len(what.train[k]["x"]) <= FEW
-        dots.append(dot)
+    for k, colour in enumerate(racer_colours([curve.label for curve in curves], dark)):
+        name, train = curves[k].name, plot["train"][k]
+        fig.line("x", "y", source=plot["beyond"][k], color=colour, line_width=2, alpha=0.25)
+        full = fig.line("x", "y", source=train, color=colour, line_width=2.6, name=name)
+        dashed = fig.line(
+            "x", "y", source=plot["heldout"][k], color=colour, line_width=2.2, line_dash=DASHES, name=name
+        )
+        dots.append(fig.scatter("x", "y", source=train, color=colour, size=4.5))
         hovered += [full, dashed]
-        items.append(LegendItem(label=curve.name, renderers=hovered[-2:]))
-    heads, words = (ColumnDataSource(data) for data in named(what))
-    _head_marks(fig, heads, words)
+        items.append(LegendItem(label=name, renderers=hovered[-2:]))
+    _head_marks(fig, plot["heads"], plot["words"])
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
-    legend, corner = _legend(fig, items), _note(fig, readable(GREY, dark))
-    picture = Picture(fig, train, heldout, beyond, heads, words, grey, tuple(dots), legend, hover, corner)
-    wide = WIDTH if size is None else size[0]
-    entitle(picture, measure=measure, axis=axis, span=span, to_zero=to_zero, note=note, width=wide)
-    place_zero(picture, what.zero)
-    return picture
-
-
-def place_zero(picture: Picture, zero: float | None) -> None:
-    """Mark where an x of 0 stands on a logarithmic axis; on a linear one nothing is needed."""
-    axis = picture.figure.xaxis[0]
-    if not isinstance(axis, LogAxis):
-        return
-    marks = {} if zero is None else {zero: "0"}
-    ticks = [*marks, *(tick for tick in _TICKS if zero is None or tick > zero)]
-    if not isinstance(axis.ticker, FixedTicker) or list(axis.ticker.ticks) != ticks:
-        axis.update(ticker=FixedTicker(ticks=ticks), major_label_overrides=marks)
-        picture.figure.xgrid[0].ticker = axis.ticker
-
-
-def entitle(
-    picture: Picture, *, measure: str, axis: str, span: str, to_zero: bool, note: str, width: int = WIDTH
-) -> None:
-    """Name axes, legend and corner after what is drawn; measure, span and `to_zero` only within one kind of axis.
-
-    width: pixels that a row of the legend has.
-    """
-    fig, legend = picture.figure, picture.legend
-    words: tuple[tuple[Any, dict[str, Any]], ...] = (
-        (fig.xaxis[0], {"axis_label": along_label(axis, span)}),
-        (fig.yaxis[0], {"axis_label": axis_label(measure, to_zero)}),
-        (picture.hover, {"tooltips": _tooltips(measure, axis)}),
-        (picture.note, {"text": note, "visible": bool(note)}),
-    )
-    kinds = _kinds(measure)
-    *racers, full, dashed = legend.items
-    names = [str(item.label.value) for item in racers]
-    columns = math.ceil((len(names) + len(kinds)) / legend_rows(names, measure, width))
-    words += (
-        (legend, {"ncols": columns}),
-        *((item, {"visible": item.label.value in kinds}) for item in (full, dashed)),
-    )
-    for part, properties in words:
-        changed = {name: new for name, new in properties.items() if getattr(part, name) != new}
-        if changed:  # even what is set to what it is goes to the browser
-            part.update(**changed)
+    legend = _legend(fig, items)
+    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    note = Label(text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner)
+    fig.add_layout(note)
+    plot.parts |= {"dots": tuple(dots), "hover": hover, "note": note, "legend": legend, "kinds": tuple(items[-2:])}
 
 
 def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -> None:
@@ -343,14 +251,6 @@ def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -
         text_font_style="bold",
         source=words,
     )
-
-
-def _note(fig: figure, colour: str) -> Label:
-    """Return the words in the corner of the picture, none yet."""
-    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
-    note = Label(text="", text_color=colour, text_font_size="16px", text_font=FONT_NAME, **corner)
-    fig.add_layout(note)
-    return note
 
 
 def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:

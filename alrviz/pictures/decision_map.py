@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from alrviz.pictures.boundaries import boundary
 from alrviz.pictures.columns import OTHERS as GREY
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.frame import FONT_NAME, frame
 from alrviz.pictures.labels import LETTER, WIDTH
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import INKS, MARKERS
+from alrviz.pictures.picture import FONT_NAME, frame
 from alrviz.studies.maps.axes import Axis
 from alrviz.studies.maps.decision_map import Surface
 

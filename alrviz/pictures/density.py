@@ -15,9 +15,9 @@ from bokeh.plotting import figure
 
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.frame import FONT, FONT_NAME, frame
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
+from alrviz.pictures.picture import FONT, FONT_NAME, frame
 from alrviz.studies.density.density_frames import ColumnRatio
 
 Data = dict[str, Any]

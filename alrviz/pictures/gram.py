@@ -11,9 +11,9 @@ from bokeh.models import ColumnDataSource, CustomJSHover, CustomJSTickFormatter,
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import frame
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import INKS
+from alrviz.pictures.picture import frame
 from alrviz.studies.density.gram import Gram
 
 ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's

@@ -13,9 +13,9 @@ import pandas as pd
 from bokeh.models import BoxAnnotation, ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.picture import FONT, frame
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
 Data = dict[str, Any]

@@ -15,8 +15,8 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.palette import GREY, family_colour, readable
+from alrviz.pictures.picture import FONT, frame
 from alrviz.studies.statistics.measures import loss_text
 
 Data = dict[str, Any]

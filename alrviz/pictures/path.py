@@ -14,9 +14,9 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.labels import Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.picture import FONT, frame
 from alrviz.studies.statistics.measures import loss_text
 
 Data = dict[str, Any]

@@ -15,8 +15,8 @@ from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import frame
 from alrviz.pictures.palette import GREY, MARKERS
+from alrviz.pictures.picture import frame
 
 Data = dict[str, Any]
 FAINT = 0.7

@@ -12,8 +12,8 @@ import pandas as pd
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from alrviz.pictures.frame import FONT, frame
 from alrviz.pictures.palette import family_colour, readable
+from alrviz.pictures.picture import FONT, frame
 
 SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
 

@@ -53,7 +53,7 @@ def test_first_screen_is_recorded_and_then_live():
     page = open_page()
     view = page.race_view
     assert view.race.recorded
-    assert len(view.picture._picture.train[0].data["y"]) > 100
+    assert len(view.picture.plot["train"][0].data["y"]) > 100
     assert "recorded" in view.status.object
     assert page.session.link == ""
     until(page, lambda: not getattr(view.race, "recorded", False))

@@ -25,7 +25,7 @@ def finished(steps, *recipes):
 
 
 def drawn(view, racer=0):
-    return view.picture._picture.train[racer].data["y"]
+    return view.picture.plot["train"][racer].data["y"]
 
 
 def pump(view, times):

@@ -172,7 +172,7 @@ def test_pause_step_back_and_forward_only_move_the_view():
     for _ in range(4):
         view.press_back()
     assert len(drawn(view)) == 6
-    assert len(view.picture._picture.beyond[0].data["y"]) == 10
+    assert len(view.picture.plot["beyond"][0].data["y"]) == 10
     assert "At iteration 5" in view.side.object
     assert "per row, in nats" in view.side.object
     view.press_step()
@@ -180,7 +180,7 @@ def test_pause_step_back_and_forward_only_move_the_view():
     assert race.calls == ["start", "pause"]
     view.scrub(9)
     assert len(drawn(view)) == 10
-    assert len(view.picture._picture.beyond[0].data["y"]) == 0
+    assert len(view.picture.plot["beyond"][0].data["y"]) == 0
     view.press_step()
     pump(view, 2)
     assert race.calls == ["start", "pause", "step 1"]

@@ -165,24 +165,26 @@ def save_buttons(
     return [*figure_buttons(figure, file, what, origin), csv_button(f"{file}.csv", numbers, told)]
 
 
-def figure_buttons(figure: str, file: str, what: str, origin: Callable[[], Origin] | None = None) -> list[Any]:
+def figure_buttons(
+    figure: str, file: str, what: str, origin: Callable[[], Origin] | None = None, named: bool = False
+) -> list[Any]:
     """Return the buttons PNG and SVG.
 
     figure: the name of the Bokeh figure. file: the name of what is saved, without its ending. what: the picture in
-    words ("the picture of the race"). origin: says what stands above and below the picture when it is saved.
+    words ("the picture of the race"). origin: says what stands above and below the picture when it is saved. named:
+    whether the buttons say which picture they save, as where there are several.
     """
 
     def job(kind: str) -> dict[str, Any]:
         words = origin() if origin is not None else Origin(what[:1].upper() + what[1:])
         return {"kind": kind, "figure": figure, "pixels": PIXELS, **words._asdict()}
 
-    return [
-        SaveButton(
-            partial(job, kind), label=kind.upper(), filename=f"{file}.{kind}",
-            description=f"{kind.upper()}: save {what}",
-        )
-        for kind in ("png", "svg")
-    ]  # fmt: skip
+    buttons = []
+    for kind in ("png", "svg"):
+        label = f"{kind.upper()} of {what}" if named else kind.upper()
+        told = f"{label}: save {'this picture' if named else what}"
+        buttons.append(SaveButton(partial(job, kind), label=label, filename=f"{file}.{kind}", description=told))
+    return buttons
 
 
 def buttons_of_parts(

@@ -5,7 +5,6 @@ reads what is new every 100 ms and feeds it to the picture in one batch. The vie
 the traces, milestones and the sentence from `studies`, and where the reader is from a `Player`.
 """
 
-import uuid
 from collections.abc import Callable, Sequence
 from functools import wraps
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ import param
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
+from alrviz.pictures.convergence import convergence
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.core.export import made_from, race_about, to_csv
 from alrviz.studies.race.race_like import RaceLike
@@ -25,15 +25,15 @@ from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
-from alrviz.views.core.saving import Origin, file_button, save_buttons
+from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.core.transport import SPEEDS, Playback, Transport
 from alrviz.views.race import words
 from alrviz.views.race.heldout_scorer import score_heldout
-from alrviz.views.race.live_figure import LivePicture
 from alrviz.views.race.measure_menu import MeasureMenu
 from alrviz.views.race.player import Player
 from alrviz.views.replay.replay import replay
@@ -104,6 +104,7 @@ class RaceView(NotebookViewer):
         self._on_seen = seen
         self._ticks = 0
         self._drawn: RaceReader | None = None
+        self._on_screen = (0, -1)  # which race, by its number, and the last iteration of it that was drawn
         self._scoring: BackgroundTask | None = None
         self._told = ""  # what the sentence says
         self._build(height)
@@ -119,8 +120,7 @@ class RaceView(NotebookViewer):
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str) -> None:
-        name = f"alrviz-race-{uuid.uuid4().hex[:12]}"
-        self.picture = LivePicture(name, self._resized)
+        self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=260)
         self.transport = Transport(
             self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
             self._stopped_at, self._seen, Playback(self),
@@ -130,8 +130,11 @@ class RaceView(NotebookViewer):
         self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles={"white-space": "nowrap"})
         self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16), css_classes=["alrviz-side"])
         told = "all numbers, with recipes, seed, data hash and version"
-        buttons = save_buttons(name, "alrviz-race", "the picture of the race", self._csv, told, self.origin)
-        buttons.append(file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"))
+        buttons = [
+            *self.picture.buttons("the picture of the race", self.origin),
+            csv_button("alrviz-race.csv", self._csv, told),
+            file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"),
+        ]
         self._numbers = Numbers(buttons, self._numbers_html)
         self._measures = MeasureMenu(self)
         # The label is for those who hear the page; the words on the buttons say it to the eye.
@@ -305,7 +308,14 @@ class RaceView(NotebookViewer):
         return self._ticks % every == 0
 
     def _draw(self, watched: RaceReader) -> None:
-        self.picture.show(watched, self.measure, self.axis, self.span, self.dark, rests=not self.player.playing)
+        measure, span, to_zero = self.measure, self.span, watched.to_zero
+        picture = convergence(
+            watched.curves(), measure=measure, axis=self.axis, span=span, baseline=watched.levels(), to_zero=to_zero,
+            dark=self.dark, rests=not self.player.playing, size=self.picture.size,
+            note="recorded earlier" if watched.race.recorded else "",
+        )  # fmt: skip
+        self.picture.show(picture, of=(watched, measure, span))
+        self._on_screen = watched.number, min(watched.seen, watched.last)
 
     def _resized(self) -> None:
         if not self.player.playing:
@@ -323,7 +333,7 @@ class RaceView(NotebookViewer):
 
     def _show_status(self, moves: bool = False) -> None:
         player = self.player
-        drawn = {"drawn": self.picture.drawn}  # a long race's picture is not fed at every tick
+        drawn = {"drawn": self._on_screen}  # a long race's picture is not fed at every tick
         self.transport.show(scrubs=moves or not player.playing, **(player.buttons | drawn))
         say(self.status, f"<span class='quiet'>{player.word}</span>")
         if player.shown is None:  # nothing else fills the place of the sentence

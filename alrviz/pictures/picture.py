@@ -1,0 +1,161 @@
+"""What a picture is: a `Picture` says as data what it shows, a `Plot` is its figure, made once and then fed.
+
+A module of this folder turns what a study or a race has found into a `Picture`: named columns, ranges, labels, and a
+function that puts marks on an empty figure. Whoever shows it makes a `Plot`, alone (`picture.plot()`) or live in a page
+(`views.core.live_figure`): as long as the key stays the same, only columns, ranges and properties change.
+
+The empty figure is in the house look: thin grids, text of 16 px, axes and ground in the colours of the page's theme.
+That theme also sets the sizes of axis text, in em of a fixed 13 px: too small for the last row of a lecture room. A
+guard in the browser puts them back; the colours, which must follow light and dark, stay the theme's.
+
+A canvas says nothing to who hears a page: `describe` gives it a sentence.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bokeh.core.properties import value
+from bokeh.models import ColumnDataSource, CustomJS, NoOverlap, Range1d
+from bokeh.models.axes import Axis
+from bokeh.plotting import figure
+
+Data = dict[str, Any]  # columns of a source by name
+Range = tuple[float, float]  # of an axis, from left to right or from below
+FONT_NAME = "Roboto, Helvetica, Arial, sans-serif"
+FONT = value(FONT_NAME)  # for glyphs, where a plain text would name a column
+_SIZES = {"axis_label_text_font_size": "16px", "major_label_text_font_size": "15px"}
+# Layout and the first sentence may come in either order, so each calls it. The toolbar beside the canvas stays usable.
+_HEAR = """
+const canvas = Bokeh.index.find_one(cb_obj)?.canvas_view?.primary?.el;
+if (!canvas) return;
+canvas.setAttribute("role", "img");
+canvas.setAttribute("aria-label", cb_obj.tags.join(" "));
+"""
+_KEEP = "const size = '{size}'; if (cb_obj.{name} !== size) cb_obj.{name} = size"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What a picture shows now, as data.
+
+    Attributes:
+        draw: puts the marks on the figure of a new plot, over its sources.
+        x, y: ranges. labels: of the two axes.
+        data: columns of the sources by name; a tuple of them where each line has its own.
+        streams: sources whose rows are mostly added to, or changed in few places: these alone are sent.
+        parts: properties that change with what is shown, of the parts that `draw` names; a tuple for a tuple of parts.
+        axes: what else the empty figure takes (`x_axis_type`).
+        key: a figure drawn for another key cannot show it.
+    """
+
+    draw: Callable[["Plot"], None]
+    x: Range
+    y: Range
+    labels: tuple[str, str]
+    data: Mapping[str, Any]
+    streams: tuple[str, ...] = ()
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    key: Any = ()
+
+    def plot(self, name: str = "picture") -> "Plot":
+        """Return a new figure of this name that shows it."""
+        return Plot(self, name)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the columns of a source, or of several."""
+        return self.data[name]
+
+
+class Plot:
+    """The figure of a picture.
+
+    Attributes:
+        figure: Bokeh's.
+        sources: by name, as the picture has their columns; `draw` may add others, which are fed by hand.
+        parts: models whose properties the picture sets, by name.
+    """
+
+    def __init__(self, picture: Picture, name: str):
+        self.figure = frame(picture.x, picture.y, picture.labels, name, **picture.axes)
+        self.sources: dict[str, Any] = {
+            name: tuple(map(ColumnDataSource, part)) if isinstance(part, tuple) else ColumnDataSource(part)
+            for name, part in picture.data.items()
+        }
+        self.parts: dict[str, Any] = {"x": self.figure.xaxis[0], "y": self.figure.yaxis[0]}
+        self._labels = picture.labels
+        picture.draw(self)
+        self.dress(picture)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a source, or several."""
+        return self.sources[name]
+
+    def dress(self, picture: Picture) -> None:
+        """Label the axes, and set the properties of parts; even what is set to what it is would go to the browser."""
+        if picture.labels != self._labels:
+            for axis, label in zip((self.parts["x"], self.parts["y"]), picture.labels, strict=True):
+                axis.axis_label = label
+            if self.figure.tags == [_caption(self._labels)]:
+                describe(self.figure, _caption(picture.labels))
+            self._labels = picture.labels
+        for part, properties in pairs(self.parts, picture.parts):
+            changed = {name: new for name, new in properties.items() if getattr(part, name) != new}
+            if changed:
+                part.update(**changed)
+
+
+def pairs(models: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield each model with what is wanted of it: both by name, or by name and number."""
+    for name, part in wanted.items():
+        if isinstance(part, tuple):
+            yield from zip(models[name], part, strict=True)
+        else:
+            yield models[name], part
+
+
+def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **more: Any) -> figure:
+    """A figure that shows `x` by `y` under these axis labels; `more` goes to Bokeh's `figure`."""
+    fig = figure(
+        name=name,
+        x_range=Range1d(start=x[0], end=x[1]),
+        y_range=Range1d(start=y[0], end=y[1]),
+        sizing_mode="stretch_both",
+        min_height=240,
+        min_border_right=24,
+        tools="pan,box_zoom,reset",
+        toolbar_location="right",
+        **more,
+    )
+    fig.toolbar.logo = None
+    fig.toolbar.autohide = True
+    fig.xgrid.grid_line_width = fig.ygrid.grid_line_width = 0.6
+    fig.outline_line_color = None
+    for axis, label in zip((fig.xaxis[0], fig.yaxis[0]), labels, strict=True):
+        axis.axis_label = label
+        axis.major_label_policy = NoOverlap(min_distance=6)  # where a picture is narrow
+        keep_sizes(axis)
+    describe(fig, _caption(labels))
+    hear = CustomJS(code=_HEAR)
+    for name in ("tags", "inner_width"):
+        fig.js_on_change(name, hear)
+    return fig
+
+
+def _caption(labels: tuple[str, str]) -> str:
+    return f"Picture: {labels[1]} against {labels[0]}." if all(labels) else "Picture."
+
+
+def describe(fig: figure, sentence: str) -> None:
+    """Say what a figure shows, for readers who hear the page instead of seeing it."""
+    if fig.tags != [sentence]:  # even what is set to what it is goes to the browser
+        fig.tags = [sentence]
+
+
+def keep_sizes(axis: Axis) -> None:
+    """Set the sizes of an axis's text, and set them again whenever a theme changes them."""
+    for name, size in _SIZES.items():
+        setattr(axis, name, size)
+        axis.js_on_change(name, CustomJS(code=_KEEP.format(name=name, size=size)))
+    axis.axis_label_text_font_style = "normal"
