@@ -1,15 +1,174 @@
-"""Tables 1 to 6 and figure 6 of [DLR]: what their lines are and what we say of them."""
+"""Tables 1 to 6 and figure 6 of [DLR]: what they print, what their lines are, why a number of ours is another.
 
+Chen, Chen, Mao and Guo: Density based logistic regression. KDD 2013. 100 random 70/30 splits a set, means. The text of
+the paper at hand has lost the layout of its tables. The columns of LR, DLR and DLR-h (accuracy, AUC) are told by its
+text; which column the other numbers stand in was put together from the order of extraction, and "reconstructed" says
+so in every row that shows one. Of the reasons the first line that fits is told; figures in them were measured on the
+100 splits of each set, and methods in brackets stand in the same tables.
+"""
+
+from collections.abc import Mapping
+from fnmatch import fnmatch
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce import dlr_paper as paper
 from alrviz.reproduce.compare import COLUMNS, Paper, compared
-from alrviz.reproduce.dlr_reasons import reason
 from alrviz.reproduce.growth import exponent
 from alrviz.reproduce.item import Item, verdicts
+
+_MACHINE = "another machine and other programs (MATLAB, 2.67 GHz); ours hold the work of making numbers of a table"
+_NO_CONSTANT = "likely: their lr has no constant; without one ours is at {} (lr-no-constant)"
+_LOOSE = (
+    "likely: their weights were held back, by a penalty or by ending early; as printed nothing holds them where "
+    "columns are many and rows few, and with alpha 1 (dlr-alpha-1) ours is at {}"
+)
+_SELF = (
+    "as printed, h follows the few validation rows while training rows vote for themselves and nothing holds w back; "
+    "see dlr-loo and dlr-validation, where a row has no vote for itself and alpha is 10"
+)
+_CHOSEN = "likely: ours chooses its settings on held-out rows; the paper says that of SVMs only"
+_HALF = "an AUC near 0.5 does not go with 75 % right and more: the paper's scores were no ranking"
+_NOISE = (
+    "which rows the paper has is not known: its accuracy is nearer to that with the six rows that are wrong on purpose "
+    "(monks-3), its AUC to that without (monks-3-test)"
+)
+_HELD_AND_CLEAN = (
+    "likely: theirs has the 432 rows without the six that are wrong on purpose, and weights held back: with alpha 1 "
+    "ours is at 97.2 % there (dlr-alpha-1 on monks-3-test)"
+)
+_A_LEVEL = (
+    "likely: theirs has a column of 0 and 1 for each level, which is at 97.8 % (dlr-levels); one weight for the three "
+    "levels of a column is not enough"
+)
+_WHICH = "which of the two Wisconsin tables (breast-cancer-wisconsin, wdbc) the paper has is not known"
+
+# (quantity, set, method, reason); * fits anything.
+_REASONS: tuple[tuple[str, str, str, str], ...] = (
+    ("train_ms", "*", "*", _MACHINE),
+    ("accuracy", "pima", "lr", _NO_CONSTANT.format("73.6 %")),
+    ("accuracy", "spectf", "lr", _NO_CONSTANT.format("56.8 %, which agrees")),
+    ("accuracy", "tic-tac-toe", "dlr*", _A_LEVEL),
+    ("auc", "tic-tac-toe", "*", "not found: theirs are near .95 beside 98 % right, that of lr at .90"),
+    ("accuracy", "monks-3*", "lr", "not found: lr on the codes as numbers is at 76 %, with a column a level at 98 %"),
+    ("accuracy", "monks-3*", "dlr*", _HELD_AND_CLEAN),
+    ("*", "monks-3*", "*", _NOISE),
+    ("auc", "hepatitis", "klr-*", _HALF),
+    ("auc", "heart-cleveland", "klr-*", _HALF),
+    ("auc", "pima", "klr-*", _HALF),
+    ("auc", "*", "klr-*", _CHOSEN),
+    ("auc", "*", "svm-poly", _CHOSEN),
+    ("auc", "*", "lssvm-*", _CHOSEN),
+    ("auc", "heart-cleveland", "*", "not found: at a like accuracy theirs rank about .1 worse than ours"),
+    ("accuracy", "*", "klr-*", _CHOSEN),
+    ("accuracy", "*", "lssvm-*", _CHOSEN),
+    ("accuracy", "*", "svm-poly", _CHOSEN),
+    ("*", "*", "dlr-h", _SELF),
+    ("accuracy", "hepatitis", "dlr", _LOOSE.format("83.3 %")),
+    ("accuracy", "ionosphere", "dlr", _LOOSE.format("92.0 %")),
+    ("accuracy", "heart-cleveland", "dlr", _LOOSE.format("83.3 %")),
+    ("accuracy", "spectf", "dlr", _LOOSE.format("80.3 %")),
+    ("auc", "hepatitis", "dlr", _LOOSE.format(".820")),
+    ("auc", "ionosphere", "dlr", _LOOSE.format(".954")),
+    ("auc", "spectf", "dlr", _LOOSE.format(".851")),
+    ("*", "wdbc", "*", _WHICH),
+    ("*", "breast-cancer-wisconsin", "*", _WHICH),
+)
+
+
+def reason(quantity: str, name: str, method: str) -> str:
+    """Return the reason told for a quantity of a method on a set."""
+    for its_quantity, its_set, its_method, words in _REASONS:
+        if fnmatch(quantity, its_quantity) and fnmatch(name, its_set) and fnmatch(method, its_method):
+            return words
+    return "not found"
+
+
+NUMERIC = ("Wisconsin breast cancer", "hepatitis", "ionosphere", "Cleveland heart disease", "Pima Indians diabetes")
+MIXED = ("tic tac", "monk problem", "SPECFT heart data")
+TOLD, PUT_TOGETHER = "printed", "printed, column reconstructed"
+
+Table = Mapping[str, tuple[float, ...]]  # by method, a number a set
+
+
+def _table(**columns: tuple[float, ...]) -> Table:
+    return MappingProxyType({name.replace("_", "-"): values for name, values in columns.items()})
+
+
+ACCURACY = _table(
+    lr=(93.9, 85.2, 85.1, 84.5, 74.7),
+    klr_poly=(93.0, 80.4, 82.8, 79.7, 74.0),
+    klr_rbf=(96.5, 84.3, 93.1, 83.8, 75.0),
+    svm_poly=(93.9, 84.6, 84.6, 75.0, 70.8),
+    svm_rbf=(97.3, 85.0, 94.4, 84.1, 77.7),
+    lssvm_poly=(95.2, 84.3, 86.9, 67.7, 74.3),
+    lssvm_rbf=(94.3, 76.5, 82.9, 62.6, 72.0),
+    dlr=(96.5, 86.2, 93.1, 85.1, 75.5),
+    dlr_h=(96.5, 88.2, 93.1, 85.1, 77.8),
+)
+AUC = _table(
+    lr=(0.9923, 0.8004, 0.8711, 0.8060, 0.8602),
+    klr_poly=(0.9835, 0.5207, 0.9264, 0.6053, 0.5000),
+    klr_rbf=(0.9534, 0.5000, 0.9635, 0.5000, 0.6322),
+    svm_poly=(0.9890, 0.8049, 0.7994, 0.8217, 0.5949),
+    svm_rbf=(0.9970, 0.8520, 0.9650, 0.8270, 0.8310),
+    lssvm_poly=(0.6610, 0.8732, 0.9695, 0.7810, 0.7665),
+    lssvm_rbf=(0.9980, 0.8450, 0.6220, 0.8790, 0.8230),
+    dlr=(0.9960, 0.8580, 0.9890, 0.8128, 0.8410),
+    dlr_h=(0.9960, 0.8781, 0.9695, 0.8134, 0.7873),
+)
+TRAINING_MS = _table(
+    lr=(46.8, 62.4, 64.7, 31.2, 62.4),
+    klr_poly=(312.2, 124.8, 1201.2, 1154.8, 3556.8),
+    klr_rbf=(1700.4, 842.4, 1154.4, 1060.8, 3042.0),
+    svm_poly=(2620.8, 93.6, 421.2, 499.2, 22245.7),
+    svm_rbf=(2143.4, 320.0, 3842.6, 604.2, 6750.0),
+    lssvm_poly=(702.0, 249.5, 546.0, 830.0, 764.4),
+    lssvm_rbf=(374.4, 265.2, 234.0, 280.8, 265.2),
+    dlr=(296.4, 78.5, 124.8, 123.0, 452.4),
+    dlr_h=(421.2, 249.6, 358.8, 390.0, 436.8),
+)
+ACCURACY_MIXED = _table(
+    lr=(95.9, 69.8, 57.8),
+    klr_poly=(98.1, 97.3, 65.6),
+    klr_rbf=(97.5, 97.3, 74.5),
+    svm_poly=(98.1, 97.3, 63.3),
+    svm_rbf=(98.4, 98.6, 82.4),
+    lssvm_poly=(97.2, 96.5, 62.7),
+    lssvm_rbf=(97.2, 97.1, 62.7),
+    dlr=(98.1, 97.3, 77.8),
+    dlr_h=(98.1, 97.3, 87.6),
+)
+AUC_MIXED = _table(
+    lr=(0.9020, 0.9968, 0.7872),
+    klr_poly=(0.9489, 0.9912, 0.5618),
+    klr_rbf=(0.9489, 0.9981, 0.6839),
+    svm_poly=(0.9462, 0.8747, 0.7691),
+    svm_rbf=(0.9516, 0.9200, 0.8272),
+    lssvm_poly=(0.9510, 0.9993, 0.7277),
+    lssvm_rbf=(0.9441, 0.9992, 0.7758),
+    dlr=(0.9457, 0.9979, 0.7898),
+    dlr_h=(0.9457, 0.9979, 0.8488),
+)
+TRAINING_MS_MIXED = _table(
+    lr=(218.4, 187.2, 145.8),
+    klr_poly=(1872.0, 795.6, 530.4),
+    klr_rbf=(8907.6, 1388.4, 171.6),
+    svm_poly=(11548.7, 12230.4, 1716.0),
+    svm_rbf=(3166.8, 567.2, 2210.4),
+    lssvm_poly=(514.8, 452.4, 468.0),
+    lssvm_rbf=(327.6, 374.4, 226.7),
+    dlr=(46.8, 31.3, 45.7),
+    dlr_h=(46.8, 31.2, 62.4),
+)
+
+
+def source(method: str, quantity: str) -> str:
+    """Return how sure it is that a number of `method` stands in its column."""
+    sure = ("lr", "dlr", "dlr-h") if quantity != "train_ms" else ()
+    return TOLD if method in sure else PUT_TOGETHER
 
 
 def best_of(table: pd.DataFrame) -> str:
@@ -65,7 +224,7 @@ def growth_seen(table: pd.DataFrame) -> str:
     return "; ".join(parts) or "no figures"
 
 
-def _printed(sets: tuple[str, ...], table: paper.Table) -> Paper:
+def _printed(sets: tuple[str, ...], table: Table) -> Paper:
     return {(name, method): values[k] for method, values in table.items() for k, name in enumerate(sets)}
 
 
@@ -73,7 +232,7 @@ def _item(number: int, what: str, study: str, quantity: str, printed: Paper, sai
     name, timed = f"dlr-t{number}", quantity == "train_ms"
 
     def table(figures: pd.DataFrame) -> pd.DataFrame:
-        return compared(name, quantity, figures, printed, paper.source, reason)
+        return compared(name, quantity, figures, printed, source, reason)
 
     title = f"[DLR] table {number}: {what}"
     return Item(name, title, study, said, table, times_of_lr if timed else best_of, "log dots" if timed else "dots")
@@ -83,16 +242,14 @@ _LIKE = "dlr and dlr-h perform better than other methods in most data sets; dlr-
 _FAST = "lr is fastest, dlr second; dlr-h is slower than dlr, but much faster than kernel LR and SVM in most cases"
 _MIXED_LIKE = "dlr and dlr-h are the same where all columns are categorical, and highly competitive with all others"
 _MIXED_FAST = "dlr and dlr-h are orders of magnitude faster than the kernel methods"
-_NUMERIC, _MIXED = partial(_printed, paper.NUMERIC), partial(_printed, paper.MIXED)
+_NUMERIC, _MIXED = partial(_printed, NUMERIC), partial(_printed, MIXED)
 DLR_TABLES = (
-    _item(1, "accuracy on numeric sets, %", "dlr-numeric", "accuracy", _NUMERIC(paper.ACCURACY), _LIKE),
-    _item(2, "AUC on numeric sets", "dlr-numeric", "auc", _NUMERIC(paper.AUC), _LIKE),
-    _item(3, "ms of training on numeric sets", "dlr-numeric", "train_ms", _NUMERIC(paper.TRAINING_MS), _FAST),
-    _item(4, "accuracy on categorical sets, %", "dlr-mixed", "accuracy", _MIXED(paper.ACCURACY_MIXED), _MIXED_LIKE),
-    _item(5, "AUC on categorical sets", "dlr-mixed", "auc", _MIXED(paper.AUC_MIXED), _MIXED_LIKE),
-    _item(
-        6, "ms of training on categorical sets", "dlr-mixed", "train_ms", _MIXED(paper.TRAINING_MS_MIXED), _MIXED_FAST
-    ),
+    _item(1, "accuracy on numeric sets, %", "dlr-numeric", "accuracy", _NUMERIC(ACCURACY), _LIKE),
+    _item(2, "AUC on numeric sets", "dlr-numeric", "auc", _NUMERIC(AUC), _LIKE),
+    _item(3, "ms of training on numeric sets", "dlr-numeric", "train_ms", _NUMERIC(TRAINING_MS), _FAST),
+    _item(4, "accuracy on categorical sets, %", "dlr-mixed", "accuracy", _MIXED(ACCURACY_MIXED), _MIXED_LIKE),
+    _item(5, "AUC on categorical sets", "dlr-mixed", "auc", _MIXED(AUC_MIXED), _MIXED_LIKE),
+    _item(6, "ms of training on categorical sets", "dlr-mixed", "train_ms", _MIXED(TRAINING_MS_MIXED), _MIXED_FAST),
     Item(
         "dlr-f6",
         "[DLR] figure 6: training time against rows, s",

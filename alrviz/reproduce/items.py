@@ -5,10 +5,14 @@ from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
+import numpy as np
+import pandas as pd
+
 from alrviz.errors import RecipeError, nearest
-from alrviz.reproduce import lists
+from alrviz.fitting.recipe import Recipe
 from alrviz.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
-from alrviz.reproduce.curves import Curves, curve_rows, share_rows
+from alrviz.reproduce.compare import COLUMNS, verdict
+from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
 from alrviz.reproduce.decided import both, paired
 from alrviz.reproduce.dlr_items import DLR_TABLES
 from alrviz.reproduce.elr_trace import elr_rows
@@ -19,14 +23,152 @@ from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
 from alrviz.reproduce.methods import METHODS
 from alrviz.reproduce.over_sets import set_rows
 from alrviz.reproduce.pair_items import PAIR_CLAIMS
-from alrviz.reproduce.parted import PARTED_ITEM
 from alrviz.reproduce.racers import BIG, MAIN, TABLES_FITTED, VALIDATED, VALIDATED_2, VARIANTS
 from alrviz.reproduce.racers import PULLS as PULLED_RACERS
-from alrviz.reproduce.races import Races, race_rows
+from alrviz.reproduce.races import Races, fitted_as_printed, race_rows
+from alrviz.reproduce.reasons import reason_of
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS, BenchmarkSet
 from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.splits import split_rows
+from alrviz.reproduce.tables import demo, planted
 from alrviz.reproduce.toy import toy_rows
+
+# [ALR] 7.3: 0-1 loss of lr and alr on the sets where they part; its phoneme is nettalk.
+PARTED = {
+    ("nettalk", 2): (0.1935, 0.2814),
+    ("nettalk", 3): (0.2347, 0.4743),
+    ("promoters", 2): (0.1132, 0.1717),
+    ("lung-cancer", 3): (0.6125, 0.5625),
+}
+
+
+def parted_lines(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of [ALR] 7.3: printed losses beside ours in paper mode; ours with alpha by validation beside."""
+    lines = []
+    for (name, order), printed in PARTED.items():
+        for family, paper in zip(("lr", "alr"), printed, strict=True):
+            for mode in ("paper", "cv"):
+                own = figures[(figures["set"] == name) & (figures["method"] == f"{family}{order} {mode}")]
+                own = own.dropna(subset=["error"]) if "error" in own else own.iloc[:0]
+                lines.append(_parted(name, f"{family}{order} {mode}", paper if mode == "paper" else np.nan, own))
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str, object]:
+    line: dict[str, object] = {"item": "alr-7.3", "set": name, "method": method, "quantity": "0-1 loss", "paper": paper}
+    line |= {"source": "printed" if np.isfinite(paper) else "", "sets": 1, "reason": ""}
+    if not len(own):
+        return line | {
+            "ours": np.nan,
+            "sd": np.nan,
+            "splits": 0,
+            "sets": 0,
+            "verdict": "no data",
+            "reason": "not computed yet",
+        }
+    row = own.iloc[0]
+    line |= {"ours": float(row["error"]), "sd": float(row["error_sd"]), "splits": int(row["fits"])}
+    if not np.isfinite(paper):
+        return line | {"verdict": ""}
+    said = verdict(paper, float(row["error"]), float(row["error_sd"]), int(row["fits"]), 0.00005)
+    return line | {"verdict": said, "reason": reason_of("alr-7.3") if said == "differs" else ""}
+
+
+def parted_seen(table: pd.DataFrame) -> str:
+    """Return the losses, set by set."""
+    told = table[table["ours"].notna()]
+    return "; ".join(f"{row.method} on {row.set} {row.ours:.3f}" for row in told.itertuples()) or "no data"
+
+
+PARTED_ITEM = Item(
+    "alr-7.3",
+    "[ALR] 7.3: sets on which alr and lr part, and alpha chosen by validation",
+    "validated",
+    "lr and alr part on phoneme, promoters and lung-cancer for all rows can be fitted; alpha should be chosen",
+    parted_lines,
+    parted_seen,
+)
+
+
+SETS = {one.name: one for one in (*LITTLE_SETS, *BIG_SETS)}
+# In --quick: sets of which a racer takes a second or so.
+QUICK_SETS = tuple(LITTLE_SETS[:8])
+_CELLS = ("lr", "alr", "anje")
+
+
+def sets_of(names: str) -> tuple[BenchmarkSet, ...]:
+    """Return the sets of these names."""
+    return tuple(SETS[name] for name in names.split())
+
+
+# A head of the papers' file: one person of five, in the order of time.
+LOCALIZATION = BenchmarkSet(
+    "localization-first16k", "localization", ("localization-first16k",), "https://archive.ics.uci.edu/dataset/196"
+)
+PLANTED = planted(3, 50_000)
+PLANTED_CURVES = (Curves(PLANTED, stepwise(_CELLS, (1, 2, 3))),)
+CROSSING = (Curves(LOCALIZATION, stepwise(("lr",), (1, 2, 3)), repeats=5),)
+ONE_PASS = (
+    *(
+        Curves(table, stepwise(("lr", "alr"), (1, 2)), theta=theta)
+        for table in (demo("led", 10_000), planted(2, 20_000), SETS["nursery"], SETS["sign"], SETS["magic"])
+        for theta in ("two-pass", "single-pass")
+    ),
+    *(
+        Curves(SETS[name], stepwise(("lr", "alr"), (1,)), theta=theta)
+        for name in ("adult", "poker-hand-125k")
+        for theta in ("two-pass", "single-pass")
+    ),
+)
+ONLINE = tuple(
+    Curves(table, stepwise(("lr", "alr"), (1,)), window=10_000)
+    for table in (LOCALIZATION, SETS["covtype-sample"], SETS["census-income"])
+)
+QUICK_CURVES = (Curves(planted(3, 5_000), stepwise(_CELLS, (1, 2, 3)), repeats=1),)
+QUICK_ONE_PASS = (Curves(demo("led", 3_000), stepwise(("lr", "alr"), (1, 2)), repeats=1),)
+KDB = {"kdb5": Recipe("kdb", k=5), "nb": Recipe("anje", order=1)}
+SHARES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+REGULARISED = sets_of(
+    """contact-lenses haberman iris tae echocardiogram volcanoes new-thyroid
+    balance-scale bupa postoperative labor pima glass breast-cancer-wisconsin car wine tic-tac-toe heart-hungarian
+    heart-cleveland hepatitis led zoo lymphography house-votes-84 vowel german dermatology satellite
+    pendigits optdigits"""
+)
+TUNED = sets_of("heart-cleveland hepatitis pima iris glass labor new-thyroid wine tae heart-hungarian")
+VALIDATED_SETS = sets_of("lung-cancer promoters nettalk")
+
+
+def _races_over(
+    names: str, orders: tuple[int, ...], cg: bool = False, kinds: tuple[str, ...] = ()
+) -> tuple[Races, ...]:
+    return tuple(Races(one, fitted_as_printed(orders, cg=cg, kinds=kinds)) for one in sets_of(names))
+
+
+_SAMPLE = "car vowel german sign nursery magic pendigits adult"
+_SMALLER = "car vowel german sign nursery magic"
+_STARTS = ("alrj", "from anje")
+_ZIPF = tuple(planted(order, 5_000, seed) for order in (1, 2, 3) for seed in range(5))
+_QUICK = "car tae"
+# By study: in full, and in --quick.
+RACE_STUDIES: dict[str, tuple[tuple[Races, ...], tuple[Races, ...]]] = {
+    "races-1": (_races_over(f"{_SAMPLE} poker-hand-125k", (1,)), _races_over(_QUICK, (1,))),
+    "races-2": (_races_over(_SAMPLE, (2,), kinds=_STARTS), _races_over(_QUICK, (2,), kinds=_STARTS)),
+    "races-3": (_races_over(_SMALLER, (3,), kinds=_STARTS), _races_over(_QUICK, (3,), kinds=_STARTS)),
+    "races-cg2": (_races_over(_SAMPLE, (2,), cg=True), _races_over(_QUICK, (2,), cg=True)),
+    "races-cg3": (_races_over(_SMALLER, (3,), cg=True), _races_over(_QUICK, (3,), cg=True)),
+    "races-localization": (
+        (Races(LOCALIZATION, fitted_as_printed((1, 2, 3))),),
+        (Races(SETS["tae"], fitted_as_printed((1, 2, 3))),),
+    ),
+    "races-zipf": (
+        tuple(
+            Races(table, fitted_as_printed((order,), kinds=("from anje",)), most=1000)
+            for table, order in zip(_ZIPF, [1] * 5 + [2] * 5 + [3] * 5, strict=True)
+        ),
+        tuple(Races(planted(order, 1_000), fitted_as_printed((order,), kinds=("from anje",))) for order in (1, 2, 3)),
+    ),
+}
+
 
 QUICK_SPLITS, SPLITS = 2, 100
 ROUNDS, QUICK_ROUNDS = 5, 2
@@ -44,7 +186,7 @@ def _growth(settings: Settings) -> Progress:
 def _sets(settings: Settings) -> Progress:
     """Every racer on little sets; on big ones, 2-fold once, our defaults and what they are compared with."""
     if settings.quick:
-        return set_rows(lists.QUICK_SETS, MAIN, settings, QUICK_ROUNDS)
+        return set_rows(QUICK_SETS, MAIN, settings, QUICK_ROUNDS)
     return chain(set_rows(LITTLE_SETS, MAIN, settings, ROUNDS), set_rows(BIG_SETS, BIG, settings, 1, most_work=1e10))
 
 
@@ -55,12 +197,12 @@ def _over(sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Set
 def _validated(settings: Settings) -> Progress:
     """In --quick once 2-fold, without order 3 and nettalk, which take minutes."""
     if settings.quick:
-        return set_rows(lists.VALIDATED_SETS[:2], VALIDATED_2, settings, 1)
-    return set_rows(lists.VALIDATED_SETS, VALIDATED, settings, 2)
+        return set_rows(VALIDATED_SETS[:2], VALIDATED_2, settings, 1)
+    return set_rows(VALIDATED_SETS, VALIDATED, settings, 2)
 
 
 def _tuned(settings: Settings) -> Progress:
-    return chain(limit_rows("elr-optimum", settings), _over(lists.TUNED, TABLES_FITTED, settings, ROUNDS))
+    return chain(limit_rows("elr-optimum", settings), _over(TUNED, TABLES_FITTED, settings, ROUNDS))
 
 
 def _curves(full: tuple[Curves, ...], quick: tuple[Curves, ...], settings: Settings) -> Progress:
@@ -68,8 +210,8 @@ def _curves(full: tuple[Curves, ...], quick: tuple[Curves, ...], settings: Setti
 
 
 def _kdb(settings: Settings) -> Progress:
-    shares = lists.SHARES[:3] if settings.quick else lists.SHARES
-    return share_rows(lists.SETS["poker-hand-125k"], lists.KDB, shares, settings)
+    shares = SHARES[:3] if settings.quick else SHARES
+    return share_rows(SETS["poker-hand-125k"], KDB, shares, settings)
 
 
 def _races(full: tuple[Races, ...], quick: tuple[Races, ...], settings: Settings) -> Progress:
@@ -81,15 +223,15 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "sets": _sets,
         "validated": _validated,
         "sets-variants": partial(_over, LITTLE_SETS, VARIANTS),
-        "pulls": partial(_over, lists.REGULARISED, PULLED_RACERS),
+        "pulls": partial(_over, REGULARISED, PULLED_RACERS),
         "tuned": _tuned,
-        "crossing": partial(_curves, lists.CROSSING, lists.QUICK_CURVES),
-        "planted": partial(_curves, lists.PLANTED_CURVES, lists.QUICK_CURVES),
-        "one-pass": partial(_curves, lists.ONE_PASS, lists.QUICK_ONE_PASS),
-        "online": partial(_curves, lists.ONLINE, lists.QUICK_ONE_PASS),
+        "crossing": partial(_curves, CROSSING, QUICK_CURVES),
+        "planted": partial(_curves, PLANTED_CURVES, QUICK_CURVES),
+        "one-pass": partial(_curves, ONE_PASS, QUICK_ONE_PASS),
+        "online": partial(_curves, ONLINE, QUICK_ONE_PASS),
         "kdb": _kdb,
-        **{name: partial(_races, *races) for name, races in lists.RACES.items()},
-        "elr": lambda settings: elr_rows(lists.TUNED[:3] if settings.quick else lists.TUNED, settings),
+        **{name: partial(_races, *races) for name, races in RACE_STUDIES.items()},
+        "elr": lambda settings: elr_rows(TUNED[:3] if settings.quick else TUNED, settings),
         "toy": toy_rows,
         **LIMIT_STUDIES,
         "dlr-numeric": partial(_splits, NUMERIC_SETS),

@@ -16,7 +16,7 @@ from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store import Database, Store
 from alrviz.fitting.store import database as database_module
 from alrviz.fitting.store import store as store_module
-from alrviz.fitting.store.traces import pack_steps, unpack_steps
+from alrviz.fitting.store.store import pack_steps, unpack_steps
 
 RECIPE = Recipe("lr", order=1).to_json()
 STEPS = [

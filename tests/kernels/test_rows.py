@@ -14,8 +14,8 @@ from tests.oracles.rows import (
     naive_expand,
     naive_forward,
     naive_look_up,
-    naive_marginalise,
     naive_scatter,
+    naive_scatter_to_cells,
     naive_sums,
 )
 
@@ -64,7 +64,7 @@ def check_all_passes(rows, blocks, links, rng):
     assert (grad[:, C:] == 0).all()
     before = padded(rows, rng.normal(size=cells.shape))
     after = blocks.scatter_to_cells(grad, before.copy())
-    expected = naive_marginalise(links, sums, blocks.n_cells)
+    expected = naive_scatter_to_cells(links, sums, blocks.n_cells)
     np.testing.assert_allclose(after[:, :C], before[:, :C] + expected, rtol=1e-12, atol=1e-12)
     assert (after[:, C:] == 0).all()
     counts = rows.count(blocks)

@@ -53,7 +53,7 @@ def naive_expand(links, cells):
     return [np.array([sum((cells[c] for c in row), 0 * cells[0]) for row in of]) for of in links]
 
 
-def naive_marginalise(links, tables, n_cells):
+def naive_scatter_to_cells(links, tables, n_cells):
     """Its transpose: (n_cells, C) sums of the blocks' tables by linked cell."""
     out = np.zeros((n_cells, tables[0].shape[1]))
     for of, table in zip(links, tables, strict=True):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.reproduce.compare import COLUMNS, compared, verdict
-from alrviz.reproduce.dlr_reasons import reason
+from alrviz.reproduce.dlr_items import reason
 
 
 def figures(**values):

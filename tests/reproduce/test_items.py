@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.reproduce import dlr_paper as paper
+from alrviz.reproduce import dlr_items as paper
 from alrviz.reproduce.dlr_items import best_of, times_of_lr
 from alrviz.reproduce.items import ITEMS, STUDIES, chosen_items
 from alrviz.reproduce.methods import METHODS

@@ -16,6 +16,7 @@ to be damaged (`StoreError`; of a run its state).
 import json
 import logging
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -28,7 +29,34 @@ from alrviz.fitting.home import home
 from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store.database import Database
 from alrviz.fitting.store.schema import sound
-from alrviz.fitting.store.traces import pack_steps, unpack_steps
+
+_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+
+
+def pack_steps(steps: Sequence[Step]) -> bytes:
+    """Return steps in few bytes: about a hundred a step of a usual race."""
+    fields = [[_plain(getattr(step, name)) for step in steps] for name in _FIELDS]
+    names = list(dict.fromkeys(name for step in steps for name in step.extra))
+    extra = {name: [_plain(step.extra.get(name)) for step in steps] for name in names}
+    return zlib.compress(json.dumps([fields, extra], separators=(",", ":")).encode(), 1)
+
+
+def unpack_steps(packed: bytes) -> list[Step]:
+    """Return the steps that `pack_steps` was given."""
+    fields, extra = json.loads(zlib.decompress(packed))
+    return [
+        Step(
+            **dict(zip(_FIELDS, values, strict=True)),
+            extra={name: column[k] for name, column in extra.items() if column[k] is not None},
+        )
+        for k, values in enumerate(zip(*fields, strict=True))
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """A number that JSON knows; numpy's own are none."""
+    return value.item() if hasattr(value, "item") else value
+
 
 RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
