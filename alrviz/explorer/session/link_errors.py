@@ -16,8 +16,6 @@ from alrviz.fitting.families import FAMILIES
 Choices = Mapping[str, Collection[str]]
 MOST = 4  # troubles that are told: a link of another program has any number
 LISTED = 8
-_RECIPES = ("racers", "model", "of")
-_LISTS = {"sets": "_"}
 
 
 def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
@@ -33,27 +31,25 @@ def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
         given = parse_qsl(query[:LONGEST].lstrip("?"), max_num_fields=50, errors="replace")
     except ValueError:
         return state, "This link has more parts than any of the explorer's; the first screen is shown."
-    by_key = {p.key: p for p in PROPERTIES}
     for key, text in dict(given).items():
-        if key not in by_key:
-            near = get_close_matches(key, by_key, n=1, cutoff=0.75)
+        if key not in PROPERTIES:
+            near = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
             if near:
                 troubles.append(f"it has no property {_short(key)!r}; did you mean {near[0]!r}?")
             continue
-        name = by_key[key].attribute
-        if key in _RECIPES:
-            lost = [part for part in text.split("~") if not read_recipes(part, words=True)]
+        name, about = PROPERTIES[key].name, PROPERTIES[key].metadata
+        parts = text.split(about["parts"]) if about["parts"] else []
+        if parts and name in choices:
+            troubles += [_none_of(key, part, choices[name]) for part in parts if part not in choices[name]]
+        elif parts:
+            lost = [part for part in parts if not read_recipes(part, words=True)]
             troubles += [_none_of(key, part.split("_")[0], FAMILIES) for part in lost]
-        elif key in _LISTS:
-            troubles += [
-                _none_of(key, one, choices[name]) for one in text.split(_LISTS[key]) if one not in choices[name]
-            ]
         elif name in choices:
             if text not in choices[name]:
                 troubles.append(_none_of(key, text, choices[name]))
                 state = state.replace(**{name: getattr(State(), name)})
         else:
-            troubles += _unread(key, text, by_key[key].read(text))
+            troubles += _unread(key, text, about["read"](text))
     return state, _sentence(troubles)
 
 

@@ -13,6 +13,7 @@ from `own(slug)` when it is made, and sets while it is shown; another page has i
 
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -22,7 +23,18 @@ from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.managed_race import ManagedRace
 from alrviz.explorer.session.managed_studies import ManagedStudy, StudyJob, find_study, kept_where
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
-from alrviz.explorer.session.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, State, first_demo, write_link
+from alrviz.explorer.session.state import (
+    FIRST_DEMO,
+    FIRST_DEMOS,
+    FIRST_ROWS,
+    HELD,
+    OF_MAPS,
+    OF_PAGES,
+    OF_SESSION,
+    State,
+    first_demo,
+    write_link,
+)
 from alrviz.explorer.session.table_loading import Source, TableLoading
 from alrviz.studies.race.race_store import FIT, RaceKeeper
 
@@ -32,41 +44,15 @@ if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
 
 LEFT = 15.0  # seconds without a browser after which nobody waits for a file that is read
-# What a state and a session call by the same names.
-OF_MAPS = ("axes", "model", "peer", "others", "row")
-# What each page has for itself: a link holds those of the page it shows.
-OF_PAGES = ("tab", "judged", "folds", "sizes", "theta", "measure", "view", "alpha", "path", "sets", "files")
 
 
 class Session(TableLoading):
     """What one visitor sees and owns."""
 
-    recipes: tuple = param.Parameter(default=(), doc="The racers' recipes.")
-    question = param.String(default="", doc="Slug of the question that chose them.")
-    axis = param.String(default="", doc="Slug of the axis chosen.")
-    page = param.String(default="convergence", doc="Slug of the page shown.")
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
     entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
-    kept = param.String(default="", doc="Id of the race of the run store that is shown, or none.")
-    tab = param.String(default="", doc="Slug of the tab of a page that has tabs.")
-    axes: tuple = param.Parameter(default=(), doc="Positions of the two columns of a map.")
-    model: tuple = param.Parameter(default=(), doc="The recipe of a map, or none.")
-    peer = param.String(default="", doc="Slug of the classifier beside it.")
     drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
-    others = param.String(default="", doc="Slug of how other columns are held on a map.")
-    row: "int | None" = param.Parameter(default=None, doc="The row that other columns are fixed at.")
     fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
-    cuts = param.String(default="", doc="Slug of how numbers are cut into levels, in what pages make anew.")
-    judged: tuple = param.Parameter(default=(), doc="The recipes of a study, or none.")
-    folds = param.String(default="", doc="Slug of its rounds and folds.")
-    sizes = param.String(default="", doc="Slug of its training sizes.")
-    theta = param.String(default="", doc="Slug of where learners row by row take log theta from.")
-    measure = param.String(default="", doc="What held-out rows are judged by.")
-    view: tuple = param.Parameter(default=(), doc="What is shown of a picture, by parameters of its view.")
-    alpha = param.Number(default=None, allow_None=True, doc="The strength of the penalty that is looked at, or none.")
-    path = param.Integer(default=0, doc="The path that is looked at.")
-    sets: tuple = param.Parameter(default=(), doc="Names of the demo sets that recipes are compared on.")
-    files: tuple = param.Parameter(default=(), doc="The visitor's tables that they are compared on.")
 
     def __init__(
         self,
@@ -94,17 +80,10 @@ class Session(TableLoading):
 
     def apply(self, state: State, told: str = "") -> None:
         """Show what a link asks for; `told` is what is to be said of it."""
-        self.param.update(
-            page=state.page,
-            question=state.question,
-            axis=state.axis,
-            seed=state.seed,
-            recipes=state.recipes,
-            cuts=state.cuts,
-        )
+        self.param.update({name: getattr(state, name) for name in OF_SESSION})
         self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
         self.source = Source(kinds=dict(state.kinds), split=state.split)
-        self.fit, self.kept = self.registry.find(state.fit, self.owner), state.kept
+        self.fit = self.registry.find(state.fit, self.owner)
         if state.run:
             self.entry = self.registry.find(state.run, self.owner)
             if self.entry is None:
@@ -146,21 +125,14 @@ class Session(TableLoading):
             rows = None
         asked = self.file or self.wanted
         return State(
-            page=self.page,
             data=name if not asked and self.own_choice else "",
             rows=None if asked else rows,
             file=None if self.points else asked,
             points=self.points,
             kinds=tuple(sorted(self.source.kinds.items())),
-            cuts=self.cuts,
             split=self.source.split,
-            question=self.question,
-            axis=self.axis,
-            recipes=self.recipes,
-            seed=self.seed,
-            **{name: getattr(self, name) for name in (*OF_MAPS, *OF_PAGES)},
+            **{name: getattr(self, name) for name in HELD},
             fit=self.fit.id if self.fit is not None else "",
-            kept=self.kept,
             run=self.entry.id if self.entry is not None else "",
         )
 
@@ -309,3 +281,8 @@ class Session(TableLoading):
             for entry in self.entries:
                 self.registry.look(entry)
         return self.busy
+
+
+for _one in fields(State):  # what a link holds of it
+    if _one.name in HELD and _one.name not in Session.param:
+        Session.param.add_parameter(_one.name, param.Parameter(default=_one.default, doc=_one.metadata["doc"]))

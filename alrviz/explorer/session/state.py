@@ -1,15 +1,16 @@
 """The state of a session as one small value, and the link that carries it.
 
-One typed list, `PROPERTIES`, says what a link may hold. Reading a link never fails and never trusts it: what is not in
-the list is ignored, numbers are moved into their range, words must be of a plain alphabet. A link holds no path, no
-code and no row of a file; a table that was dropped is named by what one needs to drop the same file again. A few points
-that were drawn here are in it themselves.
+The fields of `State` are the one list of what a link may hold. Reading a link never fails and never trusts it: what is
+not in the list is ignored, numbers are moved into their range, words must be of a plain alphabet. A link holds no path,
+no code and no row of a file; a table that was dropped is named by what one needs to drop the same file again. A few
+points that were drawn here are in it themselves.
 """
 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -34,82 +35,11 @@ MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
 
 
-@dataclass(frozen=True)
-class State:
-    """What a session shows.
-
-    Attributes:
-        page: slug of the page.
-        data: name of a demo set; "" for the page's own, and while `file` is set.
-        rows: rows asked of the demo's generator, or None for its own number.
-        file: the uploaded table, or None.
-        points: the table itself where it is a few drawn points, as `points.pack` has them; neither data nor file then.
-        kinds: changes to the guessed kinds by column position: "2c_14t" (the letters of `KIND_LETTERS`).
-        cuts: slug of how numbers are cut into levels ("quantile-10"), "" for MDL.
-        split: slug of what splits of the rows keep to ("once", "g3"), "" for nothing.
-        question, axis: slugs owned by the page that shows them.
-        recipes: the racers.
-        seed: of demo set and split.
-        tab: slug of the tab of a page that has tabs.
-        axes: positions of the two columns of a map, across and up; () for the page's own choice.
-        model: the recipe of a map, () for the page's own.
-        peer: slug of the classifier beside it.
-        others, row: how other columns are held on a map (a slug), and the row they are fixed at.
-        judged: the recipes of a study, up to six of any family, () for its page's own.
-        folds: slug of its rounds and folds ("2x5"), "" for its page's own.
-        sizes: slug of its training sizes in % ("25-50-100"), "" for its page's own.
-        theta: slug of where learners row by row take log theta from, "" for its page's own.
-        measure: what held-out rows are judged by ("rmse"), "" for the page's own.
-        view: what is shown of a picture, by parameters of its view: (("axis", "size"),).
-        sets, files: the demo sets, by name, and the visitor's tables that recipes are compared on; none for the page's.
-        alpha, path: the strength of the penalty looked at along a path, None for the page's own; and which path.
-        fit: id of the run of a map, to be found again by its owner.
-        kept: id of a race in the run store, to be opened again by its owner.
-        run: id of a run, to be found again by its owner.
-    """
-
-    page: str = "convergence"
-    data: str = ""
-    rows: int | None = None
-    file: FileLink | None = None
-    points: str = ""
-    kinds: tuple[tuple[int, str], ...] = ()
-    cuts: str = ""
-    split: str = ""
-    question: str = ""
-    axis: str = ""
-    recipes: tuple[Recipe, ...] = ()
-    seed: int = 0
-    tab: str = ""
-    axes: tuple[int, ...] = ()
-    model: tuple[Recipe, ...] = ()
-    peer: str = ""
-    others: str = ""
-    row: int | None = None
-    judged: tuple[Recipe, ...] = ()
-    folds: str = ""
-    sizes: str = ""
-    theta: str = ""
-    measure: str = ""
-    view: tuple[tuple[str, str], ...] = ()
-    alpha: float | None = None
-    path: int = 0
-    sets: tuple[str, ...] = ()
-    files: tuple[FileLink, ...] = ()
-    fit: str = ""
-    kept: str = ""
-    run: str = ""
-
-    def replace(self, **changes: Any) -> "State":
-        """Return a state with some properties changed."""
-        return replace(self, **changes)
-
-
 def _slug(text: str) -> str:
     return text if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", text) else ""
 
 
-def _clamped(text: str, low: int, high: int, default: int | None) -> int | None:
+def _clamped(low: int, high: int, default: int | None, text: str) -> int | None:
     try:
         number = float(text)
     except ValueError:
@@ -184,50 +114,121 @@ def _number(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
+SESSION, PAGE, STUDY, MAP = "session", "page", "study", "map"  # whose a property is; "": of what the session is about
+
+
+def link(
+    default: Any,
+    doc: str,
+    read: Callable[[str], Any] = _slug,
+    write: Callable[[Any], str] = str,
+    *,
+    key: str = "",
+    of: str = "",
+    parts: str = "",
+) -> Any:
+    """Return a property of a link.
+
+    Args:
+        default: what is left out of a link.
+        doc: what it is.
+        read: returns the value of a text; `default`'s like, or nothing, for what is none.
+        write: returns the text of a value; "" is left out.
+        key: what the link calls it, if not by its name.
+        of: whose it is: SESSION, a parameter of the session's by the same name; PAGE, one that each page has for
+            itself; STUDY, one of PAGE that is a setting of its study; MAP, one of SESSION that pages of maps share.
+        parts: what stands between parts that may each be wrong, "" for one that is whole.
+    """
+    about = {"doc": doc, "read": read, "write": write, "key": key, "of": of, "parts": parts}
+    return field(default=default, metadata=about)
+
+
+_read_racers = partial(read_recipes, families=RUNS)
+
+
 @dataclass(frozen=True)
-class LinkProperty:
-    """One property of a link: its key, the state's attribute, and how it is read and written ("" is left out)."""
+class State:
+    """What a session shows: all that a link may hold, in its order."""
 
-    key: str
-    attribute: str
-    read: Callable[[str], Any]
-    write: Callable[[Any], str] = field(default=str)
+    page: str = link("convergence", "Slug of the page.", of=SESSION)
+    data: str = link("", 'Name of a demo set; "" for the page\'s own, and while `file` is set.')
+    rows: int | None = link(
+        None, "Rows asked of the demo's generator, or None for its own number.", partial(_clamped, 1, 1_000_000, None),
+        _number,
+    )  # fmt: skip
+    file: FileLink | None = link(None, "The uploaded table, or None.", _read_file, _write_file)  # noqa: RUF009 (a field)
+    points: str = link(
+        "", "The table itself where it is a few drawn points, as `points.pack` has them; neither data nor file then.",
+        lambda text: text if unpack(text) else "",
+    )  # fmt: skip
+    kinds: tuple[tuple[int, str], ...] = link(
+        (), "Changes to the guessed kinds by column position.", _read_kinds, _write_kinds
+    )
+    cuts: str = link("", 'Slug of how numbers are cut into levels ("quantile-10"), "" for MDL.', of=SESSION)
+    split: str = link("", 'Slug of what splits of the rows keep to ("once", "g3"), "" for nothing.')
+    question: str = link("", "Slug of the question that chose the racers.", key="q", of=SESSION)
+    axis: str = link("", "Slug of the axis of the race.", of=SESSION)
+    seed: int = link(0, "Of demo set and split.", partial(_clamped, 0, 2**32 - 1, 0), of=SESSION)
+    recipes: tuple[Recipe, ...] = link(
+        (), "The racers.", _read_racers, write_recipes, key="racers", of=SESSION, parts="~"
+    )
+    tab: str = link("", "Slug of the tab of a page that has tabs.", of=PAGE)
+    axes: tuple[int, ...] = link(
+        (), "Positions of the two columns of a map, across and up; () for the page's own.", _read_axes,
+        lambda axes: "-".join(map(str, axes)), of=MAP,
+    )  # fmt: skip
+    model: tuple[Recipe, ...] = link(
+        (), "The recipe of a map, () for the page's own.", lambda text: _read_racers(text)[:1], write_recipes, of=MAP,
+        parts="~",
+    )  # fmt: skip
+    peer: str = link("", "Slug of the classifier beside it.", of=MAP)
+    others: str = link("", "Slug of how other columns are held on a map.", of=MAP)
+    row: int | None = link(
+        None, "The row that they are fixed at.", partial(_clamped, 0, 10**9, None), _number, key="at", of=MAP
+    )
+    judged: tuple[Recipe, ...] = link(
+        (), "The recipes of a study, of any family, () for its page's own.", partial(read_recipes, words=True),
+        write_recipes, key="of", of=STUDY, parts="~",
+    )  # fmt: skip
+    folds: str = link("", 'Slug of its rounds and folds ("2x5"), "" for its page\'s own.', of=STUDY)
+    sizes: str = link("", 'Slug of its training sizes in % ("25-50-100"), "" for its page\'s own.', of=STUDY)
+    theta: str = link("", 'Slug of where learners row by row take log theta from, "" for its page\'s own.', of=STUDY)
+    measure: str = link("", 'What held-out rows are judged by ("rmse"), "" for the page\'s own.', _measure, of=PAGE)
+    view: tuple[tuple[str, str], ...] = link(
+        (), 'What is shown of a picture, by parameters of its view: (("axis", "size"),).', _read_view,
+        lambda view: "~".join(map(".".join, view)), of=PAGE,
+    )  # fmt: skip
+    alpha: float | None = link(
+        None, "The strength of the penalty looked at along a path, None for the page's own.", _strength,
+        lambda alpha: "" if alpha is None else repr(alpha), of=PAGE,
+    )  # fmt: skip
+    path: int = link(0, "The path that is looked at.", partial(_clamped, 0, MOST_RACERS - 1, 0), of=PAGE)
+    sets: tuple[str, ...] = link(
+        (), "The demo sets, by name, that recipes are compared on; () for the page's.", _read_sets, "_".join, of=STUDY,
+        parts="_",
+    )  # fmt: skip
+    files: tuple[FileLink, ...] = link(
+        (), "The visitor's tables that they are compared on.", _read_files,
+        lambda links: "/".join(map(_write_file, links)), of=STUDY,
+    )  # fmt: skip
+    fit: str = link("", "Id of the run of a map, to be found again by its owner.", _id)
+    kept: str = link("", "Id of a race in the run store, to be opened again by its owner.", _id, of=SESSION)
+    run: str = link("", "Id of a run, to be found again by its owner.", _id)
+
+    def replace(self, **changes: Any) -> "State":
+        """Return a state with some properties changed."""
+        return replace(self, **changes)
 
 
-PROPERTIES = (
-    LinkProperty("page", "page", _slug),
-    LinkProperty("data", "data", _slug),
-    LinkProperty("rows", "rows", lambda text: _clamped(text, 1, 1_000_000, None), _number),
-    LinkProperty("file", "file", _read_file, _write_file),
-    LinkProperty("points", "points", lambda text: text if unpack(text) else ""),
-    LinkProperty("kinds", "kinds", _read_kinds, _write_kinds),
-    LinkProperty("cuts", "cuts", _slug),
-    LinkProperty("split", "split", _slug),
-    LinkProperty("q", "question", _slug),
-    LinkProperty("axis", "axis", _slug),
-    LinkProperty("seed", "seed", lambda text: _clamped(text, 0, 2**32 - 1, 0)),
-    LinkProperty("racers", "recipes", str, write_recipes),  # recipes are read last: they share the seed
-    LinkProperty("tab", "tab", _slug),
-    LinkProperty("axes", "axes", _read_axes, lambda axes: "-".join(map(str, axes))),
-    LinkProperty("model", "model", str, write_recipes),
-    LinkProperty("peer", "peer", _slug),
-    LinkProperty("others", "others", _slug),
-    LinkProperty("at", "row", lambda text: _clamped(text, 0, 10**9, None), _number),
-    LinkProperty("of", "judged", str, write_recipes),
-    LinkProperty("folds", "folds", _slug),
-    LinkProperty("sizes", "sizes", _slug),
-    LinkProperty("theta", "theta", _slug),
-    LinkProperty("measure", "measure", _measure),
-    LinkProperty("view", "view", _read_view, lambda view: "~".join(map(".".join, view))),
-    LinkProperty("alpha", "alpha", _strength, lambda alpha: "" if alpha is None else repr(alpha)),
-    LinkProperty("path", "path", lambda text: _clamped(text, 0, MOST_RACERS - 1, 0)),
-    LinkProperty("sets", "sets", _read_sets, "_".join),
-    LinkProperty("files", "files", _read_files, lambda links: "/".join(map(_write_file, links))),
-    LinkProperty("fit", "fit", _id),
-    LinkProperty("kept", "kept", _id),
-    LinkProperty("run", "run", _id),
-)
-_DEFAULT = State()
+PROPERTIES: "dict[str, Field[Any]]" = {one.metadata["key"] or one.name: one for one in fields(State)}  # by key
+
+
+def _of(*owners: str) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(State) if one.metadata["of"] in owners)
+
+
+OF_SESSION, OF_MAPS, OF_STUDIES, OF_PAGES = _of(SESSION), _of(MAP), _of(STUDY), _of(PAGE, STUDY)
+HELD = (*OF_SESSION, *OF_MAPS, *OF_PAGES)  # the parameters of a session
 
 
 def first_demo(page: str) -> str:
@@ -241,25 +242,23 @@ def read_link(query: str) -> State:
     try:
         given = dict(parse_qsl(text, max_num_fields=50, errors="replace"))
     except ValueError:  # more fields than any link of ours has
-        return _DEFAULT
-    values = {p.attribute: p.read(given[p.key]) for p in PROPERTIES if p.key in given}
-    racers, model, judged = (values.pop(name, "") for name in ("recipes", "model", "judged"))
+        return State()
+    values = {one.name: one.metadata["read"](given[key]) for key, one in PROPERTIES.items() if key in given}
     state = State(**{name: value for name, value in values.items() if value not in ("", None, ())})
     if state.points:
         state = state.replace(file=None)
     if state.points or state.file is not None:
         state = state.replace(data="", rows=None)
-    models = read_recipes(model, state.seed, RUNS)[:1]
-    of_study = read_recipes(judged, words=True)  # a study's seed is its own, not its recipes'
-    return state.replace(recipes=read_recipes(racers, state.seed, RUNS), model=models, judged=of_study)
+    # A study's seed is its own, not its recipes'.
+    seeded = {
+        name: tuple(one.replace(seed=state.seed) for one in getattr(state, name)) for name in ("recipes", "model")
+    }
+    return state.replace(**seeded)
 
 
 def write_link(state: State) -> str:
     """Return the query (with its question mark) of the shortest link to `state`; "" for the first screen."""
-    pairs = []
-    for p in PROPERTIES:
-        value = getattr(state, p.attribute)
-        if value != getattr(_DEFAULT, p.attribute):
-            pairs.append((p.key, p.write(value)))
-    kept = [(key, text) for key, text in pairs if text]
+    values = ((key, one, getattr(state, one.name)) for key, one in PROPERTIES.items())
+    texts = ((key, one.metadata["write"](value)) for key, one, value in values if value != one.default)
+    kept = [(key, text) for key, text in texts if text]
     return "?" + urlencode(kept, quote_via=quote) if kept else ""

@@ -18,14 +18,13 @@ from alrviz.data.demos import demo_names
 from alrviz.explorer.page import Page
 from alrviz.explorer.server import process, visitor_ids
 from alrviz.explorer.session.link_errors import Choices, checked
-from alrviz.explorer.session.session import OF_MAPS, OF_PAGES, Session
-from alrviz.explorer.session.state import State, read_link
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import HELD, State, read_link
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.frame import Frame
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
 
-_OWN = ("page", "dataset", "pending", "recipes", "question", "axis", "seed", "entry", "wanted", "fit", "kept")
-_LINKED = (*_OWN, *OF_MAPS, *OF_PAGES)  # what of a session its link shows
+_LINKED = ("dataset", "pending", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
 TICK = 100  # ms
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 

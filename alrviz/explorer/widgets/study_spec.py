@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.session.managed_studies import kept_where
-from alrviz.explorer.session.state import State
+from alrviz.explorer.session.state import OF_STUDIES, State
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes, remarks_of
 from alrviz.explorer.widgets.table_settings import cut_params, with_cuts
@@ -30,7 +30,7 @@ FOLD_NAMES = {"5 folds": "5", "2 x 5 folds": "2x5", "10 folds": "10", "5 x 2 fol
 _ANY_NUMBER = 10**6
 SPECS: "dict[str, type[StudySpec]]" = {}  # of the pages that are there, by the kind of study
 # What a link may hold of the settings of any study, as it is where nothing is set.
-UNSET = {name: getattr(State(), name) for name in ("judged", "folds", "sizes", "theta", "sets", "files")}
+UNSET = {name: getattr(State(), name) for name in OF_STUDIES}
 
 
 @dataclass(frozen=True)
