@@ -12,62 +12,7 @@ An entry of its menus is one text, which stays in the menu when it is chosen: wh
 import json
 
 from alrviz.data.demos import demo_line, demo_names
+from alrviz.explorer.shell import asset
 
-REPAIRS = """
-(() => {
-  const lines = LINES;
-  const name = (el, words) => { if (!el.getAttribute("aria-label")) el.setAttribute("aria-label", words); };
-  const repair = (root) => {
-    for (const item of root.querySelectorAll('[role=listbox] > [role=menuitem]')) {
-      item.setAttribute("role", "option");
-      item.setAttribute("aria-selected", String(item.classList.contains("Mui-selected")));
-    }
-    for (const list of root.querySelectorAll("[role=listbox]")) {
-      const known = Array.from(list.querySelectorAll("[role=option]"), (item) => [item, item.textContent.trim()])
-        .filter(([item, words]) => Object.hasOwn(lines, words));
-      if (known.length < 3) continue;  // levels of a column may be called so too
-      for (const [item, words] of known) {
-        item.dataset.line = lines[words];
-        item.setAttribute("aria-label", words);
-        item.setAttribute("aria-description", lines[words]);
-      }
-    }
-    for (const paper of root.querySelectorAll(".MuiDrawer-paper[role=dialog]")) name(paper, "Settings");
-    for (const button of root.querySelectorAll(".MuiInputAdornment-root > button")) {
-      const label = button.closest(".MuiFormControl-root")?.querySelector("label")?.textContent ?? "";
-      const less = button.parentElement.classList.contains("MuiInputAdornment-positionStart");
-      name(button, (less ? "less: " : "more: ") + label);
-    }
-    for (const bar of root.querySelectorAll(".MuiLinearProgress-root")) name(bar, "under way");
-    for (const rail of root.querySelectorAll("nav:has(.sidebar)")) name(rail, "Pages");
-    for (const table of root.querySelectorAll(".tabulator[role=grid]")) {
-      const [head, body] = [".tabulator-header", ".tabulator-tableholder"].map((part) => table.querySelector(part));
-      if (!head || !body) continue;
-      table.setAttribute("role", "group");
-      table.removeAttribute("aria-owns");
-      head.id = "alrviz-grid-head";
-      body.setAttribute("role", "grid");
-      body.setAttribute("aria-owns", head.id);
-      name(body, "Columns");
-    }
-    for (const head of root.querySelectorAll(".tabulator-col.empty[role=columnheader]")) {
-      head.setAttribute("role", "none");
-      head.removeAttribute("aria-sort");
-    }
-    for (const mark of root.querySelectorAll("span[aria-label]:not([role])")) mark.setAttribute("role", "img");
-  };
-  const changed = new Set();
-  const look = () => { for (const root of changed) repair(root); changed.clear(); };
-  const follow = (root) => new MutationObserver(() => {
-    if (!changed.size) setTimeout(look, 50);
-    changed.add(root);
-  }).observe(root, { childList: true, subtree: true });
-  follow(document);
-  const attach = Element.prototype.attachShadow;
-  Element.prototype.attachShadow = function (options) {
-    const root = attach.call(this, options);
-    follow(root);
-    return root;
-  };
-})();
-""".replace("LINES", json.dumps({name: demo_line(name) for name in demo_names()}).replace("</", "<\\/"))
+_LINES = {name: demo_line(name) for name in demo_names()}
+REPAIRS = asset("accessibility.js").replace("LINES", json.dumps(_LINES).replace("</", "<\\/"))

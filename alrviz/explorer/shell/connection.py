@@ -20,7 +20,6 @@ attempts, 31 s, it gives up for good.
 
 import json
 import time
-from importlib.resources import files
 
 from bokeh.server.session import ServerSession
 from bokeh.server.tornado import BokehTornado
@@ -28,6 +27,7 @@ from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from bokeh.util.token import check_token_signature, generate_jwt_token, get_session_id
 from tornado.web import authenticated
 
+from alrviz.explorer.shell import asset
 from alrviz.views.core.browser_ready import await_views
 
 HEADER = "Alrviz-Token"  # the request's header with the token that the page's websocket was opened with
@@ -108,20 +108,10 @@ WORDS = {
 
 def script() -> str:
     """Return what runs in the page's head."""
-    source = (files("alrviz.explorer.shell") / "connection.js").read_text(encoding="utf-8")
     given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW}
-    return "{" + "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items()) + source + "}\n"
-
-
-STYLE = """
-#alrviz-connection { position: fixed; z-index: 100000; left: 50%; bottom: 24px; transform: translate(-50%, 0);
-  max-width: min(640px, calc(100vw - 32px)); box-sizing: border-box; padding: 12px 20px; border-radius: 8px;
-  font: 400 16px/1.5 Roboto, 'Segoe UI', Arial, sans-serif; color: var(--alrviz-text); background: var(--alrviz-paper);
-  border: 1px solid var(--alrviz-line); border-left: 4px solid var(--alrviz-good);
-  box-shadow: 0 4px 24px rgb(0 0 0 / 30%); }
-#alrviz-connection.lost { background: var(--alrviz-bad-ground); border-left-color: var(--alrviz-bad); }
-#alrviz-connection[hidden] { display: none; }
-html[data-lost]::after { content: ""; position: fixed; inset: 0; z-index: 99999; pointer-events: none;
-  background: color-mix(in srgb, var(--alrviz-ground) 55%, transparent); }
-html[data-lost] body { cursor: not-allowed; }
-"""
+    return (
+        "{"
+        + "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items())
+        + asset("connection.js")
+        + "}\n"
+    )

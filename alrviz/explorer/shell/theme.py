@@ -11,7 +11,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.explorer.shell import browser_history, connection
+from alrviz.explorer.shell import asset, browser_history, connection
 from alrviz.explorer.shell.accessibility import REPAIRS
 from alrviz.views.core.state_sync import STATE_SYNC
 from alrviz.views.core.style import safe as safe  # one way to show a stranger's text, for pages as for views
@@ -141,98 +141,11 @@ PAGE_SX = {
     },
 }  # fmt: skip
 
-# Numbers in columns line up; a focus is visible wherever the keyboard goes.
-RAW_CSS = (
-    """
-:root { --alrviz-accent: #4a4896; --alrviz-paper: #ffffff; --alrviz-ground: #f5f5f8; --alrviz-text: #1d1d24;
-  --alrviz-quiet: #55555f; --alrviz-line: #e0e0e8; --alrviz-bad: #b3261e; --alrviz-bad-ground: #fdeeec;
-  --alrviz-good: #00715a; }
-:root[data-theme="dark"] { --alrviz-accent: #b9b7ff; --alrviz-paper: #1b1c22; --alrviz-ground: #131418;
-  --alrviz-text: #eceaf3; --alrviz-quiet: #b3b1bf; --alrviz-line: #34353f; --alrviz-bad: #ffb4ab;
-  --alrviz-bad-ground: #3a1f1d; --alrviz-good: #5fd6b4; color-scheme: dark; }
-@media (prefers-reduced-motion: reduce) {
-  *, *::before, *::after { animation: none !important; transition: none !important; } }
-html, body { font-variant-numeric: tabular-nums; background: var(--alrviz-ground); color: var(--alrviz-text); }
-"""
-    + connection.STYLE
-)
+RAW_CSS = asset("page.css") + asset("connection.css")
 
-# For every shadow root of the page, so that no component needs a rule of its own. In a narrow window nothing is wider
-# than its place, what stands beside something comes below it, and the row of buttons with Run stays in sight.
-FIT = """
-@media (max-width: 999px) {
-  :host { max-width: 100% !important; min-width: 0 !important; }
-  :host > div { max-width: 100% !important; min-width: 0 !important; }
-  :host(.bk-Row) { flex-wrap: wrap; row-gap: 6px; }
-  :host(.bk-Row) > .bk-panel-models-layout-Column, :host(.bk-Row) > .alrviz-side {
-    flex: 1 1 100% !important; width: 100% !important; margin-left: 0 !important; }
-  :host(.bk-Row) > .bk-Row, :host(.alrviz-line) { flex: 1 1 100% !important; }
-  :host(.bk-Row) > .bk-Spacer { display: none; }
-  :host(.bk-Row) > .bk-Figure { flex: 0 0 100% !important; height: 250px !important; }
-  :host(.alrviz-pictures), :host(.alrviz-pictures) > .bk-Row { height: auto !important; flex: 0 0 auto !important; }
-  :host(.alrviz-pictures) > .bk-Figure { flex: 0 0 340px !important; height: 340px !important; }
-  :host(.bk-panel-models-reactive_html-ReactiveHTML) > div > div { row-gap: 12px !important; }
-}
-@media (max-width: 999px), (max-height: 599px) {
-  :host(.alrviz-run) { position: sticky; top: 0; bottom: 0; z-index: 4; padding: 6px 0;
-    background: var(--alrviz-paper); }
-  :host(.alrviz-run) > .alrviz-run { position: static; padding: 0; border: none; }
-  :host(.alrviz-run) > .alrviz-wide { flex: 1 1 180px !important; }
-}
-@media (max-height: 599px) {
-  :host(.alrviz-run) { position: fixed; top: auto; left: 0; right: 0; padding: 4px 16px; width: auto !important;
-    border-top: 1px solid var(--alrviz-line); flex-wrap: nowrap; }
-  :host(.alrviz-run) > .alrviz-run ~ * { display: none; }
-}
-@media (max-width: 599px) {
-  :host(.alrviz-key-left) button, :host(.alrviz-key-right) button, :host(.alrviz-key-s) button {
-    font-size: 0; min-width: 44px; padding: 8px 10px; }
-  :host(.alrviz-key-left) .MuiButton-icon, :host(.alrviz-key-right) .MuiButton-icon,
-  :host(.alrviz-key-s) .MuiButton-icon { margin: 0; }
-}
-:host(.alrviz-header) { flex-wrap: nowrap; min-width: 0 !important; }
-:host(.alrviz-about) { flex: 0 1 auto !important; min-width: 0; overflow: hidden; }
-@media (max-width: 1199px) {
-  :host(.alrviz-strip), :host(.alrviz-strip) > div { width: 44px !important; min-width: 0 !important; }
-  :host(.alrviz-strip) { margin: 0 4px !important; flex: 0 0 44px !important; }
-  :host(.alrviz-strip) label { font-size: 0; min-width: 0; padding: 8px; }
-  :host(.alrviz-strip) .MuiButton-icon { margin: 0; font-size: 22px; }
-}
-:host(.alrviz-header) > .bk-Spacer { display: block; }
-:host(.alrviz-here-only) { flex: 0 1 auto !important; min-width: 0; overflow: hidden; }
-:host(.alrviz-here-only) h1 { font-size: 1.25rem; font-weight: 700; white-space: nowrap; overflow: hidden;
-  text-overflow: ellipsis; }
-@media (min-width: 1200px) {
-  :host(.alrviz-here-only) { position: absolute !important; width: 1px; height: 1px; overflow: hidden;
-    clip-path: inset(50%); }
-}
-@media (max-width: 599px) { :host(.alrviz-about) { display: none !important; } }
-@media (prefers-reduced-motion: reduce) {
-  *, *::before, *::after { animation: none !important; transition: none !important; scroll-behavior: auto !important; }
-}
-"""
+FIT = asset("fit.css")
 
-# Shared by every HTML pane of ours (each lives in a shadow root, where page styles do not reach).
-PANE_CSS = """
-:host { font: 400 16px/1.5 Roboto, 'Segoe UI', Arial, sans-serif; color: var(--alrviz-text);
-  font-variant-numeric: tabular-nums; }
-p { margin: 0 0 .4em; } p:last-child { margin-bottom: 0; }
-.quiet { color: var(--alrviz-quiet); }
-.bad { color: var(--alrviz-bad); } .good { color: var(--alrviz-good); }
-h1 { font-size: 1.5rem; font-weight: 500; line-height: 1.25; margin: 0; }
-h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.3; margin: 0; }
-code, kbd { font: 15px/1.4 ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; }
-kbd { border: 1px solid var(--alrviz-line); border-bottom-width: 2px; border-radius: 4px; padding: 0 .4em; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .35em 1em; margin: 0; }
-dt { font-weight: 500; } dd { margin: 0; color: var(--alrviz-quiet); }
-abbr { text-decoration: underline dotted var(--alrviz-quiet); text-underline-offset: 3px; cursor: help; }
-table { border-collapse: collapse; width: 100%; }
-th { text-align: left; font-weight: 500; color: var(--alrviz-quiet); }
-th, td { padding: .38em .9em .38em 0; border-bottom: 1px solid var(--alrviz-line); vertical-align: top; }
-td.n, th.n { text-align: right; white-space: nowrap; } th { white-space: nowrap; }
-a { color: var(--alrviz-accent); }
-.scroll { overflow-x: auto; }
-"""
+PANE_CSS = asset("pane.css")
 
 CARD = {
     "background": "var(--alrviz-paper)",
@@ -260,127 +173,7 @@ def card(*parts: Any, **params: Any) -> Any:
     return pn.Column(*parts, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
 
 
-# Runs before anything is drawn. `data-theme` is what panel-material-ui's components watch. A key presses the visible
-# button whose component has the CSS class `alrviz-key-KEY` (space, right, left, help, or a letter), unless the focus is
-# where keys have a meaning of their own. A file dropped anywhere on the page goes to the drop strip's own input.
-_HEAD_SCRIPT = """
-(() => {
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const stored = () => { try { return localStorage.getItem("alrviz_theme"); } catch (e) { return null; } };
-  const show = (theme) => {
-    document.documentElement.dataset.theme = theme;
-    document.cookie = "alrviz_theme=" + theme + "; Max-Age=31536000; Path=/; SameSite=Lax";
-  };
-  const now = () => stored() || (system.matches ? "dark" : "light");
-  show(now());
-  system.addEventListener("change", () => show(now()));
-  window.alrvizToggleTheme = () => {
-    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("alrviz_theme", next); } catch (e) { /* private window: not remembered */ }
-    show(next);
-  };
-  const fit = new CSSStyleSheet();
-  fit.replaceSync(FIT);
-  const attach = Element.prototype.attachShadow;
-  Element.prototype.attachShadow = function (options) {
-    const root = attach.call(this, options);
-    root.adoptedStyleSheets = [...root.adoptedStyleSheets, fit];
-    return root;
-  };
-  // `alrvizRail` opens or closes the rail. In a narrow window a press beside it, a choice and Escape close it too.
-  const deep = function* (root) {
-    for (const el of root.querySelectorAll("*")) {
-      yield el;
-      if (el.shadowRoot) yield* deep(el.shadowRoot);
-    }
-  };
-  const first = (selector, root = document) => {
-    for (const el of deep(root)) if (el.matches(selector)) return el;
-    return null;
-  };
-  const menu = () => first(".alrviz-menu");
-  const rail = () => first(".MuiDrawer-paper.sidebar");
-  const narrow = window.matchMedia("(max-width: 1199px)");
-  window.alrvizRail = (open) => {
-    const at = rail();
-    if (!narrow.matches) {
-      const folded = at.closest("nav").classList.toggle("alrviz-folded");
-      menu().setAttribute("aria-expanded", String(!folded));
-      return;
-    }
-    at.classList.toggle("alrviz-open", open);
-    menu().setAttribute("aria-expanded", String(at.classList.contains("alrviz-open")));
-    if (!at.classList.contains("alrviz-open")) return;
-    requestAnimationFrame(() => (first(".alrviz-here", at) || first("button", at))?.focus());
-  };
-  window.addEventListener("click", (e) => {
-    const at = rail();
-    if (!at || !at.classList.contains("alrviz-open")) return;
-    const path = e.composedPath();
-    if (!path.includes(menu()) && (!path.includes(at) || path.some((el) => el.tagName === "BUTTON")))
-      window.alrvizRail(false);
-  });
-  window.addEventListener("keydown", (e) => {
-    if (e.key !== "Escape" || !rail()?.classList.contains("alrviz-open")) return;
-    window.alrvizRail(false);
-    menu().focus();
-  });
-  // The title that the server gives the document, in the browser's tab.
-  const title = () => {
-    const doc = window.Bokeh?.documents?.[0];
-    if (!doc) { setTimeout(title, 100); return; }
-    const say = () => { if (doc.title() && document.title !== doc.title()) document.title = doc.title(); };
-    doc.on_change(say);
-    say();
-  };
-  title();
-  const drawn = () => {  // the page's frame is there, in place of OPENING
-    if (!first(".MuiAppBar-root")) { setTimeout(drawn, 50); return; }
-    document.documentElement.dataset.drawn = "";
-  };
-  drawn();
-  const find = (root) => {
-    for (const el of root.querySelectorAll("*")) {
-      if (el.matches('input[type="file"]')) return el;
-      const inner = el.shadowRoot && find(el.shadowRoot);
-      if (inner) return inner;
-    }
-    return null;
-  };
-  const KEYS = {" ": "space", "ArrowRight": "right", "ArrowLeft": "left", "?": "help"};
-  const keyed = (root, cls) => {
-    for (const el of root.querySelectorAll("*")) {
-      if (el.classList.contains(cls)) {
-        const button = el.matches("button") ? el : el.shadowRoot && el.shadowRoot.querySelector("button");
-        if (button && !button.disabled && button.getClientRects().length) return button;
-      }
-      const inner = el.shadowRoot && keyed(el.shadowRoot, cls);
-      if (inner) return inner;
-    }
-    return null;
-  };
-  window.addEventListener("keydown", (e) => {
-    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
-    let at = document.activeElement;
-    while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
-    const own = "input, textarea, select, [contenteditable], [role=combobox], [role=option], [role=slider]";
-    if (at && at.matches(own)) return;
-    if (at && e.key === " " && at.matches("button, a, [role=button], [role=tab], summary")) return;
-    const name = KEYS[e.key] || (/^[a-z]$/.test(e.key) ? e.key : null);
-    const button = name && keyed(document, "alrviz-key-" + name);
-    if (button) { e.preventDefault(); button.click(); }
-  });
-  window.addEventListener("dragover", (e) => {
-    if (e.dataTransfer && Array.from(e.dataTransfer.types).includes("Files")) e.preventDefault();
-  });
-  window.addEventListener("drop", (e) => {
-    if (e.defaultPrevented || !e.dataTransfer || !e.dataTransfer.files.length) return;
-    e.preventDefault();
-    const input = find(document);
-    if (input) { input.files = e.dataTransfer.files; input.dispatchEvent(new Event("change", {bubbles: true})); }
-  });
-})();
-"""
+_HEAD_SCRIPT = asset("theme.js")
 
 # Seen from the first byte until the page is drawn: its header, its rail and its ground, where they will be.
 PROGRESS_CSS = """

@@ -6,49 +6,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import panel as pn
 
+from alrviz.explorer.shell import asset
+
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 PAGE = 9
 KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
-_CSS = """
-.tabulator { font-size: 16px; border: none; background: transparent; font-variant-numeric: tabular-nums; }
-.tabulator .tabulator-header { border-bottom: 1px solid var(--alrviz-line); background: transparent;
-  color: var(--alrviz-quiet); font-weight: 500; }
-.tabulator .tabulator-header .tabulator-col { background: transparent; border-right: none; }
-.tabulator .tabulator-tableholder .tabulator-table { background: transparent; color: var(--alrviz-text); }
-.tabulator-row { background: transparent !important; border-bottom: 1px solid var(--alrviz-line); min-height: 38px; }
-.tabulator-row .tabulator-cell { border-right: none; padding: 8px 8px; color: var(--alrviz-text);
-  overflow-wrap: anywhere; }
-.tabulator-row.tabulator-selected { background: color-mix(in srgb, var(--alrviz-accent) 16%, transparent) !important; }
-.tabulator-row.tabulator-selectable:hover {
-  background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent) !important; }
-.tabulator-row .tabulator-cell[tabulator-field="kind"] { color: var(--alrviz-accent); cursor: pointer; }
-.tabulator .tabulator-footer { background: transparent; border-top: none; color: var(--alrviz-quiet); }
-.tabulator .tabulator-footer .tabulator-page { background: transparent; color: var(--alrviz-text);
-  border: 1px solid var(--alrviz-line); border-radius: 5px; font-size: 15px; }
-.tabulator .tabulator-footer .tabulator-page.active { background: var(--alrviz-accent); color: var(--alrviz-paper); }
-.tabulator-cell:focus, .tabulator-tableholder:focus-visible, .tabulator-page:focus-visible {
-  outline: 3px solid var(--alrviz-accent) !important; outline-offset: -3px; }
-.tabulator .tabulator-footer .tabulator-page.active:focus-visible { outline-color: var(--alrviz-text) !important; }
-"""
-# A phone has a second line for the reason.
-_CSS += """
-@media (max-width: 599px) {
-  .tabulator-row { display: flex !important; flex-wrap: wrap; padding: 4px 0; }
-  .tabulator-row .tabulator-cell { height: auto !important; padding: 4px 6px; }
-  .tabulator .tabulator-tableholder { overflow-x: hidden !important; }
-  .tabulator .tabulator-tableholder .tabulator-table { width: 100% !important; min-width: 0 !important; }
-  .tabulator .tabulator-header-contents, .tabulator .tabulator-headers { display: flex; width: 100%; }
-  .tabulator [tabulator-field="column"] { width: 38% !important; }
-  .tabulator [tabulator-field="kind"] { width: 30% !important; }
-  .tabulator [tabulator-field="levels"], .tabulator [tabulator-field="missing"] {
-    width: 16% !important; min-width: 0 !important; }
-  .tabulator .tabulator-row [tabulator-field="why"] { width: 100% !important; color: var(--alrviz-quiet); }
-  .tabulator .tabulator-header [tabulator-field="why"] { display: none !important; }
-  .tabulator .tabulator-header .tabulator-col-content { padding: 4px 2px; }
-}
-"""
+_CSS = asset("columns_grid.css", "alrviz.explorer.pages.data")
 # With all columns on one page there is nothing to turn.
 _ONE_PAGE = ".tabulator .tabulator-footer { display: none; }"
 

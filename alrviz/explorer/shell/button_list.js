@@ -1,0 +1,36 @@
+export function render({ model }) {
+  const list = document.createElement("div");
+  list.className = model.upright ? "rail" : "row";
+  const made = new Map();
+  let group = "";
+  for (const { key, label, icon, title, code, mark } of model.buttons) {
+    if (title && title !== group) {
+      const head = Object.assign(document.createElement("h2"), { className: "quiet", textContent: group = title });
+      list.append(head);
+    }
+    const button = Object.assign(document.createElement("button"), { type: "button", className: mark });
+    const sign = Object.assign(document.createElement("span"), { className: "material-icons", textContent: icon });
+    sign.setAttribute("aria-hidden", "true");
+    button.append(sign);
+    if (model.upright) button.append(label);
+    else {
+      button.setAttribute("aria-label", label);
+      button.dataset.tip = label;
+    }
+    const act = code ? new Function(code) : () => model.send_msg(key);
+    button.addEventListener("click", () => act());
+    made.set(key, button);
+    list.append(button);
+  }
+  const show = () => {
+    for (const [key, button] of made) {
+      const here = key === model.here;
+      button.classList.toggle("alrviz-here", here);
+      if (here) button.setAttribute("aria-current", "page");
+      else button.removeAttribute("aria-current");
+    }
+  };
+  model.on("here", show);
+  show();
+  return list;
+}
