@@ -4,22 +4,13 @@ Names are imported when they are first used (PEP 562), so that `import alrviz` c
 are, and where each lives, stands in `__init__.pyi` beside this file, where type checkers look too.
 """
 
-from typing import Any
-
 import lazy_loader
 
 __version__ = "0.1.0"
 
-_attribute, _, _names = lazy_loader.attach_stub(__name__, __file__)
-_RENAMED = {"score": "predict_table", "path": "alpha_path"}
+__getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = ["__version__", *_names]  # noqa: PLE0604 (the names are strings, read from the stub)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        raise AttributeError(f"alrviz.{name} is called alrviz.{_RENAMED[name]} now")
-    return _attribute(name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,6 @@ unit never seen, a word among numbers, is missing, and counted by column.
 """
 
 import codecs
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +17,7 @@ from alrviz.data.interpret import KnownNames, RawTable, Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention, listed, short
 from alrviz.data.options import ReadOptions
-from alrviz.data.other_sources import is_taken
+from alrviz.data.other_sources import are_files, is_taken, named_rows
 from alrviz.data.read import LAID_OUT, raw_of_bytes, read_raw
 from alrviz.data.reading import ColumnReading, Made, Reading, Tally
 from alrviz.data.source import Buffer, load_bytes, sniff_format
@@ -63,9 +62,8 @@ def read_again(
         TableError: a column that is not there, by its name in the source; one of which no value can be read; no rows.
     """
     said = options or ReadOptions()
-    paths = (
-        isinstance(source, list | tuple) and len(source) > 1 and all(isinstance(s, str | os.PathLike) for s in source)
-    )
+    source = named_rows(source, [*dict.fromkeys(column.source for column in reading.columns)])
+    paths = are_files(source) and len(source) > 1
     tallies: dict[str, Tally] = {}
     parts = [_read(part, reading, said, limits, stop, tallies) for part in (source if paths else [source])]
     refusals = (tally.refusal(name) for name, tally in tallies.items())
@@ -78,8 +76,6 @@ def _read(
     source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop: StopToken, tallies: dict[str, Tally]
 ) -> NewRows:
     """The rows of one source; what of its columns can be read and what cannot is added to `tallies`."""
-    if isinstance(source, Mapping) and source and not any(map(_is_many, source.values())):
-        source = {name: [value] for name, value in source.items()}
     if said.dayfirst is not None:
         reading = reading.with_order(said.dayfirst)
     notes: list[str] = []
@@ -106,10 +102,6 @@ def _read(
         tallies[feature.source] = tallies[feature.source].plus(tally) if feature.source in tallies else tally
     given = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
     return NewRows(pd.DataFrame(found, index=given.index), given, unread, tuple(notes))
-
-
-def _is_many(value: Any) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
 
 
 def _joined(parts: Sequence[NewRows]) -> NewRows:

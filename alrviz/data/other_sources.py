@@ -41,6 +41,38 @@ def is_taken(source: Any) -> bool:
     )
 
 
+def named_rows(source: Any, names: Sequence[str]) -> Any:
+    """Return a dict of one row as one of columns, and rows without names, where there are as many columns, with names.
+
+    Whatever else is returned as it is.
+    """
+    if isinstance(source, Mapping):
+        one = source and not any(
+            hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in source.values()
+        )
+        return {name: [value] for name, value in source.items()} if one else source
+    if isinstance(source, np.ndarray) and source.dtype.names is None:
+        named = source.ndim == 2 and source.shape[1] == len(names)
+    else:
+        rows = isinstance(source, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in source)
+        named = rows and {len(row) for row in source} == {len(names)}
+    return pd.DataFrame(source, columns=list(names)) if named else source
+
+
+def frame_of(source: Any) -> pd.DataFrame | None:
+    """Return a table of values as a DataFrame, its values as they are; None of a file, its bytes, or several files.
+
+    Raises:
+        TableError: an array that is not of rows and columns, columns of unequal length.
+    """
+    if isinstance(source, pd.DataFrame):
+        return source
+    if not is_taken(source) or isinstance(source, str | os.PathLike) or are_files(source):
+        return None
+    with _failure_told(source):
+        return pa.table(source).to_pandas() if hasattr(source, "__arrow_c_stream__") else _frame(source)
+
+
 def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, read_values: Any) -> RawTable:
     """Return the columns of what `is_taken` accepts; `read_values` gives those of a file's bytes as values.
 
@@ -51,7 +83,7 @@ def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToke
         return read_frame(source, options, limits, stop)
     if isinstance(source, str | os.PathLike):
         return _folder(source, options, limits, stop)
-    if isinstance(source, list | tuple) and source and all(isinstance(part, str | os.PathLike) for part in source):
+    if are_files(source):
         return _files(source, options, limits, stop, read_values)
     if hasattr(source, "__arrow_c_stream__"):
         with _failure_told(source):
@@ -60,6 +92,11 @@ def read_taken(source: Any, options: ReadOptions, limits: Limits, stop: StopToke
     with _failure_told(source):
         frame = _frame(source)
     return read_frame(frame, options, limits, stop)
+
+
+def are_files(source: Any) -> bool:
+    """Whether it is a list of paths."""
+    return isinstance(source, list | tuple) and bool(source) and all(isinstance(s, str | os.PathLike) for s in source)
 
 
 @contextmanager

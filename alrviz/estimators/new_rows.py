@@ -18,7 +18,8 @@ from alrviz.data.interpret import interpret, said_numbers, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.numbers import detect_convention
 from alrviz.data.options import DOUBTFUL, MISSING, ReadOptions
-from alrviz.data.read import decide, raw_of_bytes
+from alrviz.data.other_sources import is_taken
+from alrviz.data.read import decide, raw_of_bytes, read_raw
 from alrviz.data.reading import number_pattern
 from alrviz.data.source import load_bytes, sniff_format
 from alrviz.data.text import TextColumn
@@ -50,7 +51,7 @@ def read_rows(
     limits: Limits = NO_LIMITS,
     stop: StopToken = NEVER,
 ) -> NewRows:
-    """Return the encoder's columns of a path, bytes or an open binary file: CSV, TSV, Parquet, ARFF or xlsx.
+    """Return the encoder's columns of a path, paths, bytes or an open binary file: CSV, TSV, Parquet, ARFF or xlsx.
 
     A text where a number is wanted is missing, and told of: one bad value is not to refuse a file; a column without
     any number is.
@@ -59,8 +60,9 @@ def read_rows(
         TableError: no such column, one of no number where numbers are wanted, more than `limits`, no table.
     """
     options = replace(options or ReadOptions(), header=True)  # columns are found by their names
-    data, unread = load_bytes(source, limits, stop, []), UnreadValues()
-    if sniff_format(data) == "delimited":
+    unread, several = UnreadValues(), is_taken(source)
+    data = b"" if several else load_bytes(source, limits, stop, [])
+    if not several and sniff_format(data) == "delimited":
         found: dict[str, Any] = {}
         raw = read_delimited(data, options, limits, stop)
         options = raw.options
@@ -73,7 +75,8 @@ def read_rows(
         found |= _of_text(texts, encoder, options, unread, stop)
         given = {name: _as_text(column) for name, column in texts.items()}
     else:
-        read = decide(raw_of_bytes(data, options, limits, stop), stop).columns
+        raw = read_raw(source, options, limits, stop, []) if several else raw_of_bytes(data, options, limits, stop)
+        read = decide(raw, stop).columns
         found = {column.name: column.series for column in with_date_parts(read)}
         given = {column.name: column.series for column in read}
     lost = [column.name for column in encoder.columns_ if column.name not in found]

@@ -20,6 +20,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
+from alrviz.data.other_sources import frame_of, named_rows
 from alrviz.data.reading import NO_READING
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
@@ -54,8 +55,8 @@ def predict_table(
     ----------
     model : a fitted classifier of this package, or the path of a zip that `save_model` wrote
     rows : whatever `read_table` takes, as a path, bytes, an open file or a table at hand; a dict of values is one row
-        Columns are found by name; further ones are left out. A model without a reading takes a DataFrame, or a file,
-        its bytes or the file opened.
+        Columns are found by name; further ones are left out. Rows without names (an array, lists of values) have the
+        model's columns in their order. A model without a reading takes the values of a table at hand as they are.
     dataset : Dataset, optional
         What the model was fitted on, where the model does not carry how that was read: rows are read in the same way.
     options : ReadOptions, optional
@@ -108,6 +109,7 @@ def score_and_tell(
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
+    names = [column.name for column in encoder.columns_]
     reading = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
     unread: Mapping[int, Sequence[str]]
     notes: tuple[str, ...] = ()
@@ -115,9 +117,8 @@ def score_and_tell(
         read_as = read_again(rows, reading, options=options, limits=limits, stop=stop)
         X, whole, unread = read_as.X, read_as.given, read_as.unread
         notes = read_as.notes
-    elif isinstance(rows, pd.DataFrame):
-        names = [column.name for column in encoder.columns_]
-        X, whole, unread = rows[names] if encoder.named_ and set(names) <= set(rows.columns) else rows, rows, {}
+    elif (whole := frame_of(named_rows(rows, names))) is not None:
+        X, unread = whole[names] if encoder.named_ and set(names) <= set(whole.columns) else whole, {}
     else:
         read = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
         X, whole, unread = read.X, read.given, read.unread

@@ -18,7 +18,7 @@ from alrviz.reproduce.racers import RACERS
 from alrviz.reproduce.sets import BenchmarkSet
 from alrviz.reproduce.settings import OWNER, Settings
 from alrviz.studies.core.checkpoint import Checkpoint
-from alrviz.studies.protocols.bias_variance import bias_variance, error_parts
+from alrviz.studies.protocols.bias_variance import Errors, bias_variance
 from alrviz.studies.protocols.compare import fits_each
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def line(study: "Study", racer: int) -> Row:
     errors = np.array([row["error"] for row in rows], float)
     found["error_sd"] = float(errors.std(ddof=1)) if len(errors) > 1 else float("nan")
     found["parameters"] = max((row["parameters"] or 0 for row in rows), default=0)
-    parts = error_parts(results, study.dataset.y)
+    parts = Errors(study.dataset.y).parts("", results)
     return found | {"rounds": parts["rounds"], **{name: parts[name] for name in PARTS}}
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
@@ -680,3 +681,48 @@ def test_rows_of_another_delimiter_and_decimal_mark_are_told_apart():
         np.testing.assert_array_equal(probabilities(found), model.predict_proba(dataset.X))
         with pytest.raises(TableError, match="decimal, thousands, missing"):
             predict_table(model, rows, dataset=dataset)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X,
+        lambda X: X.to_dict("list"),
+        lambda X: X.to_dict("records"),
+        lambda X: X.to_numpy(),
+        lambda X: X.to_numpy().tolist(),
+        pyarrow.Table.from_pandas,
+        lambda X: [X.iloc[0].to_dict()],
+        lambda X: X.iloc[0].to_dict(),
+    ],
+)
+def test_a_table_at_hand_is_taken_in_whatever_form_it_comes(form, known):
+    """Also by a model that does not know how its table was read, and without a warning: nothing is read from text."""
+    iris = alrviz.load_demo("iris")
+    model = NaiveBayesClassifier().fit(iris.X, iris.y)
+    rows = iris.X.iloc[[0, 60, 140]]
+    expected = predict_table(model, rows)
+    found = predict_table(model, form(rows), dataset=iris if known else None)
+    pd.testing.assert_frame_equal(found, expected.iloc[: len(found)])
+    assert len(found) in (1, 3)
+
+
+def test_rows_without_names_are_refused_where_their_columns_are_not_those_of_the_model():
+    iris = alrviz.load_demo("iris")
+    model = NaiveBayesClassifier().fit(iris.X, iris.y)
+    with pytest.raises(ValueError, match="column 1"):
+        predict_table(model, iris.X.to_numpy()[:2, :3])
+    with pytest.raises(TableError, match="no column 'sepal length"):
+        predict_table(model, iris.X.to_numpy()[:2, :3], dataset=iris)
+
+
+def test_several_files_are_one_table_for_a_model_that_does_not_know_how_its_own_was_read(tmp_path):
+    iris = alrviz.load_demo("iris")
+    model = NaiveBayesClassifier().fit(iris.X, iris.y)
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path, rows in zip(paths, (iris.X[:2], iris.X[60:63]), strict=True):
+        rows.to_csv(path, index=False)
+    with pytest.warns(ReadingWarning, match="how its table was read"):
+        found = predict_table(model, paths)
+    assert found["prediction"].tolist() == model.predict(pd.concat([iris.X[:2], iris.X[60:63]])).tolist()

@@ -87,8 +87,9 @@ def test_lr_learns_no_more_than_class_shares_from_weights_that_classes_share(sha
 @pytest.mark.parametrize("share", SHARES)
 def test_snapshots_and_models_of_shared_weights_are_phi(share):
     run = drain(run_of(table(), "alr", share=share, max_iter=5))
-    kept, phi = run.phi_at(5)
+    kept, model = run.model_at(5)
     assert kept == 5
-    np.testing.assert_allclose(phi[:-1], run.model.phi, rtol=1e-6)
-    np.testing.assert_allclose(phi[-1], run.model.bias, rtol=1e-6)
-    assert run.trace[-1].extra["phi_norm"] == pytest.approx(np.sqrt((phi**2).sum()), rel=1e-6)
+    np.testing.assert_allclose(model.phi, run.model.phi, rtol=1e-6)
+    np.testing.assert_allclose(model.bias, run.model.bias, rtol=1e-6)
+    norm = np.sqrt((model.phi**2).sum() + (model.bias**2).sum())
+    assert run.trace[-1].extra["phi_norm"] == pytest.approx(norm, rel=1e-6)

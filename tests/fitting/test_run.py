@@ -53,11 +53,10 @@ def test_back_forward_and_resume_end_where_an_uninterrupted_run_ends(family, par
     wait_for(run, "paused")
     assert len(run.trace) == 31
     at_30 = run.state.point.w.copy()
-    back, phi = run.phi_at(20)  # the view moves, the run stays
-    assert back == 20
-    np.testing.assert_allclose(phi, run.scale * run.replay(20).state.point.w, rtol=1e-6)
-    assert run.phi_at(30)[0] == 30
-    np.testing.assert_allclose(run.phi_at(30)[1], run.scale * at_30, rtol=1e-6)
+    for index, w in ((20, run.replay(20).state.point.w), (30, at_30)):
+        kept, model = run.model_at(index)  # the view moves, the run stays
+        assert kept == index
+        np.testing.assert_allclose(np.vstack([model.phi, model.bias]), run.scale * w, rtol=1e-6)
     assert np.array_equal(run.state.point.w, at_30)
     run.step(10)
     wait_for(run, "paused")
@@ -318,8 +317,8 @@ def test_snapshots_follow_the_steps():
     run = drain(make(max_iter=10))
     assert run.snapshots == list(range(11))
     with pytest.raises(IndexError, match="no weights are kept at or before step -1"):
-        run.phi_at(-1)
-    assert run.phi_at(10_000)[0] == 10
+        run.model_at(-1)
+    assert run.model_at(10_000)[0] == 10
 
 
 def test_a_trace_can_be_pickled_and_read_on():

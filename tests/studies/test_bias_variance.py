@@ -5,7 +5,7 @@ import pytest
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cells import failure, pack, unpack
-from alrviz.studies.protocols.bias_variance import PARTS, Errors, error_parts
+from alrviz.studies.protocols.bias_variance import PARTS, Errors
 from alrviz.studies.statistics.decomposition import decompose
 from tests.studies.sweeps import small
 
@@ -45,7 +45,7 @@ def test_only_complete_rounds_count_and_two_are_needed(study):
     assert len(errors.predictions(results[:-1])) == 3
     assert len(errors.predictions([(results[0][0], failure("lost")), *results[1:]])) == 3
     assert errors.parts("nb", results[:-1])["rounds"] == 3
-    assert errors.parts("nb", results) == error_parts(results, study.dataset.y), "another round is taken up"
+    assert errors.parts("nb", results) == Errors(study.dataset.y).parts("", results), "another round is taken up"
     early = small(rounds=1).run().summary()
     assert early.rounds.tolist() == [1, 1, 1]
     assert early[list(PARTS)].isna().all(axis=None)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price
@@ -85,13 +84,6 @@ class RunAttributes:
     def snapshots(self) -> list[int]:
         """Indices of the steps whose weights are kept."""
         return self._snapshots.indices
-
-    def phi_at(self, index: int) -> tuple[int, Floats]:
-        """Return the kept step at or before `index`, and phi (S + 1, C) there, in single precision; of cells alone."""
-        kept, w = self._snapshots.at(index)
-        assert self._fit is not None
-        assert isinstance(self._fit.objective, LinearObjective)
-        return kept, self._fit.objective.parameterisation.phi(w)
 
     def model_at(self, index: int) -> "tuple[int, LinearModel | DensityModel | NetworkModel]":
         """Return the kept step at or before `index`, and the model there, its weights in single precision."""

@@ -158,11 +158,6 @@ def _complete(results: Sequence[tuple[Cell, Result]]) -> Rounds:
     return {k: rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds}
 
 
-def error_parts(results: Sequence[tuple[Cell, Result]], labels: NDArray[Any]) -> Row:
-    """Return rounds, and PARTS of the error of a recipe's cells with their standard errors."""
-    return Errors(labels).parts("", results)
-
-
 def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> Row:
     rounds = len(predicted)
     if rounds < 2:
