@@ -39,7 +39,7 @@ from .estimators.model_file import (
     load_model as load_model,
     save_model as save_model,
 )
-from .estimators.scoring import predict_table as predict_table
+from .estimators.predictions import predict_table as predict_table
 from .fitting.recipe import (
     Recipe as Recipe,
     paper_mode as paper_mode,

@@ -1,9 +1,9 @@
-"""The console script `alrviz`: explore a table in the browser, compile kernels ahead of time, score rows, reproduce.
+"""The console script `alrviz`: explore a table in the browser, compile kernels ahead of time, predict, reproduce.
 
 `explore` serves the same page as `panel serve apps/explorer.py`, on this machine only unless an address is given.
 `explore --check` is the same server, asked once for its page by the program itself: what an installation without a
-browser can try. `score` puts new rows through a saved model. `reproduce` measures the papers' tables again: per item a
-CSV and a picture, saved as rows come. A command imports what it needs itself, so that `alrviz --version` answers at
+browser can try. `predict` puts new rows through a saved model. `reproduce` measures the papers' tables again: per item
+a CSV and a picture, saved as rows come. A command imports what it needs itself, so that `alrviz --version` answers at
 once.
 
 Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use).
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="alrviz", description="Classifiers from naive Bayes to higher-order logistic regression, watched live."
     )
     parser.add_argument("--version", action="version", version=f"alrviz {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="called")
 
     explore = commands.add_parser("explore", help="open the explorer in the browser")
     explore.add_argument(
@@ -102,15 +102,15 @@ def _parser() -> argparse.ArgumentParser:
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
 
-    score = commands.add_parser("score", help="predict the classes of new rows with a saved model")
-    score.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
-    score.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
-    score.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV to write (default: the screen)")
-    score.add_argument("--keep", metavar="COLUMN", action="append", default=[], help="pass a column of ROWS "
+    predict = commands.add_parser("predict", aliases=["score"], help="predict new rows with a saved model")
+    predict.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
+    predict.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
+    predict.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV to write (default: the screen)")
+    predict.add_argument("--keep", metavar="COLUMN", action="append", default=[], help="pass a column of ROWS "
                        "through, as an id; may be given several times")  # fmt: skip
-    score.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
-    _add_read_options(score)
-    score.set_defaults(command=_score)
+    predict.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
+    _add_read_options(predict)
+    predict.set_defaults(command=_predict)
 
     reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
     reproduce.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
@@ -186,19 +186,21 @@ def _warm(options: argparse.Namespace) -> int:
     return 0
 
 
-def _score(options: argparse.Namespace) -> int:
+def _predict(options: argparse.Namespace) -> int:
+    if options.called == "score":
+        print("alrviz: score is called predict now", file=sys.stderr)
     for file in (options.model, options.rows):
         _require_file(file)
     from alrviz.estimators.model_file import load_model
-    from alrviz.estimators.scoring import score_and_tell, score_csv
+    from alrviz.estimators.predictions import predict_and_tell, predictions_csv
 
     keep = "all" if options.keep_all else options.keep
     try:
         model = load_model(options.model)
-        found, notes = score_and_tell(model, options.rows, options=_read_options(options), keep=keep)
+        found, notes = predict_and_tell(model, options.rows, options=_read_options(options), keep=keep)
     except OSError as error:
         raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
-    text = score_csv(found)
+    text = predictions_csv(found)
     for note in notes:
         print(f"alrviz: {note}", file=sys.stderr)
     if options.out is None:
@@ -209,7 +211,7 @@ def _score(options: argparse.Namespace) -> int:
     except OSError as error:
         raise _Refused(f"{str(options.out)!r} cannot be written: {error.strerror or error}") from error
     strange = int((found["unseen"] != "").sum())
-    print(f"{len(found):,} rows scored, {strange:,} with values that training never saw: {options.out}")
+    print(f"{len(found):,} rows predicted, {strange:,} with values that training never saw: {options.out}")
     return 0
 
 

@@ -120,7 +120,7 @@ def test_explore_reads_as_it_is_told(tmp_path):
         cli.main(["explore", str(file), "--header", "many"])
 
 
-@pytest.mark.parametrize("command", ["explore", "score"])
+@pytest.mark.parametrize("command", ["explore", "predict"])
 def test_a_name_that_no_system_allows_is_no_file(command, capsys):
     rest = ["x" * 5000] if command == "explore" else ["m" * 5000, "x" * 5000]
     assert cli.main([command, *rest]) == 2
@@ -262,41 +262,43 @@ def test_a_sheet_is_chosen_by_its_name_also_one_of_digits_and_else_by_its_place(
         assert cli._read(options).n_rows == rows
 
 
-def test_score_writes_a_class_for_every_row(tmp_path, capsys):
+def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
     alrviz.save_model(model, tmp_path / "model.zip")
     data.X.head(7).astype(str).replace("b", "q").to_csv(tmp_path / "rows.csv", index=False)
-    files = ["score", str(tmp_path / "model.zip"), str(tmp_path / "rows.csv")]
+    files = ["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.csv")]
     assert cli.main([*files, "-o", str(tmp_path / "out.csv")]) == 0
-    assert re.search(r"^7 rows scored, \d with values that training never saw: .*out.csv$", capsys.readouterr().out)
+    assert re.search(r"^7 rows predicted, \d with values that training never saw: .*out.csv$", capsys.readouterr().out)
     assert cli.main(files) == 0
     assert capsys.readouterr().out == (tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert cli.main(["score", *files[1:], "-o", str(tmp_path / "out.csv")]) == 0
+    assert capsys.readouterr().err.startswith("alrviz: score is called predict now\n")
     assert cli.main([*files, "-o", str(tmp_path / "nowhere" / "out.csv")]) == 2
     assert "out.csv' cannot be written: No such file or directory" in capsys.readouterr().err
 
 
-def test_score_says_what_it_cannot_use(tmp_path, capsys):
+def test_predict_says_what_it_cannot_use(tmp_path, capsys):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     (tmp_path / "model.zip").write_bytes(b"PK\x03\x04 and no more")
     rows = str(tmp_path / "rows.csv")
-    assert cli.main(["score", str(tmp_path / "model.zip"), rows]) == 2
+    assert cli.main(["predict", str(tmp_path / "model.zip"), rows]) == 2
     assert "damaged, cut short or no model" in capsys.readouterr().err
-    assert cli.main(["score", str(tmp_path / "modl.zip"), rows]) == 2
+    assert cli.main(["predict", str(tmp_path / "modl.zip"), rows]) == 2
     assert "did you mean 'model.zip'" in capsys.readouterr().err
 
 
-def test_score_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
+def test_predict_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "model.zip")
 
-    monkeypatch.setattr("alrviz.estimators.scoring.score_and_tell", refuse)
+    monkeypatch.setattr("alrviz.estimators.predictions.predict_and_tell", refuse)
     alrviz.save_model(alrviz.NaiveBayesClassifier().fit([[1], [2]], [0, 1]), tmp_path / "model.zip")
-    assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
+    assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
     assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
 
 
-def test_score_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path, capsys):
+def test_predict_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path, capsys):
     data = alrviz.load_demo("iris")
     alrviz.save_model(alrviz.NaiveBayesClassifier().fit(data.X, data.y), tmp_path / "model.zip")
     rows = data.X.head(4).astype(str).assign(id=["=1+1", "b", "c", "d"], note="as it is")
@@ -304,7 +306,7 @@ def test_score_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path, c
     rows.loc[1, first], rows.loc[3, first] = "abc", "1e999"
     rows.to_csv(tmp_path / "rows.csv", index=False)
     model, table = str(tmp_path / "model.zip"), str(tmp_path / "rows.csv")
-    assert cli.main(["score", model, table, "--keep", "id"]) == 0
+    assert cli.main(["predict", model, table, "--keep", "id"]) == 0
     told = capsys.readouterr()
     found = pd.read_csv(io.StringIO(told.out))
     assert found.columns.tolist()[:3] == ["row", "id", "prediction"]
@@ -314,8 +316,8 @@ def test_score_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path, c
         "", f"{first}=abc (not a number)", "", f"{first}=1e999 (not a number)",
     ]  # fmt: skip
     assert "2 rows have a value that is not a number" in told.err
-    assert cli.main(["score", model, table, "--keep-all"]) == 0
+    assert cli.main(["predict", model, table, "--keep-all"]) == 0
     every = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(rows.columns) < set(every.columns)
-    assert cli.main(["score", model, table, "--keep", "idd"]) != 0
+    assert cli.main(["predict", model, table, "--keep", "idd"]) != 0
     assert "did you mean 'id'" in capsys.readouterr().err

@@ -219,7 +219,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{rows:,} of {codes.shape[1]:,} rows have values that no training row has, in {told}"
                 + (f" and {more:,} more columns" if more > 0 else "")
-                + f"; they are scored by their other values{unseen}",
+                + f"; they are predicted by their other values{unseen}",
                 UnseenLevelWarning,
                 stacklevel=4,
             )

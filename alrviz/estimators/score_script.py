@@ -1,4 +1,4 @@
-"""Score new rows with an exported model: CSV or Parquet in, CSV out. It needs numpy and pyarrow, nothing else.
+"""Predict new rows with an exported model: CSV or Parquet in, CSV out. It needs numpy and pyarrow, nothing else.
 
     python score.py rows.csv -o predictions.csv                          beside the unpacked files of the model
     python score.py rows.csv -o predictions.csv --model model.zip
@@ -40,7 +40,7 @@ from alrviz.data.reading import (
 from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
-ROWS = 50_000  # scored at a time
+ROWS = 50_000  # predicted at a time
 # What a spreadsheet takes for a formula; a text cell that begins so is written with an apostrophe in front.
 SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
@@ -420,7 +420,7 @@ def read_rows(
     if what := _other_format(head):
         raise ValueError(
             f"{path} is {what}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
-            f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz score MODEL.zip {path}"
+            f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
         )
     if reading is not None:
         return read_text(Path(path).read_bytes(), reading, delimiter)
@@ -436,13 +436,13 @@ def read_rows(
         missing = [name for name in names if name not in there]
         raise ValueError(
             f"no column {missing[0]!r} in {path}, which has {there}; the model takes {list(names)}. Columns that a "
-            "semicolon parts are read with --delimiter ';'; a date is scored by its parts, under the model's names"
+            "semicolon parts are read with --delimiter ';'; a date is read by its parts, under the model's names"
         ) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Score new rows with an exported model: CSV or Parquet in, CSV out.")
+    parser = argparse.ArgumentParser(description="Predict new rows with an exported model: CSV or Parquet in, CSV out.")
     parser.add_argument("rows", help="CSV or Parquet, as the table that the model learned from")
     parser.add_argument("-o", "--out", help="file to write (default: the screen)")
     parser.add_argument("--model", default=str(Path(__file__).parent), help="the zip, or its folder (default: here)")
@@ -461,7 +461,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if model.reading is None:
             sys.stderr.write(f"score: {NO_READING}\n")
         if not table.num_rows:
-            raise ValueError(f"{options.rows} has no rows to score; a line of names and one row at least were expected")
+            raise ValueError(f"{options.rows} has no rows to predict; a line of names and a row at least were expected")
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
         for column, tally in model.tallies.items():
             values = "1 value" if tally.bad == 1 else f"{tally.bad:,} values"

@@ -39,7 +39,7 @@ from alrviz import (
 )
 from alrviz.errors import ModelFileError, TableError
 from alrviz.estimators import recipes
-from alrviz.estimators.scoring import of_run, score_csv
+from alrviz.estimators.predictions import of_run, predictions_csv
 from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
 
@@ -167,7 +167,7 @@ def test_the_script_scores_alone_as_the_model_does(tmp_path):
             np.testing.assert_array_equal(said, model.predict(rows))
             assert "code=99" in found["unseen"][0]
             assert "text=never" in found["unseen"][0]
-        ours = pd.read_csv(io.StringIO(score_csv(predict_table(model, tmp_path / f"{k}.csv"))))
+        ours = pd.read_csv(io.StringIO(predictions_csv(predict_table(model, tmp_path / f"{k}.csv"))))
         theirs = pd.read_csv(tmp_path / f"{k}-csv.out")
         pd.testing.assert_frame_equal(ours, theirs, rtol=0, atol=1e-12)
 

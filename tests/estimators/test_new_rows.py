@@ -289,7 +289,7 @@ def test_the_script_alone_reads_as_the_table_was_read_and_tells_what_it_cannot(t
     assert "1 value of 'Share' cannot be read: missing" in done.stderr
     done = subprocess.run([*command, "names.csv"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "no rows to score" in done.stderr
+    assert "no rows to predict" in done.stderr
 
 
 EUROPEAN = "size;class\n" + "".join(f"{i % 3 + 1}.{i * 7 % 900 + 100},5;{'yn'[i % 2]}\n" for i in range(ROWS))
@@ -390,7 +390,7 @@ def test_the_script_names_what_it_does_not_read_and_how_to_convert_it(tmp_path, 
             told = capsys.readouterr()
             assert (told.out, told.err.count("\n")) == ("", 1)
             assert f"{name} is {what}" in told.err
-            assert f"alrviz score MODEL.zip {tmp_path / name}" in told.err
+            assert f"alrviz predict MODEL.zip {tmp_path / name}" in told.err
 
 
 def test_names_with_a_quote_that_is_not_closed_are_told_by_the_script(tmp_path, capsys, script):
@@ -437,7 +437,7 @@ def test_what_does_not_fit_is_missing_and_counted():
     with pytest.warns(UnseenLevelWarning):  # nothing was missing in training
         expected = model.predict_proba(whole.head(1).assign(Colour=None)[list(dataset.X)])
     np.testing.assert_array_equal(probabilities(nothing), expected)
-    with pytest.raises(AlrvizError, match="no rows to score"):
+    with pytest.raises(AlrvizError, match="no rows to predict"):
         predict_table(model, b"When,Cost,Size,Colour\n", dataset=dataset)
 
 
@@ -520,16 +520,16 @@ def test_the_command_reads_as_the_table_was_read_and_says_where_a_model_does_not
     dataset = read_table(table.of(range(ROWS)), table.target, **table.options)
     model, _ = saved(NaiveBayesClassifier(), dataset, tmp_path / "model.zip")
     (tmp_path / "rows.xlsx").write_bytes(table.of(range(9)))
-    assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx")]) == 0
+    assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx")]) == 0
     told = capsys.readouterr()
     found = pd.read_csv(io.StringIO(told.out))
     np.testing.assert_allclose(probabilities(found), model.predict_proba(dataset.X.head(9)), rtol=0, atol=1e-12)
     assert not told.err
-    assert cli.main(["score", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx"), "--sheet", "Notes"]) == 2
+    assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.xlsx"), "--sheet", "Notes"]) == 2
     assert "no column 'when'" in capsys.readouterr().err
     alrviz.save_model(NaiveBayesClassifier().fit(dataset.X, dataset.y), tmp_path / "old.zip")
     dataset.X.head(3).to_csv(tmp_path / "rows.csv", index=False)
-    assert cli.main(["score", str(tmp_path / "old.zip"), str(tmp_path / "rows.csv"), "--missing", "-999"]) == 0
+    assert cli.main(["predict", str(tmp_path / "old.zip"), str(tmp_path / "rows.csv"), "--missing", "-999"]) == 0
     assert "does not say how its table was read" in capsys.readouterr().err
 
 
@@ -613,7 +613,7 @@ def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, t
     np.testing.assert_array_equal(probabilities(found), expected)
     said = read_table(TYPED[typed], options=ReadOptions(dayfirst=first))  # with the table it is said once
     np.testing.assert_array_equal(probabilities(predict_table(model, tmp_path / "rows.csv", dataset=said)), expected)
-    for main in (script.main, lambda arguments: cli.main(["score", arguments[2], arguments[0], *arguments[3:]])):
+    for main in (script.main, lambda arguments: cli.main(["predict", arguments[2], arguments[0], *arguments[3:]])):
         plain = [str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip"), "-o", str(tmp_path / "out.csv")]
         assert main(plain) == 2
         assert "--day-first, says it" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A model taken along from the Convergence page, and new rows scored there."""
+"""A model taken along from the Convergence page, and new rows predicted there."""
 
 import io
 import pickle
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from alrviz import load_model
-from alrviz.estimators import scoring
+from alrviz.estimators import predictions
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.widgets import export_model
 from alrviz.fitting.recipe import Recipe
@@ -81,22 +81,22 @@ def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
     assert page.model.told.object.startswith("<p>Fitted on ")
 
 
-def test_new_rows_are_scored(page):
+def test_new_rows_are_predicted(page):
     model, _ = of(page, 0)
     X = page.session.dataset.X
     rows = X.assign(further="<b>").iloc[:, ::-1]
     send(model.strip, rows.to_csv(index=False).encode(), name="rows.csv")
-    until(page, lambda: model.scored.visible)
-    found = pd.read_csv(io.BytesIO(model.scored.made()))
+    until(page, lambda: model.predicted.visible)
+    found = pd.read_csv(io.BytesIO(model.predicted.made()))
     expected = joblib.load(io.BytesIO(model.pickled.made())).predict_proba(X)
     np.testing.assert_allclose(found.filter(like="p("), expected, rtol=0, atol=1e-12)
-    assert f"{len(X)} rows scored, 0 with values" in model.told.object
+    assert f"{len(X)} rows predicted, 0 with values" in model.told.object
     of(page, 1)
-    assert not model.scored.visible, "what another racer said is not this one's"
+    assert not model.predicted.visible, "what another racer said is not this one's"
 
 
 def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(page, monkeypatch):
-    inside, go, original = threading.Event(), threading.Event(), scoring.of_run
+    inside, go, original = threading.Event(), threading.Event(), predictions.of_run
 
     def slow(run):
         inside.set()
@@ -105,10 +105,10 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
 
     of(page, 1)
     model, _ = of(page, 0)
-    monkeypatch.setattr(scoring, "of_run", slow)
+    monkeypatch.setattr(predictions, "of_run", slow)
     send(model.strip, page.session.dataset.X.to_csv(index=False).encode(), name="rows.csv")
     until(page, inside.is_set)
-    task = page.tasks._tasks["score"]
+    task = page.tasks._tasks["predict"]
     _, run = of(page, 1)
     go.set()
     wait_until(lambda: task._thread is None, 30, "the end of its thread")
@@ -123,7 +123,7 @@ def test_no_upload_is_unpickled(page, monkeypatch):
     model, _ = of(page, 0)
     send(model.strip, pickle.dumps(Evil()), name="model.joblib")
     until(page, lambda: "bad" in model.told.object)
-    assert not model.scored.visible
+    assert not model.predicted.visible
 
 
 def test_rows_that_do_not_fit_are_told_and_escaped(page):

@@ -101,8 +101,8 @@ class ExportModel:
         self.pickled = file_button("model.joblib", self._joblib, "the classifier, for joblib.load", "model.joblib")
         self.weights = csv_button("alrviz-weights.csv", self._weights, "the cells, a line each", "Weights (CSV)")
         told = "class and probabilities of every row"
-        self.scored = csv_button("alrviz-predictions.csv", lambda: self._predictions, told, "Predictions (CSV)")
-        self.scored.visible = False
+        self.predicted = csv_button("alrviz-predictions.csv", lambda: self._predictions, told, "Predictions (CSV)")
+        self.predicted.visible = False
         about, self.told = html(), html()
         say(about, ABOUT)
         self.strip = DropStrip(
@@ -111,9 +111,9 @@ class ExportModel:
         )  # fmt: skip
         buttons = (self.racer, self.zipped, self.pickled, self.weights)
         return Collapsible(
-            "Export model, or score new rows", about,
+            "Export model, or predict new rows", about,
             pn.FlexBox(*buttons, align_items="center", gap="4px", sizing_mode="stretch_width", margin=(8, 0)),
-            pn.Row(self.strip, self.scored, align="center", sizing_mode="stretch_width", margin=0), self.told,
+            pn.Row(self.strip, self.predicted, align="center", sizing_mode="stretch_width", margin=0), self.told,
         )  # fmt: skip
 
     # ---- which model -------------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ class ExportModel:
 
     def _chosen(self) -> None:
         self._model, self._predictions = None, ""
-        self._tasks.cancel("score")
-        self.scored.visible = False
+        self._tasks.cancel("predict")
+        self.predicted.visible = False
         run = self._run
         size = _size(run)
         small = size <= MOST
@@ -191,36 +191,36 @@ class ExportModel:
         return self._arrival
 
     def _dropped(self, name: str, data: bytes) -> None:
-        """Score a file's rows on a thread."""
-        self.scored.visible = False
-        say(self.told, f"<p class='quiet'>scoring {safe(safe_name(name), 60)} &hellip;</p>")
+        """Predict a file's rows on a thread."""
+        self.predicted.visible = False
+        say(self.told, f"<p class='quiet'>predicting {safe(safe_name(name), 60)} &hellip;</p>")
         limits = self._session.registry.limits.table()
         run, model = self._run, self._model  # now: another racer may be chosen while the thread works
 
         def work(stop: StopToken) -> "tuple[pd.DataFrame, str, tuple[str, ...]]":
-            from alrviz.estimators.scoring import score_and_tell, score_csv
+            from alrviz.estimators.predictions import predict_and_tell, predictions_csv
 
             fitted = _classifier_of(run) if model is None else model
-            found, notes = score_and_tell(fitted, data, limits=limits, stop=stop)
-            return found, score_csv(found), notes
+            found, notes = predict_and_tell(fitted, data, limits=limits, stop=stop)
+            return found, predictions_csv(found), notes
 
-        self._tasks.start("score", work, self._show, self._refused)
+        self._tasks.start("predict", work, self._show, self._refused)
 
     def _refused(self, error: Exception) -> None:
         known = isinstance(error, (AlrvizError, MemoryError))
-        text = for_page(error) if known else f"the rows cannot be scored: {type(error).__name__}: {error}"
+        text = for_page(error) if known else f"the rows cannot be predicted: {type(error).__name__}: {error}"
         say(self.told, f"<p class='bad'>{safe(text, 600)}</p>")
 
     def _show(self, found: "tuple[pd.DataFrame, str, tuple[str, ...]]") -> None:
         frame, self._predictions, notes = found
-        self.scored.visible = True
+        self.predicted.visible = True
         strange = int((frame["unseen"] != "").sum())
         rows = (map(_cell, row) for row in frame.head(SHOWN).itertuples(index=False))
         which = f"; the first {SHOWN}:" if len(frame) > SHOWN else ":"
         say(
             self.told,
             "".join(f"<p class='bad'>{safe(note, 400)}</p>" for note in notes)
-            + f"<p>{len(frame):,} rows scored, {strange:,} with values that training never saw{which}</p>"
+            + f"<p>{len(frame):,} rows predicted, {strange:,} with values that training never saw{which}</p>"
             + html_table([safe(name, 40) for name in frame.columns], rows),
         )
 
@@ -232,7 +232,7 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
         fitted: RecipeClassifier = run.classifier
         fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
         return fitted
-    from alrviz.estimators.scoring import of_run
+    from alrviz.estimators.predictions import of_run
 
     return of_run(run)
 

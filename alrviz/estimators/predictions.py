@@ -88,13 +88,13 @@ def predict_table(
     >>> alrviz.predict_table(model, data.X.astype(str).replace("x", "q").head(2))["unseen"].tolist()[1][:30]
     'top_left=q; top_middle=q; top_'
     """
-    found, notes = score_and_tell(model, rows, dataset=dataset, options=options, limits=limits, keep=keep, stop=stop)
+    found, notes = predict_and_tell(model, rows, dataset=dataset, options=options, limits=limits, keep=keep, stop=stop)
     for note in notes:
         warnings.warn(note, ReadingWarning, stacklevel=2)
     return found
 
 
-def score_and_tell(
+def predict_and_tell(
     model: Any,
     rows: Any,
     *,
@@ -130,7 +130,7 @@ def score_and_tell(
             )
     kept = _kept(whole, keep)
     if len(X) == 0:
-        raise AlrvizError("there are no rows to score; a line of names and one row at least were expected")
+        raise AlrvizError("there are no rows to predict; a line of names and one row at least were expected")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
     probabilities = hasattr(model, "predict_proba")
     table = check_table(model, given, reset=False)
@@ -143,7 +143,7 @@ def score_and_tell(
     return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)}), notes
 
 
-def score_csv(predictions: pd.DataFrame) -> str:
+def predictions_csv(predictions: pd.DataFrame) -> str:
     """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe."""
     table = predictions.copy()
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
