@@ -23,6 +23,7 @@ from alrviz.explorer.shell.button_list import ButtonList
 from alrviz.explorer.shell.glossary import TERMS, explain, glossary_html, term_html
 from alrviz.explorer.shell.notices import problem_html, time_text
 from alrviz.explorer.shell.shell import DRAWN, Shell
+from alrviz.fitting.families import FAMILIES
 from tests.races import FakeRace
 
 
@@ -264,6 +265,16 @@ def test_every_term_has_one_line():
     assert "title=" in term_html("order", "n")
     with pytest.raises(KeyError):
         explain("nonsense")
+
+
+def test_what_a_menu_offers_and_a_verdict_says_is_explained():
+    terms = {term.lower().replace("-", "") for term in TERMS}
+    solvers = set(FAMILIES["lr"].params["solver"].choices) - {"auto"}
+    families = {"rf": "random forest", "hgb": "gradient boosting"}
+    assert {families.get(name, name) for name in FAMILIES} | solvers <= terms
+    for term in ("F", "phi", "infimum", "suboptimality", "preconditioner", "Silverman", "Kohavi-Wolpert", "Domingos"):
+        assert term in TERMS
+    assert list(TERMS) == sorted(TERMS, key=str.lower), "the file is in order, and has no term twice"
 
 
 def test_what_unfolds_pushes_what_comes_next(shell):
