@@ -68,7 +68,7 @@ SEEN = {
 }
 
 
-def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: Explorer):
+def test_back_and_forward_turn_the_pages(explorer: Explorer):
     explorer.open("?page=order&data=monks-1")
     rail = ["Data", "Compare", "Bias and variance", "Convergence"]
     length = explorer.js("history.length")
@@ -77,30 +77,78 @@ def test_back_and_forward_turn_the_pages_and_settings_make_no_entries(explorer: 
         wanted = {"Which order?": "order", "Bias and variance": "bias"}.get(name, name.lower())
         explorer.wait(lambda: explorer.asked().get("page", ["convergence"]) == [wanted], f"the address of {name}")
         explorer.wait(lambda: explorer.says(SEEN[name]), lambda: f"the page {name}; it says {explorer.text()}")
+        explorer.still("location.search")  # a change of the entry would end a going on that has begun
 
     at("Which order?")
     for name in rail:
         explorer.go(name)
         at(name)
-    explorer.choose("Question", "Which solver?")
-    explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], "the setting in the address")
     explorer.wait(lambda: "run" in explorer.asked(), "the race in the address")
-    assert explorer.js("history.length") == length + len(rail)
-    explorer.still("location.search")
-    # An entry that is gone back to takes on the settings; a change of the entry would end a going on that has begun.
-    taken = "the settings in the address"
     for name in [*rail[-2::-1], "Which order?"]:
         explorer.page.go_back()
         at(name)
-        explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], taken)
-        explorer.still("location.search")
     for name in rail:
         explorer.page.go_forward()
         at(name)
-        explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], taken)
-        explorer.still("location.search")
-    assert explorer.asked()["q"] == ["solvers"], "settings are as they were left"
     assert explorer.js("history.length") == length + len(rail)
+
+
+def test_back_undoes_the_choice_of_question_order_example_and_data_and_small_settings_make_no_entries(
+    explorer: Explorer,
+):
+    explorer.open("?data=led&rows=300")
+    explorer.race()
+    length = explorer.js("history.length")
+    menus = {name: explorer.page.get_by_role("combobox", name=re.compile(f"^{name}")) for name in ("Question", "Data")}
+
+    def at(question: str, order: int, data: str, racers: int) -> None:
+        def is_there() -> bool:
+            pressed = explorer.page.get_by_role("button", name=f"n = {order}", exact=True).get_attribute("aria-pressed")
+            return (
+                question in menus["Question"].inner_text()
+                and data in menus["Data"].inner_text()
+                and pressed == "true"
+                and explorer.asked().get("data") == [data]
+                and len(explorer.racers()) == racers
+                and explorer.says("^(running|paused|ended)$")
+                and not explorer.says("^outdated")
+            )
+
+        explorer.wait(is_there, lambda: f"{question}, n = {order}, {data}; it says {explorer.text()}")
+        explorer.still("location.search")  # a change of the entry would end a going on that has begun
+
+    places = [("ALR or LR?", 2, "led", 2), ("Where to start?", 2, "led", 5)]
+    at(*places[0])
+    explorer.choose("Question", places[1][0])
+    at(*places[1])
+    explorer.choose("Data", "wine")
+    explorer.wait_says("^outdated")
+    explorer.run.click()
+    places.append((*places[1][:2], "wine", 5))
+    at(*places[2])
+    explorer.order(1)
+    explorer.wait_says("^outdated")
+    explorer.run.click()
+    places.append(("Where to start?", 1, "wine", 4))
+    at(*places[3])
+    runs = explorer.asked()["run"]
+    explorer.button("no finite optimum").click()
+    places.append(("ALR or LR?", 2, "tic-tac-toe", 2))
+    at(*places[4])
+    explorer.choose("alpha", "0.1")
+    explorer.page.get_by_role("button", name="passes").click()
+    explorer.wait(lambda: explorer.asked().get("axis") == ["passes"], "the axis in the address")
+    assert explorer.js("history.length") == length + 4
+    for place in places[-2::-1]:
+        explorer.page.go_back()
+        at(*place)
+        assert explorer.asked()["run"] == runs or place != places[3], "the race of before, not another"
+    for place in places[1:4]:
+        explorer.page.go_forward()
+        at(*place)
+    explorer.page.go_forward()
+    explorer.wait(lambda: "0.1" in explorer.page.get_by_role("combobox", name="alpha").inner_text(), "its alpha")
+    assert explorer.js("history.length") == length + 4
 
 
 def test_a_press_is_answered_before_the_page_is_built(explorer: Explorer):

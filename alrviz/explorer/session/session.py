@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
 
 LEFT = 15.0  # seconds without a browser after which nobody waits for a file that is read
+OF_TABLES = ("data", "rows", "file", "points", "kinds", "split", "seed")  # what a link says of its table
+RACES = State().page  # the page that question, recipes and run of a link are about
 
 
 class Session(TableLoading):
@@ -51,6 +53,7 @@ class Session(TableLoading):
 
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
     entry: "Entry | None" = param.Parameter(default=None, doc="The run shown.")
+    revisited = param.Event(doc="The reader has come back to another question or race, which are set.")
     drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
     fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
 
@@ -82,26 +85,32 @@ class Session(TableLoading):
         """Show what a link asks for; `told` is what is to be said of it."""
         self.param.update({name: getattr(state, name) for name in OF_SESSION})
         self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
-        self.source = Source(kinds=dict(state.kinds), split=state.split)
         self.fit = self.registry.find(state.fit, self.owner)
-        if state.run:
-            self.entry = self.registry.find(state.run, self.owner)
-            if self.entry is None:
-                self.lost = state.run
-        served = self.served
+        self.source = Source(kinds=dict(state.kinds), split=state.split)
+        self._find_race(state)
+        self._open_table(state)
+        self.told = told
+
+    def _find_race(self, state: State) -> None:
+        """Show the race of a link; of one that is none of this process the store may know."""
+        self.entry = self.registry.find(state.run, self.owner) if state.run else None
+        self.kept, self.lost = state.kept, state.run if self.entry is None else ""
+
+    def _open_table(self, state: State) -> None:
+        """Begin to open the table that a link says."""
+        served, kinds, split = self.served, dict(state.kinds), state.split
         if state.points:
             upload = Upload.of(FILE, unpack(state.points)).replace(options=AS_WRITTEN, points=state.points)
-            self.read(upload, self.source.kinds or KINDS, split=state.split)
+            self.read(upload, kinds or KINDS, split=split)
         elif served is not None and (state.file.fits(served.hash) if state.file else not state.data):
-            self.open_served(served, self.source.kinds, state.split)
+            self.open_served(served, kinds, split)
         elif self._opened_with is not None and state.file is None and not state.data:
-            self.read(self._opened_with, self.source.kinds)
+            self.read(self._opened_with, kinds)
         elif state.file is not None:
-            self._open_file(state.file)
+            self._open_file(state.file, kinds, split)
         else:
-            self.load_demo(state.data or first_demo(state.page), state.rows, dict(state.kinds), state.split)
-            self.own_choice = bool(state.data or state.rows or state.kinds or state.split)
-        self.told = told
+            self.load_demo(state.data or first_demo(state.page), state.rows, kinds, split)
+            self.own_choice = bool(state.data or state.rows or kinds or split)
 
     def _read(self, upload: Upload, *found: Any) -> None:
         """Take over a file; one that a link asks for leaves its page shown, unless there is something to be settled."""
@@ -110,12 +119,12 @@ class Session(TableLoading):
         if awaited is not None and (self.pending is not None or self.file is None or self.file.hash != awaited.hash):
             self.go("data")
 
-    def _open_file(self, link: FileLink) -> None:
+    def _open_file(self, link: FileLink, kinds: dict[int, str], split: str) -> None:
         upload = self.tables.find(self.owner, link)
         if upload is not None:
-            self.read(upload, self.source.kinds, split=self.source.split)
+            self.read(upload, kinds, split=split)
         else:
-            self.wanted = link
+            self.source, self.wanted = Source(kinds=kinds, split=split), link
 
     @property
     def state(self) -> State:
@@ -249,10 +258,20 @@ class Session(TableLoading):
         self.page = page
 
     def visit(self, place: State) -> None:
-        """Show the page and the tab of a place where the reader has been, as they are by now."""
+        """Show a place where the reader has been: page, tab, table and race; what else is set is as it is by now."""
         if place.page != self.page:
             self.go(place.page)
         self.tab = place.tab
+        shown = self.state
+        moved = any(getattr(place, name) != getattr(shown, name) for name in OF_TABLES)
+        raced = (place.question, place.recipes) != (shown.question, shown.recipes)
+        if moved:
+            self.seed = place.seed
+            self._open_table(place)
+        if place.page == RACES and (moved or raced):
+            self.param.update(question=place.question, recipes=place.recipes)
+            self._find_race(place)
+            self.param.trigger("revisited")
 
     @property
     def entries(self) -> list[Entry]:

@@ -1,7 +1,8 @@
-"""The browser's Back and Forward: a page, or a tab of one, is an entry of its history; a setting changes the entry.
+"""The browser's Back and Forward: what is looked at is an entry of its history; a setting changes the entry.
 
-Panel's `Location` makes an entry of every change of the address and does not listen when the reader goes through them.
-Back shows the page as it is by now: its settings are the session's (`Session.visit`), and the entry takes them on.
+That is the page or a tab of it, the table, and of races the question and the orders. Panel's `Location` makes an entry
+of every change of the address and does not listen when the reader goes through them. Back shows what the entry is about
+(`Session.visit`); other settings are as they are by now, and the entry takes them on.
 """
 
 from alrviz.explorer.session.state import State
@@ -12,7 +13,11 @@ SCRIPT = """
   const push = history.pushState.bind(history), replace = history.replaceState.bind(history);
   const place = (url) => {
     const asked = new URL(url, window.location.href).searchParams;
-    return (asked.get("page") || "FIRST") + " " + (asked.get("tab") || "");
+    const races = (asked.get("page") || "FIRST") === "FIRST";
+    const orders = (asked.get("racers") || "").match(/_o\\d+/g) || [];
+    const keys = ["tab", "data", "file", "points", ...(races ? ["q"] : [])];
+    const said = keys.map((key) => asked.get(key) || "");
+    return [asked.get("page") || "FIRST", ...said, ...(races ? orders : [])].join(" ");
   };
   let gone = "";  // where the reader has gone, until the server has followed
   history.pushState = (state, title, url) => {

@@ -24,7 +24,7 @@ from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.frame import Frame
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
 
-_LINKED = ("dataset", "pending", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
+_LINKED = ("dataset", "pending", "loading", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
 TICK = 100  # ms
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 
@@ -41,6 +41,8 @@ class Shell:
         self._drawers: dict[str, Any] = {}
         self._asked = self._shown = ""  # the page that was asked for, and the one in front: "" while it is being opened
         self._callback: Any = None
+        self._returns = False  # whether the session is just being brought to a place that the reader has gone back to
+        self._awaited: Any = None  # the loading of its table
         self._quiet = 0
         self._there: float | None = None  # when the browser was first seen
         self.frame = Frame(session, self.pages, self._dropped)
@@ -178,13 +180,21 @@ class Shell:
     def _visited(self, search: str) -> None:
         """The browser's address has changed: by us, or by the reader's Back or Forward."""
         if search != self.session.link:
-            self.session.visit(read_link(search))
+            self._returns = True
+            try:
+                with pn.io.hold():
+                    self.session.visit(read_link(search))
+            finally:
+                self._returns, self._awaited = False, self.session.loading
             self.write_link()
 
     def write_link(self) -> None:
-        """Put what is shown into the address bar."""
-        location = pn.state.location
-        if location is not None and location.search != (link := self.session.link):
+        """Put what is shown into the address bar; until the table that this asks for is there it stays as it is."""
+        location, session = pn.state.location, self.session
+        awaited = session.loading is not None and (session.dataset is None or session.loading is self._awaited)
+        if self._returns or awaited:
+            return
+        if location is not None and location.search != (link := session.link):
             location.search = link
 
 

@@ -109,6 +109,7 @@ class ConvergencePage:
         session.param.watch(lambda _: self._ground_changed(), "dark")
         session.param.watch(lambda _: self._check_awaited(), "loading")
         session.param.watch(lambda _: self._recut(), ["cuts"])
+        session.param.watch(lambda _: self._revisit(), "revisited")
         if session.dataset is not None:
             self._table_changed()
         return self._layout()
@@ -209,6 +210,20 @@ class ConvergencePage:
             self._start_if_cheap()
         else:
             self.session.load_demo(example.data)
+
+    def _revisit(self) -> None:
+        """Show the question and the race that the reader has gone back to; what was not raced yet is raced if cheap."""
+        session = self.session
+        race, kept = session.race, session.kept or session.lost
+        self.choice = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
+        self._found, self._autorun = race is not None, race is None and not kept
+        self.race_view.player.halted = False
+        if race is not None:
+            self.race_view.watch(race)
+        elif kept:
+            self._reopen(kept)
+        self._set()
+        self._start_if_cheap()
 
     def _recut(self) -> None:
         """Cut numbers as is set on some page, unless it is not seen: then when it is."""
@@ -331,7 +346,7 @@ class ConvergencePage:
         elif race is None:
             session.kept = ""
             session.problem = AlrvizError("the race that this link opens is no longer stored; Run races it again")
-        elif self.race_view.race is None:  # else another was begun meanwhile
+        elif self.race_view.race is None or self.race_view.outdated:  # else another was begun meanwhile
             session.kept = session.kept or lost
             self.race_view.watch(race)
             self._check_outdated()
