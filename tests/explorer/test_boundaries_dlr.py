@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from alrviz import load_model
-from alrviz.explorer.pages.boundaries import dragged_bandwidth
+from alrviz.explorer.pages.boundaries import dlr_tab
 from alrviz.explorer.pages.boundaries.words import dlr_script, loss_words
 from alrviz.explorer.server import process
 from alrviz.views.density import density_ratio
@@ -203,9 +203,9 @@ def test_the_kernel_is_drawn_when_it_is_unfolded(page):
 
 def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
     tab = page.tab
-    monkeypatch.setattr(dragged_bandwidth, "REST", 60.0)
-    monkeypatch.setattr(dragged_bandwidth, "SOON", 5.0)
-    monkeypatch.setattr(dragged_bandwidth, "PATIENT", 60.0)  # however busy the machine is
+    monkeypatch.setattr(dlr_tab, "REST", 60.0)
+    monkeypatch.setattr(dlr_tab, "SOON", 5.0)
+    monkeypatch.setattr(dlr_tab, "PATIENT", 60.0)  # however busy the machine is
     words, surface, path = said(page), tab.pictures.map.surface, tab.pictures.path.path
     other = tab.pictures.ratios.cells["x2"].ratio.phi
     for h in (9.0, 8.0, 7.0):
@@ -216,7 +216,7 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
     assert said(page) == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
-    monkeypatch.setattr(dragged_bandwidth, "PATIENT", 0.0)  # so long ago did all pictures follow
+    monkeypatch.setattr(dlr_tab, "PATIENT", 0.0)  # so long ago did all pictures follow
     tab.hand.drag("x1", 6.0)
     until(page, lambda: settled(page) and not tab.moment.passing)
     assert "By hand" in tab.pictures.ratios.scene.note
@@ -230,10 +230,10 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     monkeypatch.setattr(player.player, "playing", True)
     process.hand_moved()
     assert tab.hand.goes_first
-    tab.hand.settled -= 1.1 * dragged_bandwidth.SLOW  # but not for ever
+    tab.hand.settled -= 1.1 * dlr_tab.SLOW  # but not for ever
     assert not tab.hand.goes_first
     monkeypatch.setattr(process, "HAND", 0.0)
-    tab.hand.settled += 1.1 * dragged_bandwidth.SLOW
+    tab.hand.settled += 1.1 * dlr_tab.SLOW
     assert not tab.hand.goes_first
 
 

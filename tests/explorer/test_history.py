@@ -13,7 +13,7 @@ from alrviz.explorer.pages.compare.history_tab import MOST, SURE
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.server import limits
-from alrviz.explorer.session.managed_studies import kept_where
+from alrviz.explorer.session.managed_jobs import kept_where
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import run_history
 from alrviz.explorer.widgets.run_history import HistoryItem, line_of
@@ -89,7 +89,7 @@ def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     assert not page.race_view.outdated
     assert f"kept={item.kept.id}" in page.session.link
     page.race_view.press_run()
-    until(page, lambda: page.session.entry is not None and page.session.entry.race.ended)
+    until(page, lambda: page.session.entry is not None and page.session.entry.job.ended)
     assert "kept" not in page.session.link
     page.session.entry.keeper.join(30)
     assert len(run_history.items(OWNER)) == 1, "the same race again takes its place"

@@ -5,9 +5,10 @@ import pytest
 
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage, OrderSpec, racers_of
+from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
-from alrviz.explorer.session.managed_studies import ManagedStudy, StudyJob
+from alrviz.explorer.session.managed_jobs import ManagedStudy
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.study_costs import Costs, costs_html
@@ -146,7 +147,7 @@ def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, t
 
 
 class FakeStudy:
-    kind, spec, data_hash, id = "choose_order", "{}", "hash", ""
+    kind, spec, data_hash, id, problem = "choose_order", "{}", "hash", "", ""
 
     def __init__(self):
         self.phase, self.calls = "waiting", []
@@ -217,7 +218,7 @@ def test_what_keeps_cells_from_being_kept_is_told():
     _, _, make = governed()
     study = make()
     assert study.told == ""
-    study.entry.race.study.problem = "finished cells are kept no more: the disk is full"
+    study.entry.job.study.problem = "finished cells are kept no more: the disk is full"
     assert study.told == "finished cells are kept no more: the disk is full"
 
 
@@ -239,12 +240,12 @@ def test_a_finished_study_computes_again_what_failed():
     _, _, make = governed()
     study = make()
     study.start()
-    study.entry.race.study.phase = "done"
+    study.entry.job.study.phase = "done"
     study.start()
-    assert study.entry.race.study.calls == ["start"], "nothing is left to do"
-    study.entry.race.study.phase = "running"
+    assert study.entry.job.study.calls == ["start"], "nothing is left to do"
+    study.entry.job.study.phase = "running"
     assert study.redo() == 0, "a click that came late"
-    study.entry.race.study.phase = "done"
+    study.entry.job.study.phase = "done"
     assert study.redo() == 3
     assert study.phase == "running"
 

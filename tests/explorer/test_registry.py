@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
+from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
-from alrviz.explorer.session.managed_race import ManagedRace
-from alrviz.explorer.session.managed_studies import StudyJob
+from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.shell import Shell
 from alrviz.passes.threads import available_threads
@@ -40,7 +40,7 @@ def test_a_free_place_is_taken_at_once():
     reg, _ = registry()
     (entry,) = entries(reg, "ann")
     reg.start(entry)
-    assert entry.race.calls == ["start"]
+    assert entry.job.calls == ["start"]
     assert reg.place(entry) == 0
 
 
@@ -49,10 +49,10 @@ def test_an_owner_has_one_run_under_way_and_the_next_waits_its_turn():
     first, second = entries(reg, "ann", "ann")
     reg.start(first)
     reg.start(second)
-    assert (second.race.calls, reg.place(second)) == ([], 1)
-    first.race.stop()
+    assert (second.job.calls, reg.place(second)) == ([], 1)
+    first.job.stop()
     reg.sweep()
-    assert (second.race.calls, reg.place(second)) == (["start"], 0)
+    assert (second.job.calls, reg.place(second)) == (["start"], 0)
 
 
 def test_the_process_has_so_many_and_the_queue_is_fair():
@@ -61,7 +61,7 @@ def test_the_process_has_so_many_and_the_queue_is_fair():
     for entry in (a, b, c, d):
         reg.start(entry)
     assert [reg.place(entry) for entry in (a, b, c, d)] == [0, 0, 1, 2]
-    b.race.stop()
+    b.job.stop()
     reg.sweep()
     assert [reg.place(entry) for entry in (c, d)] == [0, 1]
 
@@ -83,7 +83,7 @@ def test_threads_and_memory_are_capped_too():
     reg, _ = registry(runs=9, owner_runs=9)
     a, b = entries(reg, "a", "b", bytes=600)
     reg.start(a)
-    a.race.pause()  # it holds its memory
+    a.job.pause()  # it holds its memory
     reg.start(b)
     assert reg.place(b) == 1
 
@@ -93,10 +93,10 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
     ended, paused, mine = entries(reg, "a", "b", "c", bytes=400)
     for entry in (ended, paused):
         reg.start(entry)
-    ended.race.stop()
-    paused.race.pause()
+    ended.job.stop()
+    paused.job.pause()
     reg.start(mine)
-    assert mine.race.calls == ["start"]
+    assert mine.job.calls == ["start"]
     assert (reg.find(ended.id, "a"), reg.find(paused.id, "b")) == (None, paused)
     (more,) = entries(reg, "d", bytes=400)
     reg.start(more)
@@ -105,12 +105,12 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
     reg.look(mine)
     reg.look(more)
     reg.sweep()
-    assert more.race.calls == ["start"]
-    assert paused.race.ended
+    assert more.job.calls == ["start"]
+    assert paused.job.ended
 
 
 def grow(entry, bytes):
-    entry.race.runs = (SimpleNamespace(price=None, trace=SimpleNamespace(bytes=bytes)),)
+    entry.job.runs = (SimpleNamespace(price=None, trace=SimpleNamespace(bytes=bytes)),)
 
 
 def test_steps_take_memory_and_what_rests_makes_room_for_them():
@@ -118,14 +118,14 @@ def test_steps_take_memory_and_what_rests_makes_room_for_them():
     left, mine, other = entries(reg, "a", "b", "c", bytes=300)
     for entry in (left, mine, other):
         reg.start(entry)
-    left.race.stop()
+    left.job.stop()
     grow(mine, 100)
     reg.sweep()
     assert reg.find(left.id, "a") is left, "there is room for all"
     grow(mine, 101)
     reg.sweep()
     assert reg.find(left.id, "a") is None
-    assert (mine.race.ended, other.race.ended) == (False, False)
+    assert (mine.job.ended, other.job.ended) == (False, False)
 
 
 def test_a_run_whose_steps_fill_the_memory_is_ended_and_says_why():
@@ -136,12 +136,12 @@ def test_a_run_whose_steps_fill_the_memory_is_ended_and_says_why():
     grow(small, 50)
     grow(large, 51)
     reg.sweep()
-    assert [entry.race.ended for entry in (small, large, study)] == [False, True, False]
+    assert [entry.job.ended for entry in (small, large, study)] == [False, True, False]
     assert large.note == "stopped: the server's memory for runs is full"
     assert ManagedRace(reg, large).stopped_by == "the server, whose memory for runs is full,"
     assert ManagedRace(reg, small).stopped_by == "you"
     reg.sweep()
-    assert [entry.race.ended for entry in (small, large, study)] == [False, True, False], "one was enough"
+    assert [entry.job.ended for entry in (small, large, study)] == [False, True, False], "one was enough"
 
 
 def test_steps_of_a_race_count_for_whoever_waits():
@@ -154,7 +154,7 @@ def test_steps_of_a_race_count_for_whoever_waits():
     reg.start(second)
     assert reg.place(second) == 1
     ManagedRace(reg, first).stop()
-    assert second.race.calls == ["start"]
+    assert second.job.calls == ["start"]
 
 
 def test_the_first_step_waits_for_a_place_and_the_next_does_not():
@@ -164,12 +164,12 @@ def test_the_first_step_waits_for_a_place_and_the_next_does_not():
     reg.start(a)
     stepper.step()
     stepper.step(2)
-    assert (b.race.calls, stepper.phase) == ([], "waiting")
-    a.race.stop()
+    assert (b.job.calls, stepper.phase) == ([], "waiting")
+    a.job.stop()
     reg.sweep()
-    assert b.race.calls == ["step 3"]
+    assert b.job.calls == ["step 3"]
     stepper.step()
-    assert b.race.calls == ["step 3", "step 1"]
+    assert b.job.calls == ["step 3", "step 1"]
 
 
 def test_run_instead_of_a_step_that_waits():
@@ -178,16 +178,16 @@ def test_run_instead_of_a_step_that_waits():
     reg.start(a)
     ManagedRace(reg, b).step()
     reg.start(b)
-    a.race.stop()
+    a.job.stop()
     reg.sweep()
-    assert b.race.calls == ["start"]
+    assert b.job.calls == ["start"]
 
 
 def test_a_single_race_may_ask_for_more_threads_than_there_are():
     reg, _ = registry(threads=2)
     (entry,) = entries(reg, "a", threads=64)
     reg.start(entry)
-    assert entry.race.calls == ["start"]
+    assert entry.job.calls == ["start"]
 
 
 def test_a_race_that_never_fits_is_refused_with_the_numbers():
@@ -210,10 +210,10 @@ def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():
     reg.look(entry)
     clock.now += 59
     reg.sweep()
-    assert not entry.race.ended
+    assert not entry.job.ended
     clock.now += 2
     reg.sweep()
-    assert entry.race.ended
+    assert entry.job.ended
     assert "nobody looked" in entry.note
     assert reg.find(entry.id, "ann") is entry
 
@@ -226,7 +226,7 @@ def test_a_waiting_run_that_nobody_looks_at_leaves_the_queue():
     clock.now += 61
     reg.look(a)
     reg.sweep()
-    assert (reg.place(b), b.race.ended, a.race.ended) == (0, True, False)
+    assert (reg.place(b), b.job.ended, a.job.ended) == (0, True, False)
 
 
 def test_continue_when_i_close():
@@ -236,10 +236,10 @@ def test_continue_when_i_close():
     reg.start(entry)
     clock.now += 12 * 3600
     reg.sweep()
-    assert not entry.race.ended
+    assert not entry.job.ended
     clock.now += 1
     reg.sweep()
-    assert entry.race.ended
+    assert entry.job.ended
     assert entry.note == "stopped: nobody looked at it for 12 h"
 
 
@@ -269,17 +269,17 @@ def test_a_paused_run_is_not_stopped_and_gives_its_place():
     governed.start()
     reg.start(b)
     governed.pause()
-    assert b.race.calls == ["start"]
+    assert b.job.calls == ["start"]
     clock.now += 61
     reg.look(b)
     reg.sweep()
-    assert not a.race.ended
+    assert not a.job.ended
     governed.resume()
     assert governed.phase == "waiting"
     assert governed.activity == "waiting for a free place: number 1 in the queue"
-    b.race.stop()
+    b.job.stop()
     reg.sweep()
-    assert (a.race.calls, governed.phase) == (["start", "pause", "resume"], "running")
+    assert (a.job.calls, governed.phase) == (["start", "pause", "resume"], "running")
 
 
 def test_the_oldest_ended_runs_are_dropped_but_none_under_way():
@@ -297,13 +297,13 @@ def test_the_own_timer_hands_on_places():
     a, b = entries(reg, "a", "b")
     reg.start(a)
     reg.start(b)
-    a.race.stop()
+    a.job.stop()
     for _ in range(100):
-        if b.race.calls:
+        if b.job.calls:
             break
         __import__("time").sleep(0.05)
-    assert b.race.calls == ["start"]
-    b.race.stop()
+    assert b.job.calls == ["start"]
+    b.job.stop()
 
 
 def shared_out(reg, clock, seconds):
@@ -334,11 +334,11 @@ def test_short_runs_end_within_their_first_turn():
     for entry in made:
         reg.start(entry)
     shared_out(reg, clock, 5)
-    assert [entry.race.calls for entry in made] == [["start"], ["start"], []]
+    assert [entry.job.calls for entry in made] == [["start"], ["start"], []]
     for entry in made[:2]:
-        entry.race.stop()
+        entry.job.stop()
     reg.sweep()
-    assert made[2].race.calls == ["start"]
+    assert made[2].job.calls == ["start"]
 
 
 def test_who_comes_new_waits_for_the_end_of_a_turn_only():
@@ -382,7 +382,7 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     assert first.under_way, "who has had less goes before"
     assert second.turned
     ManagedRace(reg, second).stop()
-    assert second.race.ended
+    assert second.job.ended
     shared_out(reg, clock, 30)
     assert first.under_way
 
@@ -417,7 +417,7 @@ def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
     for entry in (ended, unkept, shared, local, running):
         reg.start(entry)
         if entry is not running:
-            entry.race.stop()
+            entry.job.stop()
     reg.share(shared)
     clock.now += 50
     reg.visit("somebody")
@@ -438,7 +438,7 @@ def test_what_an_open_page_shows_is_not_let_go_however_long_nothing_moves_there(
     session.entry, session.fit, session.studies["x"] = race, fit, study
     for entry in (race, fit, study, other):
         reg.start(kept(entry))
-        entry.race.stop()
+        entry.job.stop()
     shell.pump()
     clock.now += 61  # the page rests: its pump says nothing of it
     reg.sweep()
@@ -456,16 +456,16 @@ def test_a_run_that_was_dropped_and_is_wanted_again_is_one_of_the_process(wanted
     reg, clock = registry(kept=1)
     shown, later = entries(reg, "a", "a")
     assert reg.entries("a") == [later], "the older one made room"
-    shown.race = FakeRace()  # of a study: what was stopped may go on
+    shown.job = FakeRace()  # of a study: what was stopped may go on
     getattr(reg, wanted)(shown)
     assert reg.find(shown.id, "a") is shown
     assert reg.by_token(shown.token) is shown
-    assert shown.race.calls == {"share": [], "start": ["start"], "step": ["step 1"]}[wanted]
+    assert shown.job.calls == {"share": [], "start": ["start"], "step": ["step 1"]}[wanted]
     if wanted == "start":
         assert shown.under_way
         clock.now += 61
         reg.sweep()
-        assert shown.race.ended, "nobody looks at it"
+        assert shown.job.ended, "nobody looks at it"
 
 
 def test_a_race_is_let_go_only_once_all_of_it_is_on_disk():
@@ -473,7 +473,7 @@ def test_a_race_is_let_go_only_once_all_of_it_is_on_disk():
     (entry,) = entries(reg, "a")
     kept(entry).keeper.stored = False
     reg.start(entry)
-    entry.race.stop()
+    entry.job.stop()
     clock.now += 61
     reg.sweep()
     assert reg.find(entry.id, "a") is entry

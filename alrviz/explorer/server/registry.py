@@ -20,14 +20,18 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from alrviz.errors import AlrvizError
+from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.limits import ServerLimits, below, limits_from
 from alrviz.explorer.server.shares import Shares
 from alrviz.explorer.server.tables import UploadedTables
 from alrviz.explorer.server.visitor_ids import LOCAL, new_id
 from alrviz.memory import give_back
+
+if TYPE_CHECKING:
+    from alrviz.studies.race.race_store import RaceKeeper
 
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
 TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
@@ -36,8 +40,7 @@ _KNOWN = 10_000  # owners of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
 FULL = "stopped: the server's memory for runs is full"
-# How what is too large is called, and what would be smaller; what is no race says its own as `too_large`.
-TOO_LARGE = ("this race needs", "a lower order or fewer racers")
+STUDY_TURNS = 6.0
 
 
 class CapReached(AlrvizError):
@@ -46,10 +49,10 @@ class CapReached(AlrvizError):
 
 @dataclass(eq=False)
 class Entry:
-    """One race and what the process knows of it.
+    """One job and what the process knows of it.
 
     Attributes:
-        race: what is run (`start`, `pause`, `resume`, `step`, `stop`, `phase`, `ended`).
+        job: what is run.
         owner, id, token: whose it is, its name, the secret of its read-only link.
         bytes, threads: what it was priced at beforehand; a run that has prepared knows its bytes better.
         keep: "continue when I close", for as many hours as the limits allow.
@@ -65,7 +68,7 @@ class Entry:
         seen_to: the last iteration of it that any of them has had on its screen.
     """
 
-    race: Any
+    job: Job
     owner: str
     bytes: int = 0
     threads: int = 1
@@ -80,7 +83,7 @@ class Entry:
     begun: bool = False
     note: str = ""
     shared: bool = False
-    keeper: Any = None
+    keeper: "RaceKeeper | None" = None
     screens: set[int] = field(default_factory=set)
     attended: bool = False
     resting: str = ""
@@ -90,13 +93,13 @@ class Entry:
     @property
     def size(self) -> int:
         """Bytes it takes, as far as is known: its price, in which the weights kept along the way are, and its steps."""
-        prices = [getattr(run, "price", None) for run in getattr(self.race, "runs", ())]
+        prices = [getattr(run, "price", None) for run in self.job.runs]
         return max(self.bytes, sum(price.bytes for price in prices if price is not None)) + self.grown
 
     @property
     def grown(self) -> int:
         """Bytes of the steps it has taken."""
-        return sum(run.trace.bytes for run in getattr(self.race, "runs", ()))
+        return sum(run.trace.bytes for run in self.job.runs)
 
     @property
     def server_words(self) -> str:
@@ -104,9 +107,9 @@ class Entry:
         return "the server, whose memory for runs is full," if self.note == FULL else "the server" if self.note else ""
 
     @property
-    def race_turns(self) -> float:
-        """How many turns of others it has at a time: what is costly to pause says so as `turns`."""
-        return float(getattr(self.race, "turns", 1.0))
+    def turns(self) -> float:
+        """How many turns of others it has at a time: to pause a study ends fits and processes, which start anew."""
+        return STUDY_TURNS if isinstance(self.job, StudyJob) else 1.0
 
     @property
     def told_to(self) -> int | None:
@@ -115,14 +118,13 @@ class Entry:
         None, all of it, where no screen of the owner's ever showed it, or where it goes on after its owner has left.
         """
         follows = self.attended and (bool(self.screens) or not self.keep)
-        stopped: int | None = getattr(self.race, "stopped_at", None)
-        limits = [limit for limit in (self.seen_to if follows else None, stopped) if limit is not None]
+        limits = [limit for limit in (self.seen_to if follows else None, self.job.stopped_at) if limit is not None]
         return min(limits, default=None)
 
     @property
     def under_way(self) -> bool:
         """Whether its worker may be computing."""
-        return self.begun and not self.race.ended and self.race.phase != "paused"
+        return self.begun and not self.job.ended and self.job.phase != "paused"
 
 
 class Registry:
@@ -151,16 +153,18 @@ class Registry:
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
 
-    def add(self, race: Any, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
+    def add(self, job: Job, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
         if not below(bytes, self.limits.memory):
-            needs, smaller = getattr(race, "too_large", TOO_LARGE)
+            what, fewer = ("the workers of this study need", "a smaller table")
+            if not isinstance(job, StudyJob):
+                what, fewer = ("this race needs", "fewer racers")
             raise CapReached(
-                f"{needs} about {bytes / 1e9:.1f} GB and the server gives all that runs together "
-                f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose {smaller}"
+                f"{what} about {bytes / 1e9:.1f} GB and the server gives all that runs together "
+                f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose a lower order or {fewer}"
             )
         threads = min(threads, self.limits.threads or threads)
-        entry = Entry(race, owner, bytes, threads, seen=self._clock())
+        entry = Entry(job, owner, bytes, threads, seen=self._clock())
         with self._lock:
             self._hold(entry)
         return entry
@@ -242,7 +246,7 @@ class Registry:
     def start(self, entry: Entry) -> None:
         """Start or resume the run, at once or as soon as there is a place for it."""
         with self._lock:
-            if (entry.under_way and not entry.turned) or entry.race.ended:
+            if (entry.under_way and not entry.turned) or entry.job.ended:
                 return
             self._hold(entry)
             self._enqueue(entry, steps=0)
@@ -251,12 +255,12 @@ class Registry:
     def step(self, entry: Entry, count: int = 1) -> None:
         """Take single steps: at once in a run that has its memory already, else as soon as there is a place for it."""
         with self._lock:
-            if entry.race.ended:
+            if entry.job.ended:
                 return
             self._hold(entry)
             if entry.begun and not entry.wanted:
                 entry.seen = self._clock()
-                entry.race.step(count)
+                entry.job.step(count)
             else:
                 self._enqueue(entry, steps=entry.steps + count)
         self._wake_sweeper()
@@ -314,7 +318,7 @@ class Registry:
         """Whether a run rests, nobody has looked at it since, and what it leaves is on disk."""
         if entry.seen > since or entry.screens or entry.under_way or entry.wanted or not _leaves(entry):
             return False
-        return isinstance(entry.race, Studied) or (entry.race.ended and entry.keeper.stored)
+        return isinstance(entry.job, StudyJob) or bool(entry.job.ended and entry.keeper and entry.keeper.stored)
 
     def _count(self) -> None:
         running = [e for e in self._entries.values() if e.under_way]
@@ -335,7 +339,7 @@ class Registry:
         running = [e for e in self._entries.values() if e.under_way]
         shortest, longest = TURN
         turn = min(max(ROUND * len(running) / (len(running) + len(waiting)), shortest), longest)
-        over = [e for e in running if not e.turned and self._clock() - e.since >= turn * e.race_turns]
+        over = [e for e in running if not e.turned and self._clock() - e.since >= turn * e.turns]
         for entry in sorted(over, key=self._had, reverse=True):
             others = [e for e in running if e is not entry]
             heirs = (e for e in waiting if self._had(e) < self._had(entry))
@@ -346,7 +350,7 @@ class Registry:
             running = [*others, heir]
             entry.turned = entry.wanted = True
             self._queue.append(entry)
-            entry.race.pause()
+            entry.job.pause()
 
     def _end_grown(self) -> None:
         """End the run whose steps take most, where there is no more memory for all; what it leaves can make room."""
@@ -357,9 +361,9 @@ class Registry:
 
     def _end(self, entry: Entry, note: str = MADE_ROOM) -> None:
         self._unqueue(entry)
-        if not entry.race.ended:
+        if not entry.job.ended:
             entry.note = note
-            entry.race.stop()
+            entry.job.stop()
 
     def _unqueue(self, entry: Entry) -> None:
         entry.wanted, entry.steps, entry.turned = False, 0, False
@@ -376,9 +380,9 @@ class Registry:
                 self._unqueue(entry)
                 entry.begun, entry.since = True, self._clock()
                 if steps:
-                    entry.race.step(steps)
+                    entry.job.step(steps)
                 else:
-                    (entry.race.resume if resume else entry.race.start)()
+                    (entry.job.resume if resume else entry.job.start)()
 
     def _has_place(self, entry: Entry, running: list[Entry]) -> bool:
         caps = self.limits
@@ -396,9 +400,9 @@ class Registry:
         """
         held = [e for e in self._entries.values() if (e.begun or e.grown) and e is not entry]
         now, idle = self._clock(), self.limits.idle
-        unseen = [e for e in held if e.race.ended or (idle is not None and now - e.seen > idle and not e.keep)]
+        unseen = [e for e in held if e.job.ended or (idle is not None and now - e.seen > idle and not e.keep)]
         resting = sorted(
-            (e for e in unseen if not e.under_way and not e.wanted), key=lambda e: (not e.race.ended, e.seen)
+            (e for e in unseen if not e.under_way and not e.wanted), key=lambda e: (not e.job.ended, e.seen)
         )
         taken = sum(e.size for e in held) + (entry.size if entry is not None else 0)
         while not below(taken, self.limits.memory) and resting:
@@ -436,13 +440,6 @@ class Showing(Protocol):
         """The runs that it shows."""
 
 
-@runtime_checkable
-class Studied(Protocol):
-    """What a study is held as: its finished cells are in the run store as they come."""
-
-    study: Any
-
-
 def _leaves(entry: Entry) -> bool:
     """Whether a run can be let go once it rests: it is kept in the run store.
 
@@ -450,8 +447,8 @@ def _leaves(entry: Entry) -> bool:
     """
     if entry.shared or entry.owner == LOCAL:
         return False
-    if isinstance(entry.race, Studied):
-        return bool(entry.race.study.id) and not entry.race.study.problem
+    if isinstance(entry.job, StudyJob):  # its finished cells are in the run store as they come
+        return bool(entry.job.study.id) and not entry.job.study.problem
     return entry.keeper is not None and not entry.keeper.problem
 
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
+from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.managed_race import ManagedRace
-from alrviz.explorer.session.managed_studies import ManagedStudy, StudyJob, find_study, kept_where
+from alrviz.explorer.session.managed_jobs import ManagedRace, ManagedStudy, find_study, kept_where
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.state import (
     FIRST_DEMO,
@@ -36,6 +36,8 @@ from alrviz.explorer.session.state import (
     write_link,
 )
 from alrviz.explorer.session.table_loading import Source, TableLoading
+from alrviz.studies.core.study import Study
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.race_store import FIT, RaceKeeper
 
 if TYPE_CHECKING:
@@ -157,7 +159,7 @@ class Session(TableLoading):
 
     # ---- runs --------------------------------------------------------------------------------------------------
 
-    def adopt(self, race: Any, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+    def adopt(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """Give a race to the registry under this owner and return it as it is to be shown.
 
         The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
@@ -172,19 +174,19 @@ class Session(TableLoading):
 
     def keep_race(self) -> None:
         """Keep the race that was adopted last in the run store while it runs, under the link to its settings."""
-        if self.entry is not None:
-            race = self.entry.race
-            link = write_link(self.state.replace(recipes=tuple(race.recipes), fit="", run=""))
+        if self.entry is not None and self.race is not None:
+            race = self.race.race
+            link = write_link(self.state.replace(recipes=race.recipes, fit="", run=""))
             self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link, id=self.entry.id)
 
-    def adopt_fit(self, race: Any, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+    def adopt_fit(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
         link = write_link(self.state.replace(fit="", run="", kept=""))
         self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT, id=self.fit.id)
         return ManagedRace(self.registry, self.fit)
 
-    def find_study(self, study: Any) -> ManagedStudy | None:
+    def find_study(self, study: Study) -> ManagedStudy | None:
         """Return the study of this process that is about the same; None without one.
 
         It is followed from now on, unless another of its kind that is followed is under way: that one goes on until
@@ -199,7 +201,7 @@ class Session(TableLoading):
             self.wake()
         return ManagedStudy(self.registry, entry)
 
-    def adopt_study(self, study: Any, *, bytes: int = 0, threads: int = 1) -> ManagedStudy:
+    def adopt_study(self, study: Study, *, bytes: int = 0, threads: int = 1) -> ManagedStudy:
         """Give a study to the registry under this owner, in place of the one of its kind that was shown before.
 
         Where the process has a study about the same, that one takes the place.
@@ -213,14 +215,14 @@ class Session(TableLoading):
         self.studies[study.kind] = entry
         return ManagedStudy(self.registry, entry)
 
-    def _exchange(self, before: Entry | None, race: Any, bytes: int, threads: int) -> Entry:
-        entry = self.registry.add(race, self.owner, bytes=bytes, threads=threads)
+    def _exchange(self, before: Entry | None, job: Job, bytes: int, threads: int) -> Entry:
+        entry = self.registry.add(job, self.owner, bytes=bytes, threads=threads)
         self._put_away(before)
         return entry
 
     def _put_away(self, before: Entry | None) -> None:
-        if before is not None and not before.keep and not before.race.ended:
-            before.race.stop()
+        if before is not None and not before.keep and not before.job.ended:
+            before.job.stop()
             self.registry.release(before)
 
     @property

@@ -7,7 +7,7 @@ can guess before it knows.
 """
 
 from alrviz.explorer.server.registry import Entry, Registry
-from alrviz.explorer.session.managed_race import ManagedRace
+from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.pictures.replay_delta import ReplayDelta
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.trace_reader import RaceReader
@@ -48,7 +48,8 @@ class RaceFeed:
         self._registry.look(entry)
         if entry is not self._entry:
             self._entry, self._told, self._status = entry, ReplayDelta(), ()
-            self._watched, self._race, self._scoring = RaceReader(entry.race), ManagedRace(self._registry, entry), None
+            self._race, self._scoring = ManagedRace(self._registry, entry), None
+            self._watched = RaceReader(self._race.race)
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
         limit, ended = entry.told_to, race.ended

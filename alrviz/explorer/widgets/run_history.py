@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
-from alrviz.explorer.session.managed_studies import kept_where
+from alrviz.explorer.session.managed_jobs import kept_where
 from alrviz.explorer.session.state import MOST_SETS, State, first_demo, read_link, write_link
 from alrviz.explorer.widgets.study_spec import SPECS
 from alrviz.explorer.widgets.table_settings import split_words

@@ -11,7 +11,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from alrviz.explorer.recipes.questions import OWN
-from alrviz.explorer.session.managed_studies import kept_where
+from alrviz.explorer.session.managed_jobs import kept_where
 from alrviz.explorer.session.state import OF_STUDIES, State
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes, remarks_of

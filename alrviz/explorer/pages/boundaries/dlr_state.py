@@ -1,6 +1,7 @@
 """What the tab DLR shows, as its parts see it: what is set, the moment that is drawn, what may be asked of the tab."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from alrviz.explorer.pages.boundaries.columns import ColumnMenus
 from alrviz.explorer.pages.boundaries.controls import DlrControls
@@ -12,13 +13,13 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
-class DlrState:
+class DlrState(Protocol):
     """See the module's text; `DlrTab` is the one there is.
 
     Attributes:
@@ -39,29 +40,19 @@ class DlrState:
     menus: DlrControls
     pictures: Pictures
     tasks: PageTasks
-    asking: BackgroundTask
 
     @property
     def sketch(self) -> Sketch | None:
         """The points that are drawn by hand; None while nobody draws."""
-        raise NotImplementedError
 
     def show_controls(self) -> None:
         """Bring the menus up to date."""
-        raise NotImplementedError
 
-    def ask(self, work: Any) -> None:
+    def ask(self, work: Callable[[StopToken], Iterable[DlrFrame]]) -> None:
         """Have moments made on the thread; what was asked before is given up."""
-        raise NotImplementedError
 
     def redraw(self) -> None:
         """Draw the moment that the player is at."""
-        raise NotImplementedError
-
-    def take(self) -> None:
-        """Show what the thread has made by now."""
-        raise NotImplementedError
 
     def hurry(self) -> None:
         """Look often for what the thread makes, while a hand moves something."""
-        raise NotImplementedError

@@ -4,28 +4,29 @@ What is drawn is a moment: a step of the run, bandwidths that were dragged by ha
 Moments are made on a thread, the latest asked for only; all pictures change together when one has come.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
+import panel_material_ui as pmui
 
 from alrviz import __version__
 from alrviz.explorer.pages.boundaries import dlr_frames
-from alrviz.explorer.pages.boundaries.card import MapCard
-from alrviz.explorer.pages.boundaries.columns import ColumnMenus, table_of
+from alrviz.explorer.pages.boundaries.columns import ColumnMenus, log_bandwidths, table_of
 from alrviz.explorer.pages.boundaries.controls import FIRST_PEER, DlrControls, first_recipe
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
-from alrviz.explorer.pages.boundaries.dlr_state import DlrState
-from alrviz.explorer.pages.boundaries.dragged_bandwidth import DraggedBandwidth
 from alrviz.explorer.pages.boundaries.drawing import Drawing
 from alrviz.explorer.pages.boundaries.peers import PeerFit
 from alrviz.explorer.pages.boundaries.pictures import Pictures
 from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script
 from alrviz.explorer.recipes.questions import Example
+from alrviz.explorer.server import process
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
+from alrviz.explorer.shell.theme import CARD, PANE_CSS
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
@@ -33,15 +34,97 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from
 from alrviz.views.core.background_task import BackgroundTask
+from alrviz.views.core.panes import say
 from alrviz.views.core.pump import Pump
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+
+class MapCard:
+    """The card of the tab, from above: the film's buttons, or those of drawing, the sentence, the pictures.
+
+    Args:
+        part: whose buttons play the film. made: what stands beside them. drawing: the row that takes their place.
+        pictures: what lies below.
+        back: called when bandwidths set by hand are to be forgotten.
+    """
+
+    def __init__(self, part: FitCard, made: list[Any], drawing: Any, pictures: Any, back: Callable[[], None]):
+        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
+        self.back = pmui.Button(
+            label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
+            description="Back to the fit: forget the bandwidths set by hand",
+        )  # fmt: skip
+        self.back.on_click(lambda _: back())
+        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        transport = (part.player.transport.panel, part.player.status, *made)
+        self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])
+        room = {"min-height": "36px"}  # with and without a button: what lies below stays where it is
+        said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=room, margin=0)
+        inside = (self.buttons, drawing, self.bar, said, pictures)
+        self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence, as HTML."""
+        say(self.words, sentence)
+
+    def wait(self, waiting: bool) -> None:
+        """Show whether something is on its way."""
+        self.bar.visible = bool(waiting)
+
+
+REST, PATIENT = 0.08, 0.4  # seconds a hand pauses before all pictures follow it; they wait no longer for a pause
+SOON = 0.015  # seconds a dragged curve is waited for at once: of 20,000 rows it takes 4 ms
+# Seconds between two pictures of a film while another visitor drags something: each holds the loop for 0.1 s, and at
+# one a second it met one move of a hand in eight.
+SLOW = 4.0
+
+
+class DraggedBandwidth:
+    """What a dragged bandwidth does to a tab: its curve goes first and alone, all other pictures follow when it pauses.
+
+    Args:
+        tab: whose moment is changed.
+    """
+
+    def __init__(self, tab: "DlrTab"):
+        self._tab = tab
+        self.settled = float("-inf")  # when all pictures last showed the same moment
+
+    def drag(self, column: str, h: float) -> None:
+        """Set a column's bandwidth by hand: the weights follow, and with them every picture."""
+        tab, moment, player = self._tab, self._tab.moment, self._tab.part.player
+        if moment is None or moment.run is None or tab.part.outdated:
+            return
+        process.hand_moved()
+        if player.player.playing:
+            player.scrub(player.head)
+        log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
+        run, w, step, scene = moment.run, moment.density.w, player.head, moment.scene
+        tab.take()  # a hand that is faster than the looks sees every curve that is there
+        rest = REST if time.monotonic() - self.settled < PATIENT else 0.0
+        tab.ask(lambda stop: dlr_frames.of_hand(run, log_h, w, step, scene, stop, rest))
+        tab.asking.wait(SOON)
+        tab.take()
+        tab.hurry()
+
+    def passes(self, moment: DlrFrame) -> bool:
+        """Whether a moment that has come is only on the way, and its curves are all that is drawn of it."""
+        if not moment.passing:
+            self.settled = time.monotonic()
+        return moment.passing
+
+    @property
+    def goes_first(self) -> bool:
+        """Whether a film leaves out a picture for somebody's hand."""
+        return process.hand_moving() and time.monotonic() - self.settled < SLOW
+
+
 QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that
 
 
-class DlrTab(DlrState):
+class DlrTab:
     """See the module's text; the page says what a tab is."""
 
     def __init__(self, session: Session, dialogs: Any, open_drawer: Any):

@@ -252,11 +252,11 @@ model = model_at(run)"""
 
 
 def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
-    imports, truth = "from alrviz.studies.race.reference_fit import fit_beside\n", ""
+    imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
     if peer == TRUTH and session.demo is not None:
         imports += "from alrviz.data.demos import demo_truth\n"
         truth = f", truth=demo_truth({session.demo[0]!r})"
-    body = f"""peer = fit_beside({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
+    body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
 print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
 model = peer.model"""
     return imports, body

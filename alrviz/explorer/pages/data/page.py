@@ -5,6 +5,7 @@ errors are shown by the shell's notice. Whatever computes (pictures, prices) doe
 the pump. A state is built when it is first shown.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -15,7 +16,6 @@ from alrviz.errors import TableError
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_grid import ColumnsGrid, columns_frame
-from alrviz.explorer.pages.data.demo_list import demo_list
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
 from alrviz.explorer.pages.data.suggestions import is_number, suggestions
 from alrviz.explorer.pages.data.target_card import TargetCard
@@ -32,6 +32,26 @@ from alrviz.views.core.style import safe
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.widgets.order_prices import OrderPrice
+
+
+def demo_list(take: Callable[[str], None]) -> Any:
+    """Return all demo sets in two columns; `take` is called with the name of the one pressed."""
+    from alrviz.data.demos import demo_line, demo_names
+
+    cells = []
+    for name in demo_names():
+        button = pmui.Button(label=name, variant="outlined", size="small", width=150, margin=(0, 12, 0, 0))
+        button.on_click(lambda _, name=name: take(name))
+        line = pn.pane.HTML(
+            f"<span class='quiet'>{safe(demo_line(name), 300)}</span>",
+            stylesheets=[PANE_CSS],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        cells.append(pn.Row(button, line, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
+    half = (len(cells) + 1) // 2
+    columns = [pn.Column(*part, sizing_mode="stretch_width", margin=0) for part in (cells[:half], cells[half:])]
+    return pn.Row(*columns, sizing_mode="stretch_width", margin=0)
 
 
 class DataPage:
