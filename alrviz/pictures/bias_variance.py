@@ -8,19 +8,18 @@ order) is a dashed level. Values of the axis stand at equal steps, as the grid t
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
+from bokeh.models import FixedTicker, HoverTool
 from bokeh.models.annotations import Legend, LegendItem
-from bokeh.plotting import figure
 
 from alrviz.pictures.palette import MARKERS, racer_colours
-from alrviz.pictures.picture import frame
+from alrviz.pictures.picture import Data, Picture, Plot, Range
 from alrviz.studies.statistics.crossing import family_of
 
-Data = dict[str, Any]
 _ROOM = 0.4  # of a step, left of the first value and right of the last
 _DODGE, _WIDEST = 0.05, 0.25  # of a step: between lines, so that their bars do not cover each other, and of all
 _WIDTH, _SAMPLE, _LETTER = 290, 38, 7.0  # assumed px of a legend, of an entry's sample and of a letter
@@ -51,30 +50,6 @@ AXES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What is drawn: names and families of the lines, ticks, and by part (bias, variance, error) data and range.
-
-    along: what the axis is called, with the training size that is shown where there are several.
-    """
-
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
-    dashed: tuple[bool, ...]
-    ticks: tuple[str, ...]
-    along: str
-    lines: dict[str, tuple[Data, ...]]
-    ranges: dict[str, tuple[float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The three figures by part, and the sources of their lines."""
-
-    figures: dict[str, figure]
-    sources: dict[str, tuple[ColumnDataSource, ...]]
-
-
 def share_text(share: float) -> str:
     """A training size in words."""
     return "all training rows" if share == 1 else f"{100 * share:g} % of the training rows"
@@ -85,8 +60,8 @@ def varying(table: pd.DataFrame) -> list[str]:
     return [axis for axis in AXES if any(mine[axis].nunique() > 1 for mine in _along(table, axis).values())]
 
 
-def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
-    """What the pictures draw of a summary of `bias_variance`.
+def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = False) -> dict[str, Picture]:
+    """Return the pictures of a summary of `bias_variance`: "bias", "variance" and "error".
 
     axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
     there are figures.
@@ -110,7 +85,16 @@ def contents(table: pd.DataFrame, axis: str, kind: str) -> Contents:
     labels = tuple(str(mine["label"].iloc[0]) for mine in parts)
     dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
     ticks = tuple(_tick(axis, value) for value in values)
-    return Contents(tuple(by_name), labels, dashed, ticks, along, lines, _ranges(lines))
+    drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
+    titles, ranges = {"bias": of.bias_words, "variance": of.variance_words, "error": "error (0-1)"}, _ranges(lines)
+    return {
+        part: Picture(
+            draw=partial(_draw, lines=drawn, ticks=ticks, title=title),
+            x=ends, y=ranges[part], labels=(along, title), data={"lines": lines[part]},
+            key=(tuple(by_name), labels, ticks, axis, kind, dark),
+        )
+        for part, title in titles.items()
+    }  # fmt: skip
 
 
 def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
@@ -145,9 +129,7 @@ def _tick(axis: str, value: Any) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _line(
-    mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: tuple[float, float], shift: float
-) -> Data:
+def _line(mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
     there = mine[mine[column].notna()]
     x = np.array([places.get(value, np.nan) + shift for value in there[axis]], float)
     y, error = there[column].to_numpy(float), there[f"{column}_se"].to_numpy(float)
@@ -163,7 +145,7 @@ def _line(
     return {key: values[order] for key, values in line.items()}
 
 
-def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, tuple[float, float]]:
+def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, Range]:
     """One span for all parts, each around its own middle."""
     ends = {}
     for part, of in lines.items():
@@ -177,60 +159,42 @@ def _ranges(lines: Mapping[str, Sequence[Data]]) -> dict[str, tuple[float, float
     return {part: (start, start + span) for part, start in starts.items()}
 
 
-def bias_variance_picture(what: Contents, kind: str, name: str, *, dark: bool = False) -> Picture:
-    """Draw bias, variance and error; name: of the figures, which are called after it: -bias, -variance, -error."""
-    titles = {"bias": KINDS[kind].bias_words, "variance": KINDS[kind].variance_words, "error": "error (0-1)"}
-    colours = racer_colours(what.labels, dark)
-    ends = (-_ROOM, max(len(what.ticks), 1) - 1 + _ROOM)
-    figures, sources = {}, {}
-    for part, title in titles.items():
-        fig = frame(ends, what.ranges[part], (what.along, title), f"{name}-{part}")
-        places = list(range(len(what.ticks)))
-        fig.xaxis[0].update(ticker=FixedTicker(ticks=places), major_label_overrides=dict(enumerate(what.ticks)))
-        fig.xgrid.grid_line_color = None
-        mine = tuple(ColumnDataSource(line) for line in what.lines[part])
-        items, dots = [], []
-        for k, (source, colour, text) in enumerate(zip(mine, colours, what.names, strict=True)):
-            dash = [7, 5] if what.dashed[k] else []
-            line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dash)
-            bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
-            marker = MARKERS[k % len(MARKERS)]
-            dot = fig.scatter("x", "y", source=source, color=colour, size=0 if dash else 8, marker=marker)
-            items.append(LegendItem(label=text, renderers=[line, bars, dot]))
-            dots.append(dot)
-        tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
-        fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-        _legend(fig, items, what.names)
-        figures[part], sources[part] = fig, mine
-    return Picture(figures, sources)
-
-
-def legend_columns(names: Sequence[str]) -> int:
-    """In how many columns the legend of these lines fits beside its picture's neighbours."""
-    widest = max((_SAMPLE + _LETTER * len(text) for text in names), default=_WIDTH)
-    return max(1, min(len(names), math.floor(_WIDTH / widest)))
-
-
-def legend_rows(names: Sequence[str]) -> int:
-    """How many rows the legend of these lines has."""
-    return math.ceil(len(names) / legend_columns(names))
-
-
-def _legend(fig: figure, items: list[LegendItem], names: Sequence[str]) -> None:
-    legend = Legend(items=items, ncols=legend_columns(names), margin=0, padding=2, spacing=2, border_line_color=None)
+def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[str], title: str) -> None:
+    """Draw lines, each of a name, a colour, and whether it is a level."""
+    fig, items, dots = plot.figure, [], []
+    names = dict(enumerate(ticks))
+    fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
+    fig.xgrid.grid_line_color = None
+    for k, (source, (text, colour, dashed)) in enumerate(zip(plot["lines"], lines, strict=True)):
+        line = fig.line(
+            "x", "y", source=source, line_color=colour, line_width=2.6, line_dash=[7, 5] if dashed else []
+        )  # fmt: skip
+        bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
+        marker = MARKERS[k % len(MARKERS)]
+        dots.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
+        items.append(LegendItem(label=text, renderers=[line, bars, dots[-1]]))
+    tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
+    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+    columns = legend_columns([text for text, *_ in lines])
+    legend = Legend(items=items, ncols=columns, margin=0, padding=2, spacing=2, border_line_color=None)
     legend.update(
         location="left", background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=24
     )
     fig.add_layout(legend, "above")
 
 
-def feed(picture: Picture, what: Contents) -> None:
-    """Show what has come since in the figures there are."""
-    for part, fig in picture.figures.items():
-        if fig.xaxis[0].axis_label != what.along:
-            fig.xaxis[0].axis_label = what.along
-        for source, line in zip(picture.sources[part], what.lines[part], strict=True):
-            source.data = line
-        low, high = what.ranges[part]
-        if (fig.y_range.start, fig.y_range.end) != (low, high):
-            fig.y_range.update(start=low, end=high, reset_start=low, reset_end=high)
+def names(picture: Picture) -> tuple[str, ...]:
+    """What the lines of a picture are called."""
+    found: tuple[str, ...] = picture.key[0]
+    return found
+
+
+def legend_columns(texts: Sequence[str]) -> int:
+    """In how many columns the legend of these lines fits beside its picture's neighbours."""
+    widest = max((_SAMPLE + _LETTER * len(text) for text in texts), default=_WIDTH)
+    return max(1, min(len(texts), math.floor(_WIDTH / widest)))
+
+
+def legend_rows(texts: Sequence[str]) -> int:
+    """How many rows the legend of these lines has."""
+    return math.ceil(len(texts) / legend_columns(texts))

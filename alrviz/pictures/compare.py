@@ -7,19 +7,17 @@ A log axis has no place for 0: what is 0 stands on the picture's edge, hollow; s
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
-from bokeh.plotting import figure
+from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.pictures.labels import Box, place
 from alrviz.pictures.palette import GREY, racer_marks, readable
-from alrviz.pictures.picture import FONT, frame
+from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 
-Data = dict[str, Any]
 WORDS = {
     "log_loss": "log loss", "error": "0-1 loss", "rmse": "RMSE", "brier": "Brier score", "ece": "calibration error",
     "balanced_error": "balanced error", "average_precision_loss": "1 - average precision",
@@ -34,43 +32,15 @@ FAR = 2.5
 _LEAST = float(np.log10(1.2))  # what differs by less than a fifth is not to fill the picture
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What is drawn: points, names and folds as columns for sources, and the range (low, high) of both axes.
-
-    titles: what the two recipes are called, across and up.
-    """
-
-    points: Data
-    names: Data
-    folds: Data
-    corners: Data
-    range: tuple[float, float]
-    titles: tuple[str, str]
-    measure: str
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The figure and its sources."""
-
-    figure: figure
-    points: ColumnDataSource
-    names: ColumnDataSource
-    folds: ColumnDataSource
-    corners: ColumnDataSource
-    diagonal: ColumnDataSource
-
-
-def contents(
+def compare(
     lines: pd.DataFrame,
     rows: pd.DataFrame,
     pair: tuple[int, int],
     measure: str,
     colours: Sequence[str],
     dark: bool = False,
-) -> Contents:
-    """What the picture draws.
+) -> Picture:
+    """Return the picture.
 
     lines: a study's summary (data, racer, name, measures and their _sd). rows: its frame, maybe empty. pair: the racers
     across and up. measure: of `alrviz.studies.protocols.compare.COMPARED`. colours: one a racer; a point has that of
@@ -96,19 +66,28 @@ def contents(
         "filled": [float(least > 0) for least in means.min(axis=1)],
     }  # fmt: skip
     words = dict(zip(lines["racer"], lines["name"], strict=True)) if len(lines) else {}
-    titles = (str(words.get(across, "")), str(words.get(up, "")))
     fold_x, fold_y = (np.maximum(folds[racer].to_numpy(float), low) for racer in pair)
-    return Contents(
-        points,
-        _names(x, y, sets, (low, high)),
-        {"x": fold_x, "y": fold_y, "data": [str(key[0]) for key in folds.index]},
-        {
-            "x": [low, high], "y": [high, low],
-            "words": [f"{marks[racer][1]} {words[racer]} lower" if racer in words else "" for racer in pair],
-            "align": ["left", "right"], "base": ["top", "bottom"], "dx": [6, -6], "dy": [6, -6],
-            "colour": [readable(colours[racer], dark) for racer in pair],
+    labels = tuple(f"{words.get(racer, '')}: {WORDS[measure]} (log)" for racer in pair)
+    at = ticks(low, high)
+    named, ends = {"major_label_overrides": {tick: f"{tick:.4g}" for tick in at}}, [low, high]
+    return Picture(
+        draw=partial(_draw, dark=dark),
+        x=(low, high), y=(low, high), labels=(labels[0], labels[1]),
+        axes={"x_axis_type": "log", "y_axis_type": "log"},
+        data={
+            "diagonal": {"x": ends, "y": ends},
+            "folds": {"x": fold_x, "y": fold_y, "data": [str(key[0]) for key in folds.index]},
+            "points": points,
+            "names": _names(x, y, sets, (low, high)),
+            "corners": {
+                "x": [low, high], "y": [high, low],
+                "words": [f"{marks[racer][1]} {words[racer]} lower" if racer in words else "" for racer in pair],
+                "align": ["left", "right"], "base": ["top", "bottom"], "dx": [6, -6], "dy": [6, -6],
+                "colour": [readable(colours[racer], dark) for racer in pair],
+            },
         },
-        (low, high), titles, measure,
+        parts={"x": named, "y": named, "ticks": ({"ticks": at}, {"ticks": at})},
+        key=dark,
     )  # fmt: skip
 
 
@@ -120,7 +99,7 @@ def _pairs(table: pd.DataFrame, pair: tuple[int, int], measure: str, by: list[st
     return pd.concat(mine, axis=1, keys=pair, join="inner").dropna()
 
 
-def _range(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
+def _range(values: np.ndarray, folds: np.ndarray) -> Range:
     """A range of positive numbers that holds all means above 0, with air; zeros get its lower edge.
 
     Folds that are no more than FAR times lower or higher are in it too.
@@ -139,7 +118,7 @@ def _range(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
     return float(10 ** (low - air)), float(10 ** (high + air))
 
 
-def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: tuple[float, float]) -> Data:
+def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: Range) -> Data:
     """Names beside the points, moved up or down where they would cover each other."""
     if len(sets) > MOST_NAMED:
         x, y, sets = x[:0], y[:0], []
@@ -154,18 +133,12 @@ def _names(x: np.ndarray, y: np.ndarray, sets: list[str], ends: tuple[float, flo
     }  # fmt: skip
 
 
-def compare_picture(what: Contents, name: str, *, dark: bool = False) -> Picture:
-    """Draw one recipe against the other; name: of the figure."""
-    fig = frame(what.range, what.range, _labels(what), name, x_axis_type="log", y_axis_type="log")
-    for axis in (fig.xaxis[0], fig.yaxis[0]):
-        axis.ticker = FixedTicker()
-        _tick(axis, what.range)
-    points, names, folds, corners = (
-        ColumnDataSource(data) for data in (what.points, what.names, what.folds, what.corners)
-    )
-    diagonal = ColumnDataSource({"x": list(what.range), "y": list(what.range)})
-    fig.line("x", "y", source=diagonal, line_color=GREY, line_dash=[6, 5], line_width=1.4)
-    fig.scatter("x", "y", source=folds, size=4, color=GREY, alpha=0.35, line_color=None)
+def _draw(plot: Plot, dark: bool) -> None:
+    fig, points = plot.figure, plot["points"]
+    plot.parts["ticks"] = FixedTicker(), FixedTicker()
+    fig.xaxis[0].ticker, fig.yaxis[0].ticker = plot.parts["ticks"]
+    fig.line("x", "y", source=plot["diagonal"], line_color=GREY, line_dash=[6, 5], line_width=1.4)
+    fig.scatter("x", "y", source=plot["folds"], size=4, color=GREY, alpha=0.35, line_color=None)
     fig.segment("left", "y", "right", "y", source=points, line_color="colour", line_width=1.6)
     fig.segment("x", "low", "x", "high", source=points, line_color="colour", line_width=1.6)
     dots = fig.scatter(
@@ -174,20 +147,14 @@ def compare_picture(what: Contents, name: str, *, dark: bool = False) -> Picture
     )  # fmt: skip
     text: dict[str, Any] = {"text": "words", "text_font": FONT, "text_align": "align", "x_offset": "dx"}
     fig.text(
-        "x", "y", source=names, text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text
+        "x", "y", source=plot["names"], text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text
     )  # fmt: skip
     fig.text(
-        "x", "y", source=corners, text_font_size="15px", text_font_style="bold", y_offset="dy", text_color="colour",
-        text_baseline="base", **text,
+        "x", "y", source=plot["corners"], text_font_size="15px", text_font_style="bold", y_offset="dy",
+        text_color="colour", text_baseline="base", **text,
     )  # fmt: skip
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=_tips(what)))
-    return Picture(fig, points, names, folds, corners, diagonal)
-
-
-def _labels(what: Contents) -> tuple[str, str]:
-    across, up = what.titles
-    words = WORDS[what.measure]
-    return f"{across}: {words} (log)", f"{up}: {words} (log)"
+    tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -204,31 +171,3 @@ def ticks(low: float, high: float) -> list[float]:
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
     found = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return found[:: 1 + len(found) // (2 * _TICKS)]
-
-
-def _tick(axis: Any, ends: tuple[float, float]) -> None:
-    at = ticks(*ends)
-    axis.ticker.ticks = at
-    axis.major_label_overrides = {tick: f"{tick:.4g}" for tick in at}
-
-
-def _tips(what: Contents) -> list[tuple[str, str]]:
-    return [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
-
-
-def feed(picture: Picture, what: Contents) -> None:
-    """Show what has come since, or another pair or measure, in the figure there is."""
-    for source, data in (
-        (picture.points, what.points), (picture.names, what.names), (picture.folds, what.folds),
-        (picture.corners, what.corners), (picture.diagonal, {"x": list(what.range), "y": list(what.range)}),
-    ):  # fmt: skip
-        source.data = data
-    fig, (low, high) = picture.figure, what.range
-    for axis, label in zip((fig.xaxis[0], fig.yaxis[0]), _labels(what), strict=True):
-        if axis.axis_label != label:
-            axis.axis_label = label
-    if (fig.x_range.start, fig.x_range.end) != (low, high):
-        for side in (fig.x_range, fig.y_range):
-            side.update(start=low, end=high, reset_start=low, reset_end=high)
-        for axis in (fig.xaxis[0], fig.yaxis[0]):
-            _tick(axis, what.range)

@@ -5,47 +5,21 @@ goes ahead for good of the one below it. The grey stretch is the window: the row
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from bokeh.models import BoxAnnotation, ColumnDataSource, HoverTool
-from bokeh.plotting import figure
+from bokeh.models import BoxAnnotation, HoverTool
 
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
-from alrviz.pictures.picture import FONT, frame
+from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
-Data = dict[str, Any]
 MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
 START = 1000  # rows of the zoom
 _LABELS = 0.22  # of the width, right of the curves, for their names
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What is drawn: a line a racer, rings, names at the ends, the window, and the ranges of both axes."""
-
-    lines: tuple[Data, ...]
-    rings: Data
-    words: Data
-    window: tuple[float, float]
-    x: tuple[float, float]
-    y: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The figure and its sources."""
-
-    figure: figure
-    lines: tuple[ColumnDataSource, ...]
-    rings: ColumnDataSource
-    words: ColumnDataSource
-    window: BoxAnnotation
 
 
 def measured(curves: pd.DataFrame) -> pd.DataFrame:
@@ -57,7 +31,7 @@ def measured(curves: pd.DataFrame) -> pd.DataFrame:
     return curves.assign(rmse=root, rmse_se=error)
 
 
-def contents(
+def learning_curve(
     curves: pd.DataFrame,
     racers: Sequence[tuple[str, str]],
     *,
@@ -67,8 +41,8 @@ def contents(
     window: int,
     crossed: Sequence[Crossing] = (),
     dark: bool = False,
-) -> Contents:
-    """What the picture draws.
+) -> Picture:
+    """Return the picture.
 
     curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of MEASURES. span: of SPANS. rows: of
     the table. window: rows a point averages. crossed: of `crossings`, for this measure.
@@ -87,8 +61,13 @@ def contents(
             rings["x"].append(float(line["x"][at[0]]))
             rings["y"].append(float(line["y"][at[0]]))
             rings["words"].append(crossing_text(crossing, rows))
-    words = _words(lines, racers, y, dark)
-    return Contents(lines, rings, words, (float(max(end - window, 1)), float(end)), x, y)
+    return Picture(
+        draw=partial(_draw, racers=racers, measure=measure, dark=dark),
+        x=x, y=y, labels=(SPANS[span], MEASURES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
+        data={"lines": lines, "rings": rings, "words": _words(lines, racers, y, dark)},
+        parts={"window": {"left": float(max(end - window, 1)), "right": float(end)}},
+        key=(tuple(racers), rows, measure, span, dark),
+    )  # fmt: skip
 
 
 def _line(part: pd.DataFrame, measure: str) -> Data:
@@ -100,7 +79,7 @@ def _line(part: pd.DataFrame, measure: str) -> Data:
     return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": there["orders"].to_numpy()}
 
 
-def _across(end: int, span: str) -> tuple[float, float]:
+def _across(end: int, span: str) -> Range:
     """From the left to the right end of the axis, with room for names."""
     if span == "all":
         left = float(min(10, max(end / 10, 1)))
@@ -108,7 +87,7 @@ def _across(end: int, span: str) -> tuple[float, float]:
     return 0.0, end / (1 - _LABELS)
 
 
-def _range(lines: Sequence[Data]) -> tuple[float, float]:
+def _range(lines: Sequence[Data]) -> Range:
     """Of points that average enough rows: the very first leap from 0 to 1."""
     every = np.concatenate([np.empty(0), *(line[key][line["x"] >= FIRST] for line in lines for key in ("low", "high"))])
     if not len(every):
@@ -118,7 +97,7 @@ def _range(lines: Sequence[Data]) -> tuple[float, float]:
     return low - air, high + air
 
 
-def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: tuple[float, float], dark: bool) -> Data:
+def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
     colours = racer_colours([label for _, label in racers], dark)
     ends = [k for k, line in enumerate(lines) if len(line["x"])]
     at = [float(lines[k]["x"][-1]) for k in ends]
@@ -139,39 +118,20 @@ def crossing_text(crossing: Crossing, rows: int) -> str:
     return f"{crossing.higher} stays below {crossing.lower} from {since}{end}"
 
 
-def learning_picture(
-    what: Contents, racers: Sequence[tuple[str, str]], *, measure: str, span: str, name: str, dark: bool = False
-) -> Picture:
-    """Draw the curves; racers, measure, span as for `contents`; name: of the figure."""
-    more = {"x_axis_type": "log"} if span == "all" else {}
-    fig = frame(what.x, what.y, (SPANS[span], MEASURES[measure]), name, **more)
-    window = BoxAnnotation(left=what.window[0], right=what.window[1], fill_color=GREY, fill_alpha=0.12, line_color=None)
-    window.level = "underlay"
+def _draw(plot: Plot, racers: Sequence[tuple[str, str]], measure: str, dark: bool) -> None:
+    fig = plot.figure
+    window = plot.parts["window"] = BoxAnnotation(fill_color=GREY, fill_alpha=0.12, line_color=None, level="underlay")
     fig.add_layout(window)
+    hovers = []
     colours = racer_colours([label for _, label in racers], dark)
-    lines, hovers = [], []
-    for (text, _), colour, data in zip(racers, colours, what.lines, strict=True):
-        source = ColumnDataSource(data)
+    for (text, _), colour, source in zip(racers, colours, plot["lines"], strict=True):
         fig.varea("x", "low", "high", source=source, fill_color=colour, fill_alpha=0.18)
         hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, name=text))
-        lines.append(source)
-    rings, words = ColumnDataSource(what.rings), ColumnDataSource(what.words)
     ink = readable(GREY, dark)
-    ring = fig.scatter("x", "y", source=rings, size=16, fill_color=None, line_color=ink, line_width=2.4)
+    ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     fig.text(
-        "x", "y", text="words", source=words, text_font=FONT, text_color="colour", text_baseline="middle", x_offset=8,
-        y_offset="dy", text_font_size="16px", text_font_style="bold",
+        "x", "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
+        x_offset=8, y_offset="dy", text_font_size="16px", text_font_style="bold",
     )  # fmt: skip
     tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))
-    return Picture(fig, tuple(lines), rings, words, window)
-
-
-def feed(picture: Picture, what: Contents) -> None:
-    """Show what has come since in the figure there is."""
-    for source, line in zip(picture.lines, what.lines, strict=True):
-        source.data = line
-    picture.rings.data, picture.words.data = what.rings, what.words
-    y_range = picture.figure.y_range
-    if (y_range.start, y_range.end) != what.y:
-        y_range.update(start=what.y[0], end=what.y[1], reset_start=what.y[0], reset_end=what.y[1])

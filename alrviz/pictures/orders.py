@@ -1,12 +1,11 @@
 """Held-out log loss and cost against the order: what the study of orders has found.
 
 Above: a thin line for each fold, and over them mean +- standard error in the family's colour; a ring marks the verdict.
-Below: what an order costs, parameters and seconds a fit, on log axes. `contents` says what is drawn, as data; the
-figures are made once for the orders shown, and fed while folds finish.
+Below: what an order costs, parameters and seconds a fit, on log axes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,52 +15,28 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
 from alrviz.pictures.palette import GREY, family_colour, readable
-from alrviz.pictures.picture import FONT, frame
+from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
-Data = dict[str, Any]
 _ROOM = 0.45  # of an order, left of the first and right of the last
 COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds a fit (log)"}
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What is drawn, as columns for sources, and the ranges (low, high) of the vertical axes."""
-
-    folds: Data
-    means: Data
-    chosen: Data
-    absent: Data
-    reference: Data
-    losses: tuple[float, float]
-    costs: dict[str, Data]
-    ranges: dict[str, tuple[float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The figure of losses, those of costs by column, and their sources."""
-
-    losses: figure
-    costs: dict[str, figure]
-    folds: ColumnDataSource
-    means: ColumnDataSource
-    chosen: ColumnDataSource
-    absent: ColumnDataSource
-    reference: ColumnDataSource
-    cost_sources: dict[str, ColumnDataSource]
-
-
-def contents(
+def orders(
     rows: pd.DataFrame,
     lines: pd.DataFrame,
+    compared: Sequence[int],
+    label: str,
     chosen: int | None = None,
     absent: Mapping[int, str] | None = None,
     reference: tuple[str, float] | None = None,
-) -> Contents:
-    """What the pictures draw.
+    *,
+    dark: bool = False,
+) -> dict[str, Picture]:
+    """Return the picture of losses, as "losses", and those of COSTS.
 
     rows: the study's frame (order, repeat, fold, log_loss, ...), maybe empty. lines: its summary, a line an order.
+    compared: the orders. label: the family's, for the colour.
     chosen: the verdict's order. absent: a word for each order that has no fit ("refused"). reference: the name and mean
     of a model without an order, a dashed line across.
     """
@@ -81,15 +56,28 @@ def contents(
     }  # fmt: skip
     missing = absent or {}
     said: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
-    costs = {name: _cost(name, x, found) for name in COSTS}
-    ranges = {name: _log_range(part["y"]) for name, part in costs.items()}
-    across: Data = {"x": [], "right": [], "y": level, "words": []}
+    across: Data = {"x": [], "right": [], "y": [], "words": []}
     if reference is not None and len(x):
-        ends = {"x": [x.min() - _ROOM], "right": [x.max() + _ROOM]}
-        across |= {**ends, "words": [f"{reference[0]} {loss_text(reference[1])}"]}
-    else:
-        across["y"] = []
-    return Contents(folds, means, {"x": x[here], "y": mean[here]}, said, across, (low, high), costs, ranges)
+        words = f"{reference[0]} {loss_text(reference[1])}"
+        across = {"x": [x.min() - _ROOM], "right": [x.max() + _ROOM], "y": level, "words": [words]}
+    of: dict[str, Any] = {"x": (min(compared) - _ROOM, max(compared) + _ROOM), "key": (tuple(compared), label, dark)}
+    pictures = {
+        "losses": Picture(
+            draw=partial(_losses, orders=compared, label=label, dark=dark),
+            y=(low, high), labels=("", "held-out log loss (nats per row)"),
+            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": said,
+                  "reference": across}, **of,
+        )
+    }  # fmt: skip
+    for name, title in COSTS.items():
+        part = _cost(name, x, found)
+        y = _log_range(part["y"])
+        pictures[name] = Picture(
+            draw=partial(_costs, orders=compared, label=label, dark=dark),
+            y=y, labels=("", title), data={"points": part}, parts={"ticks": {"ticks": power_ticks(*y)}},
+            axes={"y_axis_type": "log"}, **of,
+        )  # fmt: skip
+    return pictures
 
 
 def _folds(rows: pd.DataFrame) -> Data:
@@ -125,7 +113,7 @@ def _beside(y: Any) -> Data:
     return {name: [place[k] for place in places] for k, name in enumerate(("align", "dx", "dy"))}
 
 
-def _range(parts: Sequence[Any]) -> tuple[float, float]:
+def _range(parts: Sequence[Any]) -> Range:
     every = np.concatenate([np.asarray(part, float) for part in [*parts, []]])
     every = every[np.isfinite(every)]
     if not len(every):
@@ -135,7 +123,7 @@ def _range(parts: Sequence[Any]) -> tuple[float, float]:
     return low - 0.22 * air, high + 0.18 * air
 
 
-def _log_range(values: Any) -> tuple[float, float]:
+def _log_range(values: Any) -> Range:
     """Whole powers of ten, two of them at least; above the highest point there is room for its number."""
     if not len(values):
         return 1.0, 100.0
@@ -154,66 +142,37 @@ def order_name(order: int) -> str:
     return f"n = {order}" if order else "class prior"
 
 
-def orders_picture(what: Contents, orders: Sequence[int], label: str, name: str, *, dark: bool = False) -> Picture:
-    """Draw the study of these orders; label: the family's, for the colour; name: of the figures.
-
-    The figures of costs are called after it: -parameters, -seconds.
-    """
-    colour, ink = family_colour(label), readable(family_colour(label), dark)
-    top = _frame(what.losses, orders, "held-out log loss (nats per row)", name)
-    folds, means, chosen = ColumnDataSource(what.folds), ColumnDataSource(what.means), ColumnDataSource(what.chosen)
-    absent, reference = ColumnDataSource(what.absent), ColumnDataSource(what.reference)
-    thin = top.multi_line("xs", "ys", source=folds, line_color=GREY, line_alpha=0.6, line_width=1.2)
-    top.line("x", "y", source=means, line_color=colour, line_width=3)
-    top.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
-    dots = top.scatter("x", "y", source=means, color=colour, size=9)
-    top.scatter("x", "y", source=chosen, size=20, fill_color=None, line_color=colour, line_width=3)
-    _words(top, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align")
-    top.segment("x", "y", "right", "y", source=reference, line_color=GREY, line_width=2, line_dash="dashed")
-    _words(top, reference, readable(GREY, dark), x="right", x_offset=-6, y_offset=-2, text_align="right")
-    _words(top, absent, readable(GREY, dark), y_offset=-4, text_align="center")
+def _losses(plot: Plot, orders: Sequence[int], label: str, dark: bool) -> None:
+    fig, means, reference = plot.figure, plot["means"], plot["reference"]
+    colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
+    _dress(fig, {order: order_name(order) for order in orders})
+    thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
+    fig.line("x", "y", source=means, line_color=colour, line_width=3)
+    fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
+    dots = fig.scatter("x", "y", source=means, color=colour, size=9)
+    fig.scatter("x", "y", source=plot["chosen"], size=20, fill_color=None, line_color=colour, line_width=3)
+    _words(fig, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align")
+    fig.segment("x", "y", "right", "y", source=reference, line_color=GREY, line_width=2, line_dash="dashed")
+    _words(fig, reference, quiet, x="right", x_offset=-6, y_offset=-2, text_align="right")
+    _words(fig, plot["absent"], quiet, y_offset=-4, text_align="center")
     tips = [("order", "@x"), ("mean", "@y{0.0000}"), ("standard error", "@error{0.0000}")]
-    top.add_tools(HoverTool(renderers=[dots], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")]))
-    costs, sources = {}, {}
-    for column, title in COSTS.items():
-        source = sources[column] = ColumnDataSource(what.costs[column])
-        fig = _frame(what.ranges[column], orders, title, f"{name}-{column.split('_')[-1]}", y_axis_type="log")
-        fig.xaxis[0].major_label_overrides = {order: f"n = {order}" for order in orders}
-        fig.yaxis[0].ticker = FixedTicker(ticks=power_ticks(*what.ranges[column]))
-        fig.min_height = 120
-        fig.line("x", "y", source=source, line_color=colour, line_width=2.4)
-        fig.scatter("x", "y", source=source, color=colour, size=7)
-        _words(fig, source, ink, y_offset=-8, text_align="center")
-        costs[column] = fig
-    return Picture(top, costs, folds, means, chosen, absent, reference, sources)
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")]))
 
 
-def feed(picture: Picture, what: Contents) -> None:
-    """Show what has come since in the figures there are."""
-    for source, data in (
-        (picture.folds, what.folds), (picture.means, what.means), (picture.chosen, what.chosen),
-        (picture.absent, what.absent), (picture.reference, what.reference),
-        *((picture.cost_sources[name], what.costs[name]) for name in COSTS),
-    ):  # fmt: skip
-        source.data = data
-    for fig, (low, high) in (
-        (picture.losses, what.losses),
-        *((picture.costs[name], what.ranges[name]) for name in COSTS),
-    ):
-        if (fig.y_range.start, fig.y_range.end) != (low, high):
-            fig.y_range.update(start=low, end=high, reset_start=low, reset_end=high)
-            if fig is not picture.losses:
-                fig.yaxis[0].ticker.ticks = power_ticks(low, high)
+def _costs(plot: Plot, orders: Sequence[int], label: str, dark: bool) -> None:
+    fig, points, colour = plot.figure, plot["points"], family_colour(label)
+    _dress(fig, {order: f"n = {order}" for order in orders})
+    plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
+    fig.min_height = 120
+    fig.line("x", "y", source=points, line_color=colour, line_width=2.4)
+    fig.scatter("x", "y", source=points, color=colour, size=7)
+    _words(fig, points, readable(colour, dark), y_offset=-8, text_align="center")
 
 
-def _frame(y: tuple[float, float], orders: Sequence[int], title: str, name: str, **more: Any) -> figure:
-    ends = (min(orders) - _ROOM, max(orders) + _ROOM)
-    fig = frame(ends, y, ("", title), name, **more)
-    names = {order: order_name(order) for order in orders}
-    fig.xaxis[0].update(ticker=FixedTicker(ticks=list(orders)), major_label_overrides=names)
+def _dress(fig: figure, names: Mapping[int, str]) -> None:
+    fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=dict(names))
     fig.xgrid.grid_line_color = None
     fig.min_border_top = 14  # half a tick's number
-    return fig
 
 
 def _words(

@@ -7,19 +7,18 @@ of a path. Horizontal lines are models without an alpha; one that lies outside i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
-from bokeh.plotting import figure
 
 from alrviz.pictures.labels import Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
-from alrviz.pictures.picture import FONT, frame
+from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
-Data = dict[str, Any]
 MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.27  # of the frame's width, right of the paths, for names
@@ -37,60 +36,24 @@ class Named:
     racer: int
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What the picture of losses draws, as columns for sources, and the range of the vertical axis."""
-
-    train: tuple[Data, ...]
-    heldout: tuple[Data, ...]
-    best: Data
-    levels: Data
-    words: Data
-    y: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The figure of losses and its sources; `head` is the line at the alpha that is looked at."""
-
-    figure: figure
-    train: tuple[ColumnDataSource, ...]
-    heldout: tuple[ColumnDataSource, ...]
-    best: ColumnDataSource
-    levels: ColumnDataSource
-    words: ColumnDataSource
-    live: ColumnDataSource
-    trail: ColumnDataSource
-    head: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The figure of the weights and its sources."""
-
-    figure: figure
-    bands: ColumnDataSource
-    live: ColumnDataSource
-    head: Span
-
-
-def across(alphas: Sequence[float]) -> tuple[float, float]:
+def across(alphas: Sequence[float]) -> Range:
     """The axis from left to right, with room for names; it falls."""
     high, low = max(alphas), min(alphas)
     decades = max(np.log10(high / low), 1.0) / (1 - LABELS - AIR)
     return float(high * 10 ** (AIR * decades)), float(low / 10 ** (LABELS * decades))
 
 
-def contents(
+def losses(
     lines: pd.DataFrame,
     paths: Sequence[Named],
     beside: Sequence[Named],
+    alphas: Sequence[float],
     measure: str,
     best: Mapping[int, float],
     *,
     dark: bool = False,
-) -> Contents:
-    """What the picture draws.
+) -> Picture:
+    """Return the picture of losses of paths along `alphas`.
 
     lines: the study's summary, maybe empty. paths, beside: the racers with a path, and those without. best: alpha of
     the best held-out point by racer.
@@ -111,7 +74,15 @@ def contents(
     levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
     y = _range([*train, *heldout], [value for _, value in levels])
     level, words = _labelled(levels, paths, heldout, y, dark)
-    return Contents(train, heldout, marks, level, with_room(words, len(paths) + len(beside)), y)
+    return Picture(
+        draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
+        x=across(alphas), y=y, labels=(_ALPHA, MEASURES[measure]), axes={"x_axis_type": "log"},
+        data={
+            "levels": level, "train": train, "heldout": heldout, "best": marks,
+            "words": with_room(words, len(paths) + len(beside)),
+        },
+        key=(tuple(paths), tuple(alphas), measure, dark),
+    )  # fmt: skip
 
 
 def _part(lines: pd.DataFrame, racer: int) -> pd.DataFrame:
@@ -124,7 +95,7 @@ def _line(part: pd.DataFrame, column: str, name: str) -> Data:
     return {"x": part["alpha"].to_numpy(float), "y": part[column].to_numpy(float), "name": [name] * len(part)}
 
 
-def _range(lines: Sequence[Data], levels: Sequence[float]) -> tuple[float, float]:
+def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
     """Of the paths, and of what lies near them."""
     every = np.concatenate([np.empty(0), *(line["y"] for line in lines)])
     every = every[np.isfinite(every)]
@@ -144,7 +115,7 @@ def _labelled(
     levels: Sequence[tuple[Named, float]],
     paths: Sequence[Named],
     heldout: Sequence[Data],
-    y: tuple[float, float],
+    y: Range,
     dark: bool,
 ) -> tuple[Data, Data]:
     """The horizontal lines, and the names at the right end: of paths first, which keep their places."""
@@ -171,63 +142,53 @@ def _labelled(
     return level, {"y": inside, "words": names, "dy": shifts, "colour": colours, "style": bold}
 
 
-def path_picture(
-    what: Contents, paths: Sequence[Named], alphas: Sequence[float], measure: str, name: str, *, dark: bool = False
-) -> Picture:
-    """Draw the losses of paths along `alphas`; name: of the figure."""
-    fig = _frame(alphas, what.y, MEASURES[measure], name)
-    levels, end = ColumnDataSource(what.levels), min(alphas)
-    fig.segment(across(alphas)[0], "y", end, "y", source=levels, line_color="colour", line_dash=[2, 4], line_width=1.8)
-    train, heldout, dots = [], [], []
-    for colour, full, dashed in zip(
-        racer_colours([of.label for of in paths], dark), what.train, what.heldout, strict=True
-    ):
-        train.append(ColumnDataSource(full))
-        heldout.append(ColumnDataSource(dashed))
-        fig.line("x", "y", source=train[-1], line_color=colour, line_width=2.6)
-        fig.line("x", "y", source=heldout[-1], line_color=colour, line_width=2.6, line_dash=[7, 5])
-        dots.append(fig.scatter("x", "y", source=heldout[-1], color=colour, size=5))
-    best, words = ColumnDataSource(what.best), ColumnDataSource(what.words)
-    fig.scatter("x", "y", source=best, size=18, fill_color=None, line_color="colour", line_width=3)
+def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], measure: str, dark: bool) -> None:
+    fig, end = plot.figure, min(alphas)
+    _mark_alphas(plot, alphas)
+    first = across(alphas)[0]
+    fig.segment(
+        first, "y", end, "y", source=plot["levels"], line_color="colour", line_dash=[2, 4], line_width=1.8
+    )  # fmt: skip
+    dots, colours = [], racer_colours([of.label for of in paths], dark)
+    for colour, full, dashed in zip(colours, plot["train"], plot["heldout"], strict=True):
+        fig.line("x", "y", source=full, line_color=colour, line_width=2.6)
+        fig.line("x", "y", source=dashed, line_color=colour, line_width=2.6, line_dash=[7, 5])
+        dots.append(fig.scatter("x", "y", source=dashed, color=colour, size=5))
+    fig.scatter("x", "y", source=plot["best"], size=18, fill_color=None, line_color="colour", line_width=3)
     trail, live = (ColumnDataSource({"x": [], "train": [], "heldout": [], "colour": []}) for _ in range(2))
-    head = _head(fig)
+    _add_head(plot)
     for of in ("train", "heldout"):
         fig.scatter("x", of, source=trail, size=5, color="colour", fill_alpha=1.0 if of == "train" else 0.0)
     fig.scatter("x", "train", source=live, size=11, color="colour")
     fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
     fig.text(
-        end, "y", text="words", source=words, text_font=FONT, text_color="colour", text_baseline="middle", x_offset=10,
-        y_offset="dy", text_font_size="15px", text_font_style="style",
+        end, "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
+        x_offset=10, y_offset="dy", text_font_size="15px", text_font_style="style",
     )  # fmt: skip
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"held-out {MEASURES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    return Picture(fig, tuple(train), tuple(heldout), best, levels, words, live, trail, head)
-
-
-def feed(picture: Picture, what: Contents) -> None:
-    """Show what has come since in the figure there is."""
-    for sources, lines in ((picture.train, what.train), (picture.heldout, what.heldout)):
-        for source, line in zip(sources, lines, strict=True):
-            source.data = line
-    picture.best.data, picture.levels.data, picture.words.data = what.best, what.levels, what.words
-    _fit(picture.figure, what.y)
+    plot.sources |= {"trail": trail, "live": live}
 
 
 def point_at(
-    picture: Picture,
+    plot: Plot,
     alpha: float,
     row: Mapping[str, Any] | None,
     trail: Sequence[Mapping[str, Any]],
     measure: str,
     colour: str,
-) -> None:
-    """Move the line to an alpha, and show the fit there, if there is one, and those that were looked at before."""
-    picture.head.location = alpha
-    picture.live.data = _points([] if row is None else [row], measure, colour)
-    picture.trail.data = seen = _points(trail, measure, colour)
+) -> Range | None:
+    """Move the line to an alpha, and show the fit there, if there is one, and those that were looked at before.
+
+    Returns the heights that show them where there is nothing else to see yet.
+    """
+    plot.parts["head"].location = alpha
+    plot["live"].data = _points([] if row is None else [row], measure, colour)
+    plot["trail"].data = seen = _points(trail, measure, colour)
     heights = [*seen["train"], *seen["heldout"]]
-    if heights and not any(len(source.data["y"]) for source in picture.heldout):  # there is nothing else to see yet
-        _fit(picture.figure, (0.0, 1.3 * max(heights) or 1.0))
+    if not heights or any(len(source.data["y"]) for source in plot["heldout"]):
+        return None
+    return 0.0, 1.3 * max(heights) or 1.0
 
 
 def _points(rows: Sequence[Mapping[str, Any]], measure: str, colour: str) -> Data:
@@ -239,68 +200,60 @@ def _points(rows: Sequence[Mapping[str, Any]], measure: str, colour: str) -> Dat
     }
 
 
-def spread_data(lines: pd.DataFrame, racer: int) -> Data:
-    """The quantiles of one path's weights less the center's, against alpha."""
+def spread(lines: pd.DataFrame, racer: int, alphas: Sequence[float], colour: str, key: Any = ()) -> Picture:
+    """Return the picture of how far the weights of a path are from its center: their quantiles against alpha.
+
+    lines: the study's summary. key: what it belongs to; of something else it is drawn anew.
+    """
     wanted = [f"away_{share}" for band in BANDS for share in band] + ["away_50"]
-    if "away_50" not in lines:
-        return {name: [] for name in ("x", *wanted)}
-    part = _part(lines, racer)
-    return {"x": part["alpha"].to_numpy(float)} | {name: part[name].to_numpy(float) for name in wanted}
+    data: Data = {name: [] for name in ("x", *wanted)}
+    if "away_50" in lines:
+        part = _part(lines, racer)
+        data = {"x": part["alpha"].to_numpy(float)} | {name: part[name].to_numpy(float) for name in wanted}
+    return Picture(
+        draw=partial(_draw_spread, alphas=alphas, colour=colour),
+        x=(across(alphas)[0], min(alphas)), y=_spread_range(data), labels=("alpha, log scale", "w - center"),
+        axes={"x_axis_type": "log"}, data={"bands": data}, key=(racer, key),
+    )  # fmt: skip
 
 
-def spread_range(data: Data) -> tuple[float, float]:
+def _spread_range(data: Data) -> Range:
     """Where nine tenths of the weights lie, and as much again: few lie outside, and these may lie anywhere."""
     inner = [np.abs(np.asarray(data[name], float)) for name in ("away_5", "away_95")]
     widest = float(max((part.max() for part in inner if len(part)), default=0.0)) or 1.0
     return -1.8 * widest, 1.8 * widest
 
 
-def spread_picture(data: Data, alphas: Sequence[float], colour: str, name: str) -> Spread:
-    """Draw how far the weights of a path are from its center."""
-    fig = _frame(alphas, spread_range(data), "w - center", name, few=True)
-    fig.x_range.end = fig.x_range.reset_end = min(alphas)  # no names at the ends of bands
-    fig.xaxis[0].axis_label = "alpha, log scale"
+def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
+    fig, bands = plot.figure, plot["bands"]
+    _mark_alphas(plot, alphas, few=True)
     fig.min_height = 120
-    source = ColumnDataSource(data)
-    for (low, high), alpha in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
-        fig.varea("x", f"away_{low}", f"away_{high}", source=source, fill_color=colour, fill_alpha=alpha)
-    fig.line("x", "away_50", source=source, line_color=colour, line_width=2)
-    live = ColumnDataSource({"x": [], "low": [], "high": []})
+    for (low, high), opacity in zip(BANDS, (0.13, 0.2, 0.4), strict=True):
+        fig.varea("x", f"away_{low}", f"away_{high}", source=bands, fill_color=colour, fill_alpha=opacity)
+    fig.line("x", "away_50", source=bands, line_color=colour, line_width=2)
+    live = plot.sources["live"] = ColumnDataSource({"x": [], "low": [], "high": []})
     fig.segment("x", "low", "x", "high", source=live, line_color=colour, line_width=6)
-    return Spread(fig, source, live, _head(fig))
+    _add_head(plot)
 
 
-def feed_spread(spread: Spread, data: Data) -> None:
-    """Show what has come since."""
-    spread.bands.data = data
-    _fit(spread.figure, spread_range(data))
-
-
-def spread_at(spread: Spread, alpha: float, row: Mapping[str, float] | None) -> None:
+def spread_at(plot: Plot, alpha: float, row: Mapping[str, float] | None) -> None:
     """Move the line to an alpha, and show where nine tenths of the weights of the fit there lie."""
-    spread.head.location = alpha
+    plot.parts["head"].location = alpha
     found: Data = {"x": [], "low": [], "high": []}
     if row is not None:
         found = {"x": [alpha], "low": [row["away_5"]], "high": [row["away_95"]]}
-    spread.live.data = found
+    plot["live"].data = found
 
 
-def _frame(alphas: Sequence[float], y: tuple[float, float], title: str, name: str, few: bool = False) -> figure:
-    fig = frame(across(alphas), y, (_ALPHA, title), name, x_axis_type="log")
+def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None:
     first, last = np.ceil(np.log10(min(alphas)) - 1e-9), np.floor(np.log10(max(alphas)) + 1e-9)
     powers = np.arange(first, last + 1, max(np.ceil((last - first) / (4 if few else 9)), 1))
     names = {float(10.0**k): f"{10.0**k:,.0f}" if k >= 0 else f"{10.0**k:.{-int(k)}f}" for k in powers}
-    fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
-    fig.min_border_left, fig.min_border_right = LEFT, RIGHT
-    return fig
+    plot.parts["x"].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
+    plot.figure.min_border_left, plot.figure.min_border_right = LEFT, RIGHT
 
 
-def _head(fig: figure) -> Span:
+def _add_head(plot: Plot) -> None:
     head = Span(location=None, dimension="height", line_color=GREY, line_width=1.6, level="underlay")
-    fig.add_layout(head)
-    return head
-
-
-def _fit(fig: figure, y: tuple[float, float]) -> None:
-    if (fig.y_range.start, fig.y_range.end) != y:
-        fig.y_range.update(start=y[0], end=y[1], reset_start=y[0], reset_end=y[1])
+    plot.figure.add_layout(head)
+    plot.parts["head"] = head

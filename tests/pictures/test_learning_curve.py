@@ -6,6 +6,7 @@ import pytest
 
 from alrviz.pictures import learning_curve as pictures
 from alrviz.studies.statistics.crossing import Crossing
+from alrviz.views.core.live_figure import LiveFigure
 
 RACERS = [("lr n=1", "lr"), ("lr n=2", "lr"), ("anje", "anje")]
 SEEN = [1, 10, 100, 900, 1500, 4000]
@@ -19,43 +20,47 @@ CURVES = pd.DataFrame(
 ASKED = {"measure": "error", "span": "all", "rows": 4000, "window": 1000}
 
 
-def contents(**more):
-    return pictures.contents(CURVES, RACERS, **(ASKED | more))
+def curve(**more):
+    return pictures.learning_curve(CURVES, RACERS, **(ASKED | more))
 
 
 def test_a_line_a_learner_with_a_band_of_a_standard_error_and_its_name_at_the_end():
-    what = contents()
-    np.testing.assert_array_equal(what.lines[1]["x"], SEEN)
-    np.testing.assert_allclose(what.lines[1]["y"][-2:], [0.3, 0.2])
-    np.testing.assert_allclose(what.lines[0]["high"] - what.lines[0]["low"], 0.02)
-    assert len(what.lines[2]["x"]) == 0, "not there yet"
-    assert what.words["words"] == ["lr n=1", "lr n=2"]
-    assert what.words["x"] == [4000.0, 4000.0]
+    what = curve()
+    np.testing.assert_array_equal(what["lines"][1]["x"], SEEN)
+    np.testing.assert_allclose(what["lines"][1]["y"][-2:], [0.3, 0.2])
+    np.testing.assert_allclose(what["lines"][0]["high"] - what["lines"][0]["low"], 0.02)
+    assert len(what["lines"][2]["x"]) == 0, "not there yet"
+    assert what["words"]["words"] == ["lr n=1", "lr n=2"]
+    assert what["words"]["x"] == [4000.0, 4000.0]
 
 
 def test_the_first_leaps_do_not_stretch_the_picture():
-    low, high = contents().y
+    low, high = curve().y
     assert 0.1 < low < 0.19
     assert 0.61 < high < 0.7
 
 
 def test_the_zoom_ends_at_the_thousandth_row_and_the_window_with_what_is_shown():
-    near, far = contents(span="first"), contents()
-    assert near.lines[0]["x"].max() == 900
+    near, far = curve(span="first"), curve()
+    assert near["lines"][0]["x"].max() == 900
     assert near.x[0] == 0.0
     assert near.x[1] > 1000
-    assert (near.window, far.window) == ((1.0, 1000.0), (3000.0, 4000.0))
-    assert pictures.contents(CURVES, RACERS, **(ASKED | {"span": "first", "rows": 700})).window == (1.0, 700.0)
+    assert [of.parts["window"]["left"] for of in (near, far)] == [1.0, 3000.0]
+    few = pictures.learning_curve(CURVES, RACERS, **(ASKED | {"span": "first", "rows": 700}))
+    assert few.parts["window"] == {
+        "left": 1.0,
+        "right": 700.0,
+    }
 
 
 def test_a_ring_stands_where_a_higher_order_goes_ahead():
     crossed = [Crossing("lr n=1", "lr n=2", 1, 1500), Crossing("lr n=2", "lr n=3", 0, None)]
-    rings = contents(crossed=crossed).rings
+    rings = curve(crossed=crossed)["rings"]
     assert (rings["x"], rings["y"]) == ([1500.0], [0.3])
     assert rings["words"] == ["lr n=2 stays below lr n=1 from 1,500 rows on"]
-    assert contents(span="first", crossed=crossed).rings["x"] == [], "beyond the zoom"
+    assert curve(span="first", crossed=crossed)["rings"]["x"] == [], "beyond the zoom"
     start = [Crossing("lr n=1", "lr n=2", 1, 100, from_start=True)]
-    assert contents(crossed=start).rings["x"] == []
+    assert curve(crossed=start)["rings"]["x"] == []
 
 
 @pytest.mark.parametrize(
@@ -85,12 +90,14 @@ def test_rmse_is_the_root_of_the_mean_and_its_error_follows_from_it():
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("span", ["all", "first"])
 def test_what_comes_is_fed_to_the_figure_there_is(dark, span):
-    nothing = pictures.contents(pd.DataFrame(), RACERS, **(ASKED | {"span": span}))
+    nothing = pictures.learning_curve(pd.DataFrame(), RACERS, **(ASKED | {"span": span}))
     assert nothing.y == (0.0, 1.0)
-    picture = pictures.learning_picture(nothing, RACERS, measure="error", span=span, name="p", dark=dark)
-    what = contents(span=span)
-    pictures.feed(picture, what)
-    np.testing.assert_array_equal(picture.lines[0].data["y"], what.lines[0]["y"])
-    assert (picture.figure.y_range.start, picture.figure.y_range.end) == what.y
-    assert picture.words.data["words"] == ["lr n=1", "lr n=2"]
-    assert picture.window.right == (4000 if span == "all" else 1000)
+    live = LiveFigure("p")
+    live.show(nothing)
+    figure, what = live.plot.figure, curve(span=span)
+    live.show(what)
+    assert live.plot.figure is figure
+    np.testing.assert_array_equal(live.plot["lines"][0].data["y"], what["lines"][0]["y"])
+    assert (figure.y_range.start, figure.y_range.end) == what.y
+    assert live.plot["words"].data["words"] == ["lr n=1", "lr n=2"]
+    assert live.plot.parts["window"].right == (4000 if span == "all" else 1000)

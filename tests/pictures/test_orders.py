@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.pictures import orders, reliability
+from alrviz.views.core.live_figure import LiveFigure
 
 
 def rows(losses):
@@ -29,61 +30,73 @@ def lines(means, errors=(0.1, 0.01, 0.02)):
     return pd.DataFrame(found | {"parameters": [2.0, 40.0, 900.0][: len(means)], "train_seconds": 0.02, "folds": 2})
 
 
+def made(rows, lines, chosen=None, absent=None, **more):
+    return orders.orders(rows, lines, [0, 1, 2], "alr", chosen, absent, **more)
+
+
 def test_a_line_a_fold_and_the_means_with_their_errors_over_them():
-    what = orders.contents(rows({0: [0.7, 0.6], 1: [0.4, 0.5], 2: [0.45, 0.55]}), lines([0.65, 0.45, 0.5]), 1)
-    assert what.folds["fold"] == ["1.1", "1.2"]
-    np.testing.assert_array_equal(what.folds["ys"][1], [0.6, 0.5, 0.55])
-    np.testing.assert_array_equal(what.means["y"], [0.65, 0.45, 0.5])
-    np.testing.assert_allclose(what.means["high"] - what.means["low"], [0.2, 0.02, 0.04])
-    assert what.means["words"] == [".650", ".450", ".500"]
-    assert (what.chosen["x"].tolist(), what.chosen["y"].tolist()) == ([1.0], [0.45])
-    low, high = what.losses
+    what = made(rows({0: [0.7, 0.6], 1: [0.4, 0.5], 2: [0.45, 0.55]}), lines([0.65, 0.45, 0.5]), 1)
+    assert what["losses"]["folds"]["fold"] == ["1.1", "1.2"]
+    np.testing.assert_array_equal(what["losses"]["folds"]["ys"][1], [0.6, 0.5, 0.55])
+    np.testing.assert_array_equal(what["losses"]["means"]["y"], [0.65, 0.45, 0.5])
+    np.testing.assert_allclose(what["losses"]["means"]["high"] - what["losses"]["means"]["low"], [0.2, 0.02, 0.04])
+    assert what["losses"]["means"]["words"] == [".650", ".450", ".500"]
+    assert (what["losses"]["chosen"]["x"].tolist(), what["losses"]["chosen"]["y"].tolist()) == ([1.0], [0.45])
+    low, high = what["losses"].y
     assert low < 0.4
     assert high > 0.75
 
 
 def test_numbers_stand_out_of_the_lines_way():
-    what = orders.contents(pd.DataFrame(), lines([0.65, 0.45, 0.5]))
-    assert what.means["align"] == ["left", "center", "right"]
-    assert what.means["dy"][1] > 0 > what.means["dy"][0], "below the lowest, above the others"
+    what = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]))
+    assert what["losses"]["means"]["align"] == ["left", "center", "right"]
+    assert what["losses"]["means"]["dy"][1] > 0 > what["losses"]["means"]["dy"][0], "below the lowest, above the others"
 
 
 def test_a_fold_that_has_not_all_orders_yet_is_drawn_as_far_as_it_is_and_a_failed_fit_is_not():
-    what = orders.contents(rows({0: [0.7, 0.6], 1: [0.4], 2: [None]}), pd.DataFrame(), absent={2: "failed"})
-    assert [len(part) for part in what.folds["ys"]] == [2, 1]
-    assert len(what.means["x"]) == 0
-    assert (what.absent["x"], what.absent["words"]) == ([2.0], ["failed"])
+    what = made(rows({0: [0.7, 0.6], 1: [0.4], 2: [None]}), pd.DataFrame(), absent={2: "failed"})
+    assert [len(part) for part in what["losses"]["folds"]["ys"]] == [2, 1]
+    assert len(what["losses"]["means"]["x"]) == 0
+    assert (what["losses"]["absent"]["x"], what["losses"]["absent"]["words"]) == ([2.0], ["failed"])
 
 
 def test_costs_have_log_axes_that_end_at_powers_of_ten():
-    what = orders.contents(pd.DataFrame(), lines([0.65, 0.45, 0.5]))
-    assert what.costs["parameters"]["words"] == ["2", "40", "900"]
-    assert what.costs["train_seconds"]["words"] == ["20 ms"] * 3
-    assert what.ranges["parameters"] == (1.0, 10_000.0)
+    what = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]))
+    assert what["parameters"]["points"]["words"] == ["2", "40", "900"]
+    assert what["train_seconds"]["points"]["words"] == ["20 ms"] * 3
+    assert what["parameters"].y == (1.0, 10_000.0)
     assert orders.power_ticks(1.0, 100.0) == [1.0, 10.0, 100.0]
     assert len(orders.power_ticks(1e-3, 1e9)) <= 5
 
 
 def test_what_hardly_differs_does_not_fill_the_picture():
-    low, high = orders.contents(pd.DataFrame(), lines([0.693, 0.693 - 1e-15], (1e-16, 1e-16))).losses
+    low, high = made(pd.DataFrame(), lines([0.693, 0.693 - 1e-15], (1e-16, 1e-16)))["losses"].y
     assert high - low > 0.02
 
 
 def test_nothing_yet_is_a_picture_too():
-    what = orders.contents(pd.DataFrame(), pd.DataFrame())
-    picture = orders.orders_picture(what, [0, 1, 2, 3], "lr", "p")
-    assert picture.losses.xaxis[0].major_label_overrides == {0: "class prior", 1: "n = 1", 2: "n = 2", 3: "n = 3"}
-    assert what.losses == (0.0, 1.0)
+    what = orders.orders(pd.DataFrame(), pd.DataFrame(), [0, 1, 2, 3], "lr")
+    assert what["losses"].plot().figure.xaxis[0].major_label_overrides == {
+        0: "class prior",
+        1: "n = 1",
+        2: "n = 2",
+        3: "n = 3",
+    }
+    assert what["losses"].y == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_what_comes_is_fed_to_the_figures_there_are(dark):
-    picture = orders.orders_picture(orders.contents(pd.DataFrame(), pd.DataFrame()), [0, 1, 2], "alr", "p", dark=dark)
-    assert [fig.name for fig in (picture.losses, *picture.costs.values())] == ["p", "p-parameters", "p-seconds"]
-    orders.feed(picture, orders.contents(rows({0: [0.7, 0.6], 1: [0.4, 0.5]}), lines([0.65, 0.45]), 1))
-    np.testing.assert_array_equal(picture.means.data["y"], [0.65, 0.45])
-    assert picture.losses.y_range.start < 0.4
-    assert picture.costs["parameters"].yaxis[0].ticker.ticks == [1.0, 10.0, 100.0, 1000.0]
+    live = {part: LiveFigure("p") for part in ("losses", "parameters")}
+    for part, picture in live.items():
+        picture.show(made(pd.DataFrame(), pd.DataFrame(), dark=dark)[part])
+    figures = {part: picture.plot.figure for part, picture in live.items()}
+    for part, picture in live.items():
+        picture.show(made(rows({0: [0.7, 0.6], 1: [0.4, 0.5]}), lines([0.65, 0.45]), 1, dark=dark)[part])
+        assert picture.plot.figure is figures[part]
+    np.testing.assert_array_equal(live["losses"].plot["means"].data["y"], [0.65, 0.45])
+    assert figures["losses"].y_range.start < 0.4
+    assert figures["parameters"].yaxis[0].ticker.ticks == [1.0, 10.0, 100.0, 1000.0]
 
 
 def table(confidence, accuracy):
@@ -94,19 +107,22 @@ def table(confidence, accuracy):
 
 
 def test_reliability_marks_one_line_and_its_errors():
-    picture = reliability.reliability_picture({"n = 1": "#D55E00", "n = 2": "#0072B2"}, "r")
-    assert not picture.figure.legend.visible  # words without a line
+    colours, live = {"n = 1": "#D55E00", "n = 2": "#0072B2"}, LiveFigure("r")
+    live.show(reliability.reliability({}, colours))
+    plot = live.plot
+    assert not plot.figure.legend.visible  # words without a line
     tables = {"n = 1": table([0.5, 0.95], [0.4, 0.95]), "n = 2": table([0.7], [0.6])}
-    reliability.feed(picture, tables, "n = 1")
-    assert picture.figure.legend.visible
-    np.testing.assert_array_equal(picture.lines["n = 2"].data["y"], [0.6])
-    np.testing.assert_allclose(picture.bars.data["low"], [0.3, 0.85])
-    np.testing.assert_allclose(picture.bars.data["high"], [0.5, 1.0])  # a share is at most 1
-    faint = {name: [part.muted for part in parts] for name, parts in picture.glyphs.items()}
-    assert faint == {"n = 1": [False, False], "n = 2": [True, True]}
-    assert picture.glyphs["n = 2"][0].muted_glyph.line_alpha < picture.glyphs["n = 2"][0].glyph.line_alpha == 1.0
-    assert picture.figure.x_range.start == pytest.approx(0.4)
+    live.show(reliability.reliability(tables, colours, "n = 1"))
+    assert live.plot is plot
+    assert plot.figure.legend.visible
+    np.testing.assert_array_equal(plot["lines"][1].data["y"], [0.6])
+    np.testing.assert_allclose(plot["bars"].data["low"], [0.3, 0.85])
+    np.testing.assert_allclose(plot["bars"].data["high"], [0.5, 1.0])  # a share is at most 1
+    assert [part.muted for part in plot.parts["lines"]] == [part.muted for part in plot.parts["dots"]] == [False, True]
+    faint = plot.parts["lines"][1]
+    assert faint.muted_glyph.line_alpha < faint.glyph.line_alpha == 1.0
+    assert plot.figure.x_range.start == pytest.approx(0.4)
     for left, chosen in (({}, ""), ({"class prior": table([0.5], [0.5])}, "class prior")):
-        reliability.feed(picture, left, chosen)
-        assert len(picture.bars.data["x"]) == 0, "bars without a line"
-        assert not picture.figure.legend.visible
+        live.show(reliability.reliability(left, colours, chosen))
+        assert len(plot["bars"].data["x"]) == 0, "bars without a line"
+        assert not plot.figure.legend.visible

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from alrviz.pictures import path as drawn
+from alrviz.pictures.labels import Box
 from alrviz.pictures.path import Named
+from alrviz.views.core.live_figure import LiveFigure
 
 ALPHAS = [100.0, 10.0, 1.0, 0.1]
 PATHS = [Named("alr to AnJE", "alr", 0), Named("lr to 0", "lr", 1)]
@@ -24,76 +26,81 @@ def lines(first=(0.5, 0.4, 0.45, 0.9), second=(0.8, 0.5, 0.5, 0.8), levels=(0.55
     return pd.DataFrame(rows[::-1])
 
 
-def contents(table=None, **best):
+def contents(table=None, dark=False, **best):
     table = lines() if table is None else table
-    return drawn.contents(table, PATHS, BESIDE, "log_loss", {int(key[1:]): value for key, value in best.items()})
+    best = {int(key[1:]): value for key, value in best.items()}
+    return drawn.losses(table, PATHS, BESIDE, ALPHAS, "log_loss", best, dark=dark)
 
 
 def test_lines_run_from_the_strongest_pull_and_a_ring_marks_the_best():
     what = contents(p0=10.0, p1=1.0)
-    np.testing.assert_array_equal(what.heldout[0]["x"], ALPHAS)
-    np.testing.assert_array_equal(what.heldout[0]["y"], [0.5, 0.4, 0.45, 0.9])
-    np.testing.assert_array_equal(what.train[1]["y"], [0.4, 0.25, 0.25, 0.4])
-    assert (what.best["x"], what.best["y"]) == ([10.0, 1.0], [0.4, 0.5])
+    np.testing.assert_array_equal(what["heldout"][0]["x"], ALPHAS)
+    np.testing.assert_array_equal(what["heldout"][0]["y"], [0.5, 0.4, 0.45, 0.9])
+    np.testing.assert_array_equal(what["train"][1]["y"], [0.4, 0.25, 0.25, 0.4])
+    assert (what["best"]["x"], what["best"]["y"]) == ([10.0, 1.0], [0.4, 0.5])
 
 
 def test_what_is_far_outside_is_named_at_the_edge_with_an_arrow():
     what = contents()
-    assert what.levels["y"] == [0.55]
-    words = what.words["words"]
+    assert what["levels"]["y"] == [0.55]
+    words = what["words"]["words"]
     assert words == ["alr to AnJE", "lr to 0", "lr, unregularised 7.000 ↑", "AnJE .550"]
     assert what.y[0] < 0.2
     assert 0.9 < what.y[1] < 7
-    assert what.words["y"][2] == what.y[1]
+    assert what["words"]["y"][2] == what.y[1]
 
 
 def test_names_do_not_cover_each_other():
     what = contents(lines(first=(0.5, 0.4, 0.45, 0.8), levels=(0.8, 0.8)))
-    height = drawn.Box(0.0, 1.0, *what.y)
-    at = sorted(height.pixel(0, y)[1] - dy for y, dy in zip(what.words["y"], what.words["dy"], strict=True))
+    height = Box(0.0, 1.0, *what.y)
+    at = sorted(height.pixel(0, y)[1] - dy for y, dy in zip(what["words"]["y"], what["words"]["dy"], strict=True))
     assert min(np.diff(at)) >= 18
 
 
 def test_nothing_yet_is_a_picture_too_and_the_fit_looked_at_is_seen():
-    empty = drawn.contents(pd.DataFrame(), PATHS, BESIDE, "rmse", {})
+    empty = drawn.losses(pd.DataFrame(), PATHS, BESIDE, ALPHAS, "rmse", {})
     assert empty.y == (0.0, 1.0)
-    picture = drawn.path_picture(empty, PATHS, ALPHAS, "rmse", "p")
+    plot = empty.plot()
     row = {"alpha": 3.0, "rmse": 1.5, "train_rmse": 0.5}
-    drawn.point_at(picture, 3.0, row, [row], "rmse", "#0072B2")
-    assert picture.head.location == 3.0
-    assert (picture.live.data["train"], picture.live.data["heldout"]) == ([0.5], [1.5])
-    assert picture.figure.y_range.end > 1.5
-    drawn.point_at(picture, 4.0, None, [], "rmse", "#0072B2")
-    assert picture.live.data["x"] == []
+    heights = drawn.point_at(plot, 3.0, row, [row], "rmse", "#0072B2")
+    assert plot.parts["head"].location == 3.0
+    assert (plot["live"].data["train"], plot["live"].data["heldout"]) == ([0.5], [1.5])
+    assert heights[1] > 1.5
+    drawn.point_at(plot, 4.0, None, [], "rmse", "#0072B2")
+    assert plot["live"].data["x"] == []
 
 
 def test_references_alone_have_a_range():
     table = lines()
-    what = drawn.contents(table[table.racer > 1], PATHS, BESIDE, "log_loss", {})
+    what = drawn.losses(table[table.racer > 1], PATHS, BESIDE, ALPHAS, "log_loss", {})
     assert what.y[0] < 0.55
     assert what.y[1] > 7.0
-    assert len(what.heldout[0]["y"]) == 0
+    assert len(what["heldout"][0]["y"]) == 0
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_what_comes_is_fed_to_the_figure_there_is(dark):
-    picture = drawn.path_picture(
-        drawn.contents(pd.DataFrame(), PATHS, BESIDE, "log_loss", {}), PATHS, ALPHAS, "log_loss", "p", dark=dark
-    )
-    drawn.feed(picture, contents(p0=10.0))
-    np.testing.assert_array_equal(picture.heldout[1].data["y"], [0.8, 0.5, 0.5, 0.8])
-    assert picture.best.data["x"] == [10.0]
-    assert picture.figure.x_range.start > 100 > 0.1 > picture.figure.x_range.end, "alpha falls to the right"
-    assert list(picture.figure.xaxis[0].major_label_overrides.values()) == ["0.1", "1", "10", "100"]
+    live = LiveFigure("p")
+    live.show(drawn.losses(pd.DataFrame(), PATHS, BESIDE, ALPHAS, "log_loss", {}, dark=dark))
+    figure = live.plot.figure
+    live.fit((0.0, 9.0))
+    live.show(contents(p0=10.0, dark=dark))
+    assert live.plot.figure is figure
+    assert figure.y_range.end < 9.0, "what was there before the first loss does not hold the heights"
+    np.testing.assert_array_equal(live.plot["heldout"][1].data["y"], [0.8, 0.5, 0.5, 0.8])
+    assert live.plot["best"].data["x"] == [10.0]
+    assert figure.x_range.start > 100 > 0.1 > figure.x_range.end, "alpha falls to the right"
+    assert list(figure.xaxis[0].major_label_overrides.values()) == ["0.1", "1", "10", "100"]
 
 
 def test_the_spread_of_the_weights_is_drawn_around_the_center():
-    data = drawn.spread_data(lines(), 0)
-    np.testing.assert_allclose(data["away_95"], [0.0045, 0.045, 0.45, 4.5])
-    low, high = drawn.spread_range(data)
+    what = drawn.spread(lines(), 0, ALPHAS, "#0072B2")
+    np.testing.assert_allclose(what["bands"]["away_95"], [0.0045, 0.045, 0.45, 4.5])
+    low, high = what.y
     assert low == -high == pytest.approx(-8.1)
-    spread = drawn.spread_picture(data, ALPHAS, "#0072B2", "p")
-    drawn.spread_at(spread, 1.0, {"away_5": -0.4, "away_95": 0.3})
-    assert (spread.live.data["low"], spread.live.data["high"]) == ([-0.4], [0.3])
-    drawn.feed_spread(spread, drawn.spread_data(pd.DataFrame(), 0))
-    assert spread.figure.y_range.end == 1.8
+    live = LiveFigure("p")
+    live.show(what)
+    drawn.spread_at(live.plot, 1.0, {"away_5": -0.4, "away_95": 0.3})
+    assert (live.plot["live"].data["low"], live.plot["live"].data["high"]) == ([-0.4], [0.3])
+    live.show(drawn.spread(pd.DataFrame(), 0, ALPHAS, "#0072B2"))
+    assert live.plot.figure.y_range.end == 1.8

@@ -40,13 +40,13 @@ def test_it_fills_while_it_computes_and_tells_the_identity(slow, monkeypatch):
     monkeypatch.setattr(study_view, "REST", 0)
     view = alrviz.BiasVarianceView(study(rounds=6))
     view.press_run()
-    figure = view._picture.figures["bias"]
+    figure = view.pictures["bias"].plot.figure
     until(view, lambda: "of 12 fits" in view._grid.object and " = <b>" in view._grid.object)
     until(view, lambda: view.study.phase == "done" and "Lowest error" in view.sentence.object)
     view.redraw()
-    assert view._picture.figures["bias"] is figure, "fed, not made anew"
+    assert view.pictures["bias"].plot.figure is figure, "fed, not made anew"
     table = view.study.summary()
-    np.testing.assert_array_equal(view._picture.sources["error"][0].data["y"], table.error)
+    np.testing.assert_array_equal(view.pictures["error"].plot["lines"][0].data["y"], table.error)
     assert "of 12 fits" not in view._grid.object
     best = table.loc[table.error.idxmin()]
     assert f"Lowest error: {best['name']}, {best.error:.3f} = bias² {best.bias:.3f} + " in view.sentence.object
@@ -107,12 +107,12 @@ def test_what_failed_is_said_in_its_cell_and_computed_again(monkeypatch):
         view = alrviz.BiasVarianceView(study().run())
     assert "out of &lt;memory&gt;" in view._grid.object
     assert "6 failed</abbr>" in view._grid.object
-    assert len(view._picture.sources["bias"][0].data["x"]) == 1
+    assert len(view.pictures["bias"].plot["lines"][0].data["x"]) == 1
     view.press_redo()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.redraw()
     assert "failed" not in view._grid.object
-    assert len(view._picture.sources["bias"][0].data["x"]) == 2
+    assert len(view.pictures["bias"].plot["lines"][0].data["x"]) == 2
 
 
 def test_the_definition_is_switched_and_each_adds_up():
@@ -121,7 +121,7 @@ def test_the_definition_is_switched_and_each_adds_up():
     table = view.study.summary()
     for kind, column in (("unbiased", "bias_unbiased"), ("Domingos", "bias_domingos"), ("plug-in", "bias")):
         view.definition = kind
-        np.testing.assert_array_equal(view._picture.sources["bias"][0].data["y"], table[column])
+        np.testing.assert_array_equal(view.pictures["bias"].plot["lines"][0].data["y"], table[column])
         assert f"<td>{table[column].iloc[0]:.5f}</td>" in view._numbers.table.object
     assert view._kinds.value == "plug-in"
 
@@ -132,21 +132,21 @@ def test_settings_of_one_value_are_no_axis():
     shares = study(train_shares=(0.2, 1.0), recipes=RECIPES[:1])
     view.watch(shares)
     assert view.axis == "train_share"
-    assert list(view._picture.figures["bias"].xaxis[0].major_label_overrides.values()) == ["20 %", "100 %"]
+    assert list(view.pictures["bias"].plot.figure.xaxis[0].major_label_overrides.values()) == ["20 %", "100 %"]
     view.watch(study(train_shares=(0.2, 1.0)))
     assert view._axes.visible
     assert list(view._axes.options.values()) == ["order", "train_share"]
     view.axis = "order"
-    assert view._picture.figures["bias"].xaxis[0].axis_label == "order n, all training rows"
+    assert view.pictures["bias"].plot.figure.xaxis[0].axis_label == "order n, all training rows"
 
 
 def test_a_long_legend_makes_the_pictures_higher():
     recipes = [Recipe("lr", order=n, alpha=alpha) for n in (1, 2) for alpha in (0.001, 0.01, 0.1, 1.0)]
     view = alrviz.BiasVarianceView(study(recipes=recipes, train_shares=(0.5, 1.0)))
     view.axis = "alpha"
-    assert view._pictures.height == 330
+    assert view._place.height == 330
     view.axis = "train_share"
-    assert view._pictures.height > 400
+    assert view._place.height > 400
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
@@ -165,20 +165,20 @@ def test_without_a_study_nothing_can_be_pressed():
     assert "No study yet" in view.sentence.object
     assert not view.body.visible
     assert (view.bar.run.disabled, view.bar.stop.disabled) == (True, True)
-    assert view._csv() == view._csv_of_fits() == ""
+    assert view.csv_of_summary() == view.csv_of_fits() == ""
 
 
 def test_dark_draws_the_same_in_other_colours():
     view = alrviz.BiasVarianceView(study().run())
-    light = view._picture
+    light = view.pictures["bias"].plot
     view.dark = True
-    assert view._picture is not light
-    np.testing.assert_array_equal(view._picture.sources["bias"][0].data["y"], light.sources["bias"][0].data["y"])
+    assert view.pictures["bias"].plot is not light
+    np.testing.assert_array_equal(view.pictures["bias"].plot["lines"][0].data["y"], light["lines"][0].data["y"])
 
 
 def test_the_csv_has_the_grid_or_every_fit_and_what_made_them():
     view = alrviz.BiasVarianceView(study().run())
-    for text, frame in ((view._csv(), view.study.summary()), (view._csv_of_fits(), view.study.frame())):
+    for text, frame in ((view.csv_of_summary(), view.study.summary()), (view.csv_of_fits(), view.study.frame())):
         assert any(line.startswith("# data: ") for line in text.splitlines())
         np.testing.assert_array_equal(pd.read_csv(io.StringIO(text), comment="#").error, frame.error)
 

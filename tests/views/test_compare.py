@@ -66,21 +66,21 @@ def test_what_is_shown_is_what_the_functions_say(done):
     assert "One repeat tells no bias²" in text(view.sentence)
     view.measure = "train_seconds"
     assert "training seconds" in text(view._means)
-    assert view._picture.figure.xaxis[0].axis_label.endswith("training seconds (log)")
+    assert view.picture.plot.figure.xaxis[0].axis_label.endswith("training seconds (log)")
 
 
 def test_the_picture_has_the_pair_that_is_chosen_and_never_one_against_itself(done):
     view = alrviz.CompareView(done)
-    figure = view._picture.figure
+    figure = view.picture.plot.figure
     view._up.value = 2
     means = table(done, "log_loss")
-    np.testing.assert_allclose(view._picture.points.data["y"], means["tan"])
+    np.testing.assert_allclose(view.picture.plot["points"].data["y"], means["tan"])
     view._across.value = 2
     assert (view.across, view.up) == (2, 0)
     assert (view._across.value, view._up.value) == (2, 0)
-    assert view._picture.figure is figure, "fed, not made anew"
+    assert view.picture.plot.figure is figure, "fed, not made anew"
     view.dark = True
-    assert view._picture.figure is not figure
+    assert view.picture.plot.figure is not figure
 
 
 def test_what_failed_says_why_and_does_not_count(monkeypatch):
@@ -118,7 +118,7 @@ def test_without_a_study_nothing_can_be_pressed_or_saved():
     view = alrviz.CompareView()
     assert "No study yet" in text(view.sentence)
     assert view.bar.run.disabled
-    assert view._csv() == view._csv_of_pairs() == view._csv_of_fits() == view._latex() == ""
+    assert view.csv_of_summary() == view.csv_of_pairs() == view.csv_of_fits() == view.latex() == ""
 
 
 def test_names_from_data_are_escaped_everywhere():
@@ -126,8 +126,8 @@ def test_names_from_data_are_escaped_everywhere():
     view = alrviz.CompareView(compare(named, RECIPES[:2], repeats=1, n_jobs=1).run())
     assert "&lt;b&gt;" in text(view._means)
     assert "<b>&1" not in text(view._means)
-    assert r"=a\_<b>\&1" in view._latex()
-    back = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    assert r"=a\_<b>\&1" in view.latex()
+    back = pd.read_csv(io.StringIO(view.csv_of_summary()), comment="#")
     assert back.data.tolist() == ["'=a_<b>&1"] * 2
 
 
@@ -140,11 +140,11 @@ def test_the_table_below_has_every_measure(done):
 
 def test_csv_and_latex_have_the_numbers(done):
     view = alrviz.CompareView(done)
-    back = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    back = pd.read_csv(io.StringIO(view.csv_of_summary()), comment="#")
     np.testing.assert_array_equal(back.log_loss, done.summary().log_loss)
-    assert len(pd.read_csv(io.StringIO(view._csv_of_fits()), comment="#")) == 12
+    assert len(pd.read_csv(io.StringIO(view.csv_of_fits()), comment="#")) == 12
     line = done.summary().iloc[0]
-    latex = view._latex()
+    latex = view.latex()
     assert f"{line.log_loss:.4f} ({line.log_loss_sd:.4f})" in latex
     assert latex.count(r"\begin{tabular}") == 2
     assert pairs(done).iloc[0].win_draw_loss in latex

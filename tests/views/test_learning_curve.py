@@ -32,20 +32,20 @@ def test_before_it_runs_it_says_what_run_will_do():
     view = alrviz.LearningCurveView(study())
     assert "Press Run: 2 learners meet 432 rows one by one, in 2 orders" in view.sentence.object
     assert "mean over the last 200 rows" in view.told.object
-    assert [len(line.data["x"]) for line in view._picture.lines] == [0, 0]
+    assert [len(line.data["x"]) for line in view.picture.plot["lines"]] == [0, 0]
 
 
 def test_it_fills_while_it_computes_and_tells_where_orders_cross(slow):
     view = alrviz.LearningCurveView(study())
     view.press_run()
-    figure = view._picture.figure
-    until(view, lambda: any(len(line.data["x"]) for line in view._picture.lines))
+    figure = view.picture.plot.figure
+    until(view, lambda: any(len(line.data["x"]) for line in view.picture.plot["lines"]))
     until(view, lambda: view.study.phase == "done")
     view.redraw()
-    assert view._picture.figure is figure, "fed, not made anew"
+    assert view.picture.plot.figure is figure, "fed, not made anew"
     table = view.study.summary()
     first = table[table.racer == 0]
-    np.testing.assert_array_equal(view._picture.lines[0].data["y"], first.error)
+    np.testing.assert_array_equal(view.picture.plot["lines"][0].data["y"], first.error)
     (crossing,) = crossings(table, "error")
     assert crossing_text(crossing, 432) in view.sentence.object
     assert "So far" not in view.sentence.object
@@ -75,12 +75,12 @@ def test_what_failed_is_said_and_computed_again(monkeypatch):
         patch.setattr(workers, "compute", compute)
         view = alrviz.LearningCurveView(study().run())
     assert "anje failed: out of &lt;memory&gt;" in view.told.object
-    assert len(view._picture.lines[1].data["x"]) == 0
+    assert len(view.picture.plot["lines"][1].data["x"]) == 0
     view.press_redo()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.redraw()
     assert "failed" not in view.told.object
-    assert len(view._picture.lines[1].data["x"]) > 0
+    assert len(view.picture.plot["lines"][1].data["x"]) > 0
 
 
 def test_measure_and_zoom_are_switched():
@@ -89,13 +89,13 @@ def test_measure_and_zoom_are_switched():
     table = view.study.summary()
     first = table[table.racer == 0]
     view.measure = "log_loss"
-    np.testing.assert_array_equal(view._picture.lines[0].data["y"], first.log_loss)
+    np.testing.assert_array_equal(view.picture.plot["lines"][0].data["y"], first.log_loss)
     view.measure = "rmse"
-    np.testing.assert_allclose(view._picture.lines[0].data["y"], np.sqrt(first.rmse2))
+    np.testing.assert_allclose(view.picture.plot["lines"][0].data["y"], np.sqrt(first.rmse2))
     assert f"<td>{np.sqrt(first.rmse2.iloc[-1]):.4f}</td>" in view._numbers.table.object
     view.span = "first"
     assert view._spans.value == "first"
-    assert view._picture.figure.x_range.start == 0
+    assert view.picture.plot.figure.x_range.start == 0
 
 
 def test_theta_is_told_where_there_is_alr():
@@ -120,19 +120,19 @@ def test_without_a_study_nothing_can_be_pressed():
     view = alrviz.LearningCurveView()
     assert "No study yet" in view.sentence.object
     assert not view.body.visible
-    assert view._csv() == view._csv_of_points() == ""
+    assert view.csv_of_summary() == view.csv_of_fits() == ""
 
 
 def test_dark_draws_the_same_in_other_colours():
     view = alrviz.LearningCurveView(study().run())
-    light = view._picture
+    light = view.picture.plot
     view.dark = True
-    assert view._picture is not light
-    np.testing.assert_array_equal(view._picture.lines[0].data["y"], light.lines[0].data["y"])
+    assert view.picture.plot is not light
+    np.testing.assert_array_equal(view.picture.plot["lines"][0].data["y"], light["lines"][0].data["y"])
 
 
 def test_the_csv_has_the_means_or_every_point_and_what_made_them():
     view = alrviz.LearningCurveView(study().run())
-    for text, frame in ((view._csv(), view.study.summary()), (view._csv_of_points(), view.study.frame())):
+    for text, frame in ((view.csv_of_summary(), view.study.summary()), (view.csv_of_fits(), view.study.frame())):
         assert any(line.startswith("# data: ") for line in text.splitlines())
         np.testing.assert_array_equal(pd.read_csv(io.StringIO(text), comment="#").error, frame.error)

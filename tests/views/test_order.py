@@ -38,16 +38,16 @@ def test_it_fills_while_it_computes_and_ends_with_the_verdict(slow):
     view = alrviz.OrderStudyView(study())
     view.press_run()
     assert (view.bar.run.disabled, view.bar.stop.disabled) == (True, False)
-    figure = view._picture.losses
+    figure = view.pictures["losses"].plot.figure
     until(view, lambda: "After 2 of 4 folds:" in view.sentence.object)
-    assert len(view._picture.means.data["x"]) == 3
+    assert len(view.pictures["losses"].plot["means"].data["x"]) == 3
     until(view, lambda: "12 of 12 fits · done" in view.bar.told.object)
-    assert view._picture.losses is figure, "fed, not made anew"
+    assert view.pictures["losses"].plot.figure is figure, "fed, not made anew"
     verdict = view.study.verdict()
     assert view.sentence.object == f"<div class='sentence'>{verdict.sentence.replace('n = ', 'n&nbsp;=&nbsp;')}.</div>"
-    np.testing.assert_array_equal(view._picture.means.data["y"], view.study.summary().log_loss)
-    assert view._picture.chosen.data["x"].tolist() == [verdict.order] == [2]
-    assert len(view._curve.lines["n = 2"].data["x"]) == 15
+    np.testing.assert_array_equal(view.pictures["losses"].plot["means"].data["y"], view.study.summary().log_loss)
+    assert view.pictures["losses"].plot["chosen"].data["x"].tolist() == [verdict.order] == [2]
+    assert len(view.pictures["reliability"].plot["lines"][1].data["x"]) == 15
     assert view.bar.run.disabled
 
 
@@ -57,13 +57,13 @@ def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
     until(view, lambda: view.study.progress.done >= 3)
     view.press_stop()
     done = view.study.progress.done
-    drawn = len(view._picture.folds.data["ys"][0])
+    drawn = len(view.pictures["losses"].plot["folds"].data["ys"][0])
     assert "stopped; what is finished is kept" in view.bar.told.object
     assert view.bar.run.label == "Resume"
     time.sleep(0.3)
     view.pump()
     assert view.study.progress.done == done
-    assert len(view._picture.folds.data["ys"][0]) == drawn
+    assert len(view.pictures["losses"].plot["folds"].data["ys"][0]) == drawn
     view.press_run()
     until(view, lambda: view.study.phase == "done")
 
@@ -80,13 +80,13 @@ def test_what_failed_is_drawn_as_that_and_computed_again(monkeypatch):
         view = alrviz.OrderStudyView(study().run())
     assert "4 failed" in view.bar.told.object
     assert "n&nbsp;=&nbsp;2 could not be fitted: out of &lt;memory&gt;" in view.sentence.object
-    assert view._picture.absent.data["x"] == [2.0]
+    assert view.pictures["losses"].plot["absent"].data["x"] == [2.0]
     assert view.bar.redo.visible
     view.press_redo()
     until(view, lambda: view.study.phase == "done" and view.study.progress.failed == 0)
     view.pump()
     assert not view.bar.redo.visible
-    assert view._picture.absent.data["x"] == []
+    assert view.pictures["losses"].plot["absent"].data["x"] == []
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():
@@ -110,22 +110,22 @@ def test_without_a_study_nothing_can_be_pressed():
     view.press_run()
     view.press_stop()
     view.press_redo()
-    assert view._csv() == ""
+    assert view.csv_of_fits() == ""
 
 
 def test_dark_draws_the_same_in_other_colours():
     view = alrviz.OrderStudyView(study().run())
-    light = view._picture
+    light = view.pictures["losses"].plot
     view.dark = True
-    assert view._picture is not light
-    np.testing.assert_array_equal(view._picture.means.data["y"], light.means.data["y"])
+    assert view.pictures["losses"].plot is not light
+    np.testing.assert_array_equal(view.pictures["losses"].plot["means"].data["y"], light["means"].data["y"])
 
 
 def test_the_csv_has_every_fit_and_what_made_them():
     view = alrviz.OrderStudyView(study().run())
     view._numbers.open = True
     assert "<td>2</td>" in view._numbers.table.object
-    text = view._csv()
+    text = view.csv_of_fits()
     head = [line for line in text.splitlines() if line.startswith("#")]
     assert f'# data: {{"monks-1": "{view.study.dataset.hash}"}}' in head
     assert any("recipe 0" in line for line in head)

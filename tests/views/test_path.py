@@ -39,7 +39,7 @@ def test_before_it_runs_it_says_what_run_will_do_and_fits_where_the_slider_is():
     assert "Press Run: 2 paths along alpha" in view.sentence.object
     assert "0 of 5 fits" in view.bar.told.object
     settle(view)
-    assert view._picture.live.data["x"] == [10.0]
+    assert view.losses.plot["live"].data["x"] == [10.0]
     assert "fitted in" in view._fitted.object
     assert not view.fit_here.visible
 
@@ -49,17 +49,20 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     view = alrviz.PathView(study())
     view.press_run()
     until(view, lambda: "No path is complete yet" in view.sentence.object)
-    figure = view._picture.figure
+    figure = view.losses.plot.figure
     until(view, lambda: "After 1 of 2 paths:" in view.sentence.object)
     until(view, lambda: "· done" in view.bar.told.object)
-    assert view._picture.figure is figure, "fed, not made anew"
+    assert view.losses.plot.figure is figure, "fed, not made anew"
     assert view.sentence.object == f"<div class='sentence'>{sentence(view.study)}</div>"
     lines = view.study.summary().query("racer == 1").sort_values("alpha", ascending=False)
-    np.testing.assert_array_equal(view._picture.heldout[1].data["y"], lines.log_loss)
-    assert len(view._picture.levels.data["y"]) + sum("↑" in word for word in view._picture.words.data["words"]) == 3
+    np.testing.assert_array_equal(view.losses.plot["heldout"][1].data["y"], lines.log_loss)
+    assert (
+        len(view.losses.plot["levels"].data["y"]) + sum("↑" in word for word in view.losses.plot["words"].data["words"])
+        == 3
+    )
     assert [one.racer for one in view.readings] == [0, 1]
     view.measure = "rmse"
-    np.testing.assert_array_equal(view._picture.heldout[1].data["y"], lines.rmse)
+    np.testing.assert_array_equal(view.losses.plot["heldout"][1].data["y"], lines.rmse)
     assert "held-out RMSE" in view.sentence.object
 
 
@@ -86,8 +89,8 @@ def test_the_fit_follows_the_slider_and_fits_looked_at_are_remembered(done):
     row = view.row()
     high, low = (done.frame().query("racer == 0 and alpha == @a").train_log_loss.iloc[0] for a in (1000.0, 0.1))
     assert low < row["train_log_loss"] < high
-    assert view._picture.live.data["heldout"] == [row["log_loss"]]
-    assert view._spread.live.data["high"] == [row["away_95"]]
+    assert view.losses.plot["live"].data["heldout"] == [row["log_loss"]]
+    assert view.weights.plot["live"].data["high"] == [row["away_95"]]
     view.path = 1
     settle(view)
     assert view.row()["log_loss"] != row["log_loss"]
@@ -112,8 +115,8 @@ def test_the_latest_wish_wins_and_the_fit_under_way_is_not_lost(done, monkeypatc
     go.set()
     settle(view)
     assert seen == [3.16, 0.316]
-    assert view._picture.live.data["x"] == [0.316]
-    assert sorted(view._picture.trail.data["x"]) == [0.316, 3.16]
+    assert view.losses.plot["live"].data["x"] == [0.316]
+    assert sorted(view.losses.plot["trail"].data["x"]) == [0.316, 3.16]
 
 
 def test_what_is_given_up_does_not_come(done, monkeypatch):
@@ -134,7 +137,7 @@ def test_what_is_given_up_does_not_come(done, monkeypatch):
     settle(view)
     assert told == [True], "and it is told to end"
     assert view.row() is None
-    assert view._picture.live.data["x"] == []
+    assert view.losses.plot["live"].data["x"] == []
 
 
 def test_large_tables_are_fitted_when_a_button_is_pressed(done, monkeypatch):
@@ -188,17 +191,17 @@ def test_without_a_study_nothing_can_be_pressed():
     view._press_fit()
     view.alpha = 3.0
     view.press_stop()
-    assert (view.bar.run.disabled, view.body.visible, view._csv()) == (True, False, "")
+    assert (view.bar.run.disabled, view.body.visible, view.csv_of_fits()) == (True, False, "")
 
 
 def test_another_study_lets_fits_go_and_dark_draws_the_same(done):
     view = alrviz.PathView(done)
     view.slider.panel.value = 3.16
     settle(view)
-    light = view._picture
+    light = view.losses.plot
     view.dark = True
-    assert view._picture is not light
-    np.testing.assert_array_equal(view._picture.heldout[0].data["y"], light.heldout[0].data["y"])
+    assert view.losses.plot is not light
+    np.testing.assert_array_equal(view.losses.plot["heldout"][0].data["y"], light["heldout"][0].data["y"])
     view.watch(study(RECIPES[:1]))
     assert view.follower.rows(0) == []
     assert view._paths.visible is False
@@ -209,7 +212,7 @@ def test_the_csv_has_every_fit_and_the_table_says_what_stopped_early(done):
     view._numbers.open = True
     assert "naive Bayes" in view._numbers.table.object
     assert "lr, unregularised" in view._numbers.table.object
-    frame = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    frame = pd.read_csv(io.StringIO(view.csv_of_fits()), comment="#")
     np.testing.assert_array_equal(frame.log_loss, done.frame().log_loss)
 
 

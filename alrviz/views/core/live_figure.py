@@ -19,7 +19,7 @@ from bokeh.models import ColumnDataSource
 from bokeh.models import Model as BokehModel
 from bokeh.plotting import figure
 
-from alrviz.pictures.picture import Data, Picture, Plot, describe, pairs
+from alrviz.pictures.picture import Data, Picture, Plot, Range, describe, pairs
 from alrviz.views.core.saving import Origin, figure_buttons
 
 TAIL = 3  # points at the end of a thinned line that the next step may replace
@@ -81,6 +81,13 @@ class LiveFigure:
                     feed(source, columns) if name in picture.streams else replace(source, columns)
             self._follow(plot.figure, picture, anew=of != self._of)
         self.picture, self._of = picture, of
+
+    def fit(self, y: Range) -> None:
+        """Show these heights, which what was put into the figure by hand needs."""
+        if self.plot is not None:
+            for given, side in zip(self._given[2:], y, strict=True):
+                given.add(side)
+            self.plot.figure.y_range.update(start=y[0], end=y[1], reset_start=y[0], reset_end=y[1])
 
     def clear(self) -> None:
         """Show nothing."""

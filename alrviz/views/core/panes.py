@@ -1,10 +1,11 @@
-"""Panes of our own HTML."""
+"""Panes of our own HTML, and the small parts that views share."""
 
 from typing import Any
 
 import panel as pn
+import panel_material_ui as pmui
 
-from alrviz.views.core.style import CSS
+from alrviz.views.core.style import CSS, HEARD, WORDS_ON_BUTTONS
 
 
 def html(**params: Any) -> Any:
@@ -23,3 +24,14 @@ def say(pane: Any, text: str) -> None:
     """Show this text; only what differs reaches the browser."""
     if pane.object != text:
         pane.object = text
+
+
+def choice(view: Any, name: str, options: Any, label: str, **look: Any) -> Any:
+    """Return buttons side by side that choose the parameter `name` of a view; the label is for those who hear the page.
+
+    options: words and values, as Panel has them.
+    """
+    look = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS, **look}
+    group = pmui.RadioButtonGroup(label=label, options=options, value=getattr(view, name), **look)
+    group.link(view, value=name, bidirectional=True)
+    return group

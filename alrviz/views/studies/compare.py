@@ -3,25 +3,28 @@
 It shows a study of `alrviz.compare`, and fills while that computes.
 """
 
-import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
 
-from alrviz.pictures.compare import WORDS, Picture, compare_picture, contents, feed
+from alrviz.pictures import compare as pictures
+from alrviz.pictures.compare import WORDS
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.compare import COMPARED, pairs, to_latex
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html, say
-from alrviz.views.core.saving import csv_button, figure_buttons
+from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import CSS
 from alrviz.views.studies.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
 from alrviz.views.studies.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 PAIRED = ["a", "b", "win_draw_loss", "p", "ratio"]  # columns of a paper's table
 SIDE = 412  # px of the picture and the menus above it
@@ -47,18 +50,12 @@ class CompareView(StudyView):
     across = param.Integer(default=0, bounds=(0, None), doc="The racer whose values go across in the picture.")
     up = param.Integer(default=1, bounds=(0, None), doc="The racer whose values go up.")
 
-    def __init__(self, study: Any = None, *, height: str = "372px", **params: Any):
-        self._height = height
-        self._name = f"alrviz-compare-{uuid.uuid4().hex[:12]}"
-        self._picture: Picture | None = None
-        self._dark: bool | None = None  # of the picture that was made
-        self._lines: pd.DataFrame | None = None
-        self._offering = False
-        super().__init__(study, **params)
+    HEIGHT = "372px"
+    _offering = False
 
     def build(self) -> None:
         """Make the panes and the layout."""
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
+        self.picture = LiveFigure("alrviz-compare")
         self.sentence = html(min_height=28, margin=(0, 0, 8, 0))
         self._means, self._pairs = html(), html(margin=(16, 0, 0, 0))
         for pane in (self._means, self._pairs):
@@ -80,11 +77,11 @@ class CompareView(StudyView):
         left = pn.Column(self._measures, self._means, self._pairs, sizing_mode="stretch_width", margin=0)
         wide = f"max({SIDE}px, {self._height} + {SIDE - 372}px)"  # it grows as a square
         self._beside = pn.Column(
-            pn.Row(self._across, self._up, margin=0), as_high(self._pane, self._height, 372),
+            pn.Row(self._across, self._up, margin=0), as_high(self.picture.pane, self._height, 372),
             width=SIDE, margin=(0, 0, 0, 20), styles={"width": wide, "flex": f"0 0 {wide}"},
         )  # fmt: skip
         self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
-        self._numbers = Numbers(self._saves(), self._numbers_html)
+        self._numbers = Numbers(self._saves(), self.of_study(lambda _: numbers_html(self.lines)))
         self.layout = ViewLayout(
             self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
         )
@@ -92,33 +89,29 @@ class CompareView(StudyView):
     def _saves(self) -> list[Any]:
         made = "with recipes, seed, data hashes and version"
         return [
-            csv_button("alrviz-compare.csv", self._csv, f"means and spread, {made}"),
-            csv_button("alrviz-compare-pairs.csv", self._csv_of_pairs, f"win-draw-loss, {made}", "CSV of pairs"),
-            csv_button("alrviz-compare-fits.csv", self._csv_of_fits, f"all fits, {made}", "CSV of fits"),
-            csv_button("alrviz-compare.tex", self._latex, "means, ranks and win-draw-loss as two tabulars", "LaTeX"),
-            *figure_buttons(
-                self._name,
-                "alrviz-compare",
-                "the picture of one against another",
-                lambda: self.origin("one against another"),
+            csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {made}"),
+            csv_button("alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {made}", "CSV of pairs"),
+            csv_button("alrviz-compare-fits.csv", self.csv_of_fits, f"all fits, {made}", "CSV of fits"),
+            csv_button(
+                "alrviz-compare.tex", self.latex, "means, ranks and win-draw-loss as two tabulars",
+                "LaTeX",
             ),
-        ]
+            *self.picture.buttons(
+                "the picture of one against another", lambda: self.origin("one against another")
+            ),
+        ]  # fmt: skip
 
-    def draw(self) -> None:
-        """Show what there is of the study."""
-        study = self.study
-        self.body.visible = study is not None
-        if study is None:
-            self.tell_none()
-            return
-        self._lines = lines = study.summary()
+    def draw(self, study: "Study") -> None:
+        """Show what there is of a study."""
+        lines, measure, dark = self.lines, self.measure, self.dark
         self._offer(study.names)
-        self.tell(sentence_html(study, lines, self.measure))
-        say(self._means, means_html(study, lines, self.measure, self.dark))
-        say(self._pairs, pairs_html(study, lines, self.measure, self.dark))
+        self.tell(sentence_html(study, lines, measure))
+        say(self._means, means_html(study, lines, measure, dark))
+        say(self._pairs, pairs_html(study, lines, measure, dark))
         if len(study.names) > 1:
-            self._feed(study, lines)
-        self._numbers.refresh()
+            colours = racer_colours([recipe.label for recipe in study.recipes], dark)
+            pair = self.across, self.up
+            self.picture.show(pictures.compare(lines, study.frame(), pair, measure, colours, dark), of=(pair, measure))
 
     def _offer(self, names: tuple[str, ...]) -> None:
         """Offer the recipes; a picture needs two."""
@@ -148,34 +141,17 @@ class CompareView(StudyView):
             across, up = (self.up, up) if across != self.up else (across, self.across)
         self.param.update(across=across, up=up)
 
-    def _feed(self, study: Any, lines: pd.DataFrame) -> None:
-        colours = racer_colours([recipe.label for recipe in study.recipes], self.dark)
-        what = contents(lines, study.frame(), (self.across, self.up), self.measure, colours, self.dark)
-        if self._picture is not None and self._dark == self.dark:
-            feed(self._picture, what)
-            return
-        self._dark, self._picture = self.dark, compare_picture(what, self._name, dark=self.dark)
-        self._pane.object = self._picture.figure
-
-    def _numbers_html(self) -> str:
-        return "" if self._lines is None else numbers_html(self._lines)
-
-    # -- what is saved -------------------------------------------------------------------------------------------------
-
-    def _csv(self) -> str:
-        return "" if self.study is None else study_csv(self.study, self.study.summary())
-
-    def _csv_of_pairs(self) -> str:
+    def csv_of_pairs(self) -> str:
+        """Return wins, draws and losses of every two recipes as a CSV."""
         return "" if self.study is None else study_csv(self.study, pairs(self.study, self.measure))
 
-    def _csv_of_fits(self) -> str:
-        return "" if self.study is None else study_csv(self.study)
-
-    def _latex(self) -> str:
-        if self.study is None:
+    def latex(self) -> str:
+        """Return means, ranks and wins as the tables of a paper."""
+        study = self.study
+        if study is None:
             return ""
-        lines = self.study.summary()
-        texts = [to_latex(latex_frame(self.study, lines, self.measure))]
-        if len(self.study.recipes) > 1:
-            texts.append(to_latex(pairs(self.study, self.measure, lines=lines)[PAIRED]))
+        lines = study.summary()
+        texts = [to_latex(latex_frame(study, lines, self.measure))]
+        if len(study.recipes) > 1:
+            texts.append(to_latex(pairs(study, self.measure, lines=lines)[PAIRED]))
         return "\n".join(texts)

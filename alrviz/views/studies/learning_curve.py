@@ -5,34 +5,26 @@ mean and standard error are drawn.
 """
 
 import json
-import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import panel as pn
-import panel_material_ui as pmui
 import param
 
-from alrviz.pictures.learning_curve import (
-    MEASURES,
-    SPANS,
-    START,
-    Picture,
-    contents,
-    crossing_text,
-    feed,
-    learning_picture,
-    measured,
-)
+from alrviz.pictures.learning_curve import MEASURES, SPANS, START, crossing_text, learning_curve, measured
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.statistics.crossing import crossings
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, html, say
-from alrviz.views.core.saving import csv_button, save_buttons
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, html_table, safe
+from alrviz.views.core.panes import as_high, choice, html, say
+from alrviz.views.core.saving import csv_button
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 _ROWS = 12  # lines of the table
 
@@ -56,97 +48,56 @@ class LearningCurveView(StudyView):
     measure = param.Selector(default="error", objects=list(MEASURES), doc="What a row costs.")
     span = param.Selector(default="all", objects=list(SPANS), doc="All rows, or the first thousand.")
 
-    def __init__(self, study: Any = None, *, height: str = "400px", **params: Any):
-        self._height = height
-        self._name = f"alrviz-learning-{uuid.uuid4().hex[:12]}"
-        self._made_of: Any = None
-        self._picture: Picture | None = None
-        self._curves: pd.DataFrame | None = None
-        super().__init__(study, **params)
+    HEIGHT = "400px"
 
     def build(self) -> None:
         """Make the panes and the layout."""
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
+        self.picture = LiveFigure("alrviz-learning-curve")
         self.sentence = html(min_height=28, margin=(0, 0, 8, 0))
         self.told = html(margin=(4, 0, 8, 0))
-        look: dict[str, Any] = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
         costs = {"0-1 error": "error", "log loss": "log_loss", "RMSE": "rmse"}
         spans = {"all rows": "all", f"first {START:,}": "first"}
-        self._measures = pmui.RadioButtonGroup(
-            label="Measure", options=costs, value=self.measure, width=300, margin=(0, 16, 4, 0), **look
-        )
-        self._spans = pmui.RadioButtonGroup(
-            label="Rows shown", options=spans, value=self.span, width=240, margin=(0, 0, 4, 0), **look
-        )
-        self._measures.link(self, value="measure", bidirectional=True)
-        self._spans.link(self, value="span", bidirectional=True)
-        self.param.watch(lambda _: self.redraw(), ["measure", "span"])
+        self._measures = choice(self, "measure", costs, "Measure", width=300, margin=(0, 16, 4, 0))
+        self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
+        self.param.watch(lambda _: self.redraw(), ["measure", "span"])
         self.body = pn.Column(
-            controls, as_high(self._pane, self._height, 400), self.told, sizing_mode="stretch_width", margin=0
+            controls, as_high(self.picture.pane, self._height, 400), self.told, sizing_mode="stretch_width", margin=0
         )
-        made = "with recipes, seed, data hash and version"
-        file, told = "alrviz-learning-curve", f"means and standard errors, {made}"
-        saves = save_buttons(
-            self._name, file, "the picture of the curves", self._csv, told, lambda: self.origin("learning curves")
+        made, file = "with recipes, seed, data hash and version", self.picture.kind
+        saves = [
+            *self.picture.buttons("the picture of the curves", lambda: self.origin("learning curves")),
+            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {made}"),
+            csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {made}", "CSV of points"),
+        ]
+        self._numbers = Numbers(
+            saves, self.of_study(lambda study: numbers_html(measured(self.lines), study.names, self.measure))
         )
-        saves.append(
-            csv_button(
-                f"{file}-points.csv", self._csv_of_points, f"every point of every curve, {made}", "CSV of points"
-            )
-        )
-        self._numbers = Numbers(saves, self._numbers_html)
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
-    def draw(self) -> None:
-        """Show what there is of the study."""
-        study = self.study
-        self.body.visible = study is not None
-        if study is None:
-            self.tell_none()
-            return
-        self._curves = curves = measured(study.summary())
+    def draw(self, study: "Study") -> None:
+        """Show what there is of a study."""
+        curves = measured(self.lines)
         crossed = crossings(curves, self.measure) if self.measure in curves else []
         asked, rows = json.loads(study.spec), study.dataset.n_rows
         racers = [(name, recipe.label) for name, recipe in zip(study.names, study.recipes, strict=True)]
-        what = contents(
+        picture = learning_curve(
             curves, racers, measure=self.measure, span=self.span, rows=rows, window=asked["window"], crossed=crossed,
             dark=self.dark,
         )  # fmt: skip
-        self._feed(what, racers, rows)
+        self.picture.show(picture)
         say(self.told, told_html(study, asked))
         self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
-        self._numbers.refresh()
 
-    def _feed(self, what: Any, racers: list[tuple[str, str]], rows: int) -> None:
-        made_of = (racers, rows, what.window, self.measure, self.span, self.dark)
-        if self._picture is not None and made_of == self._made_of:
-            feed(self._picture, what)
-            return
-        self._made_of = made_of
-        self._picture = learning_picture(
-            what, racers, measure=self.measure, span=self.span, name=self._name, dark=self.dark
-        )
-        self._pane.object = self._picture.figure
-
-    def _numbers_html(self) -> str:
-        return (
-            ""
-            if self._curves is None or self.study is None
-            else numbers_html(self._curves, self.study.names, self.measure)
-        )
-
-    def _csv(self) -> str:
+    def csv_of_summary(self) -> str:
+        """Return means and standard errors as a CSV, those of RMSE too."""
         return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
 
-    def _csv_of_points(self) -> str:
-        return "" if self.study is None else study_csv(self.study)
 
-
-def told_html(study: Any, asked: Any) -> str:
+def told_html(study: "Study", asked: Any) -> str:
     """What a point is: the window, the orders of the rows, where alr has theta from, and what failed."""
     words = [
         "Each row is judged before it is learned from; a point is the "
@@ -163,7 +114,7 @@ def told_html(study: Any, asked: Any) -> str:
     return f"<span class='quiet'>{' '.join(words)}</span>"
 
 
-def sentence_html(study: Any, crossed: list[str]) -> str:
+def sentence_html(study: "Study", crossed: list[str]) -> str:
     """Where orders cross, or how far it is."""
     if study.phase == "waiting":
         of = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"

@@ -1,26 +1,26 @@
 """OrderStudyView: which order? Held-out log loss and cost against n, a reliability curve, and the verdict.
 
-It shows a study of `alrviz.choose_order`, and fills while that computes. The figures are made once for the orders and
-the family shown.
+It shows a study of `alrviz.choose_order`, and fills while that computes.
 """
 
-import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import panel as pn
 
 from alrviz.errors import for_page
-from alrviz.pictures import reliability as curve
-from alrviz.pictures.orders import COSTS, Picture, contents, feed, order_name, orders_picture
+from alrviz.pictures import orders as pictures
+from alrviz.pictures.orders import order_name
 from alrviz.pictures.palette import racer_colours
-from alrviz.studies.core.export import study_csv
+from alrviz.pictures.reliability import reliability
 from alrviz.studies.protocols.choose_order import OrderVerdict
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html
-from alrviz.views.core.saving import buttons_of_parts, csv_button
+from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
@@ -46,81 +46,58 @@ class OrderStudyView(StudyView):
     """
 
     def __init__(self, study: Any = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
-        self._heights = heights
-        self._name = f"alrviz-orders-{uuid.uuid4().hex[:12]}"
         self.verdict: OrderVerdict | None = None  # of what is drawn
-        self._made_of: Any = None
-        self._picture: Picture | None = None
-        self._curve: curve.Picture | None = None
-        super().__init__(study, **params)
+        super().__init__(study, height=heights, **params)
 
     def build(self) -> None:
         """Make the panes and the layout."""
-        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in range(2 + len(COSTS))]
-        losses, *costs, reliability = self._panes
-        high, low, square = self._heights
+        parts = {"losses": "", "parameters": "-parameters", "train_seconds": "-seconds", "reliability": "-reliability"}
+        self.pictures = {part: LiveFigure(f"alrviz-orders{end}") for part, end in parts.items()}
+        losses, *costs, curve = (picture.pane for picture in self.pictures.values())
+        high, low, square = self._height
         self.sentence = html(min_height=52, margin=(0, 0, 8, 0))
         # What a page has to say under the curve; beside a notebook's it is empty.
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
         left = pn.Column(as_high(losses, high, 256), cost, sizing_mode="stretch_width", margin=0)
-        right = pn.Column(as_high(reliability, square, 286), self.aside, width=SIDE, margin=(0, 0, 0, 16))
+        right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=(0, 0, 0, 16))
         self.body = pn.Row(left, right, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        parts = (
-            ("", "losses"),
-            ("-parameters", "parameters"),
-            ("-seconds", "seconds"),
-            ("-reliability", "reliability"),
-        )
-        saves = [csv_button("alrviz-orders.csv", self._csv, "all fits, with recipes, seed, data hash and version")]
-        saves += buttons_of_parts(self._name, "alrviz-orders", parts, self.origin)
-        self._numbers = Numbers(saves, self._numbers_html)
+        told = "all fits, with recipes, seed, data hash and version"
+        saves = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
+        for what, picture in zip(
+            ("losses", "parameters", "seconds", "reliability"), self.pictures.values(), strict=True
+        ):
+            saves += picture.buttons(what, partial(self.origin, what), named=True)
+        self._numbers = Numbers(saves, self.of_study(lambda _: numbers_html(self.lines)))
         self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
-    def draw(self) -> None:
-        """Show what there is of the study."""
-        study = self.study
+    def empty(self) -> None:
+        """Show that there is no study; what a page says under the curve stays."""
         self.verdict = None
-        if study is None:
-            self.tell_none()
-            return
+        self.tell_none()
+
+    def draw(self, study: Any) -> None:
+        """Show what there is of a study."""
         self.verdict = verdict = study.verdict()
-        lines = study.summary()
         boosted = study.boosting()
         beside = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
-        what = contents(study.frame(), lines, verdict.order, dict.fromkeys(study.refused(), "failed"), beside)
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
-        made_of = (tuple(orders), label, self.dark)
-        if self._picture is None or self._curve is None or made_of != self._made_of:
-            self._made_of = made_of
-            self._make(orders, label, what)
-        else:
-            feed(self._picture, what)
-        if self._curve is not None:
-            table = study.reliability()
-            tables = {order_name(n): table[table.order == n] for n in orders}
-            curve.feed(self._curve, tables, "" if verdict.order is None else order_name(verdict.order))
-        self.tell(sentence_html(study, verdict.sentence, lines) + notes_html(verdict.notes))
-        self._numbers.refresh()
-
-    def _make(self, orders: list[int], label: str, what: Any) -> None:
-        self._picture = orders_picture(what, orders, label, self._name, dark=self.dark)
+        drawn = pictures.orders(
+            study.frame(), self.lines, orders, label, verdict.order, dict.fromkeys(study.refused(), "failed"), beside,
+            dark=self.dark,
+        )  # fmt: skip
         above = [n for n in orders if n]
         shades = racer_colours([label] * len(above), self.dark)
         # The class prior has no curve: it gives every row the same probability.
         colours = {order_name(n): shade for n, shade in zip(above, shades, strict=True)}
-        self._curve = curve.reliability_picture(colours, f"{self._name}-reliability")
-        figures = (self._picture.losses, *self._picture.costs.values(), self._curve.figure)
-        for pane, figure in zip(self._panes, figures, strict=True):
-            pane.object = figure
-
-    def _numbers_html(self) -> str:
-        return "" if self.study is None else numbers_html(self.study.summary())
-
-    def _csv(self) -> str:
-        return "" if self.study is None else study_csv(self.study)
+        table = study.reliability()
+        tables = {order_name(n): table[table.order == n] for n in orders}
+        drawn["reliability"] = reliability(tables, colours, "" if verdict.order is None else order_name(verdict.order))
+        for part, picture in drawn.items():
+            self.pictures[part].show(picture)
+        self.tell(sentence_html(study, verdict.sentence, self.lines) + notes_html(verdict.notes))
 
 
 def orders_of(study: Any) -> list[int]:

@@ -5,17 +5,17 @@ tables the model is fitted there as it moves, on large ones when a button is pre
 """
 
 import json
-import uuid
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
 import param
 
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import path as drawn
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
-from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
@@ -26,15 +26,19 @@ from alrviz.studies.protocols.alpha_path_verdict import (
     sentence,
 )
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, html, say
-from alrviz.views.core.saving import buttons_of_parts, csv_button, file_button
-from alrviz.views.core.style import HEARD, ICONS, WORDS_ON_BUTTONS
+from alrviz.views.core.panes import as_high, choice, html, say
+from alrviz.views.core.saving import csv_button, file_button
+from alrviz.views.core.style import ICONS
 from alrviz.views.replay.replay import replay
 from alrviz.views.studies.path_follower import PathFollower
 from alrviz.views.studies.path_slider import AlphaSlider
 from alrviz.views.studies.path_words import fitted_html, numbers_html, sentence_html
 from alrviz.views.studies.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 HEIGHTS = ("304px", "196px")  # of losses and weights
 SIDE = 352  # px of the weights and of what the fit says
@@ -66,26 +70,20 @@ class PathView(StudyView):
     path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
 
     def __init__(self, study: Any = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
-        self._heights = heights
-        self._name = f"alrviz-path-{uuid.uuid4().hex[:12]}"
         self.readings: list[AlphaPathVerdict] = []  # of the measure that is drawn
-        self._made_of: Any = None
-        self._spread_of: Any = None
-        self._picture: drawn.Picture | None = None
-        self._spread: drawn.Spread | None = None
-        self._lines: Any = None
         self._offering = False
+        self._recipes: list[Recipe] = []  # of the paths
         self.follower = PathFollower()
-        super().__init__(study, **params)
+        super().__init__(study, height=heights, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
     def build(self) -> None:
         """Make the panes and the layout."""
-        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in range(2)]
+        self.losses, self.weights = LiveFigure("alrviz-path"), LiveFigure("alrviz-path-weights")
         self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
         self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
-        self._numbers = Numbers(self._saves(), self._numbers_html)
+        self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(study, self.lines)))
         self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
@@ -95,12 +93,8 @@ class PathView(StudyView):
 
     def _losses(self) -> Any:
         """The picture of losses: above it the measure, under it the slider, which keeps to its axis."""
-        look: dict[str, Any] = {"size": "small", "stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
-        self._measures = pmui.RadioButtonGroup(
-            label="Measure", options={words: name for name, words in WORDS.items()},
-            value=self.measure, width=290, margin=(0, 16, 0, 0), **look,
-        )  # fmt: skip
-        self._measures.link(self, value="measure", bidirectional=True)
+        words = {words: name for name, words in WORDS.items()}
+        self._measures = choice(self, "measure", words, "Measure", width=290, margin=(0, 16, 0, 0))
         legend = html(sizing_mode=None, align="center", margin=0)
         say(legend, _LEGEND)
         self.slider = AlphaSlider(lambda alpha: self.param.update(alpha=alpha))
@@ -108,7 +102,7 @@ class PathView(StudyView):
         place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
                  "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
         return pn.Column(
-            pn.Row(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self._panes[0], self._heights[0], 304),
+            pn.Row(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self.losses.pane, self._height[0], 304),
             pn.Column(self.slider.panel, styles=place, margin=0), sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -123,53 +117,45 @@ class PathView(StudyView):
         self.fit_here.on_click(lambda _: self._press_fit())
         self._fitted = html(margin=(4, 0, 0, 0))
         return pn.Column(
-            pn.Row(self._paths, self.fit_here, margin=0), as_high(self._panes[1], self._heights[1], 196),
+            pn.Row(self._paths, self.fit_here, margin=0), as_high(self.weights.pane, self._height[1], 196),
             self._fitted, width=SIDE, margin=(0, 0, 0, 16),
         )  # fmt: skip
 
     def _saves(self) -> list[Any]:
         made = "with recipes, seed, data hash and version"
-        save = csv_button("alrviz-path.csv", self._csv, f"every fit of every path, {made}")
-        film = file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)")
-        return [
-            save,
-            film,
-            *buttons_of_parts(self._name, "alrviz-path", (("", "losses"), ("-weights", "weights")), self.origin),
+        saves = [
+            csv_button("alrviz-path.csv", self.csv_of_fits, f"every fit of every path, {made}"),
+            file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)"),
         ]
+        for what, picture in (("losses", self.losses), ("weights", self.weights)):
+            saves += picture.buttons(what, partial(self.origin, what), named=True)
+        return saves
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def draw(self) -> None:
-        """Show what there is of the study."""
-        study = self.study
-        self.readings, self._lines = [], None
-        self.body.visible = study is not None
-        if study is None:
-            self.follower.forget()
-            self.tell_none()
-            return
+    def empty(self) -> None:
+        """Show that there is no study."""
+        super().empty()
+        self.readings = []
+        self.follower.forget()
+
+    def draw(self, study: "Study") -> None:
+        """Show what there is of a study."""
         self.follower.about(study)
-        self._offer()
-        self._lines = study.summary()
+        self._recipes = paths_of(study)
+        self._offer(study)
         self.readings = readings(study, self.measure)
         best = {one.racer: one.alpha for one in self.readings}
         paths, beside = named(study)
-        what = drawn.contents(self._lines, paths, beside, self.measure, best, dark=self.dark)
-        alphas = alphas_of(study)
-        made_of = (paths, alphas, self.measure, self.dark)
-        if self._picture is None or made_of != self._made_of:
-            self._made_of, self._spread = made_of, None
-            self._picture = drawn.path_picture(what, paths, alphas, self.measure, self._name, dark=self.dark)
-            self._panes[0].object = self._picture.figure
-        else:
-            drawn.feed(self._picture, what)
+        self.losses.show(
+            drawn.losses(self.lines, paths, beside, alphas_of(study), self.measure, best, dark=self.dark)
+        )  # fmt: skip
         self.tell(sentence_html(study, sentence(study, self.measure)))
-        self._numbers.refresh()
         self._show_path()
 
-    def _offer(self) -> None:
+    def _offer(self, study: "Study") -> None:
         """Bring the slider and the menu of paths up to what the study has."""
-        names = {name: k for k, name in enumerate(path_names(self.study))}
+        names = {name: k for k, name in enumerate(path_names(study))}
         self._offering = True
         try:
             if self.path >= len(names):
@@ -178,7 +164,7 @@ class PathView(StudyView):
                 self._paths.param.update(options=names, value=self.path, visible=len(names) > 1)
         finally:
             self._offering = False
-        self.slider.offer(alphas_of(self.study), self.at)
+        self.slider.offer(alphas_of(study), self.at)
 
     @property
     def at(self) -> float:
@@ -189,7 +175,7 @@ class PathView(StudyView):
     @property
     def _shown(self) -> int:
         """The path whose weights are shown: of a study that has fewer it is the last."""
-        return min(self.path, len(paths_of(self.study)) - 1)
+        return min(self.path, len(self._recipes) - 1)
 
     # -- the fit at one alpha ------------------------------------------------------------------------------------------
 
@@ -229,17 +215,10 @@ class PathView(StudyView):
 
     def _show_path(self) -> None:
         """Draw the weights of the path chosen."""
-        if self.study is None or self._lines is None or self._offering:
+        if self.study is None or self.lines is None or self.losses.picture is None or self._offering:
             return
-        data = drawn.spread_data(self._lines, self._shown)
-        made_of = (self._shown, self._made_of)
-        if self._spread is None or made_of != self._spread_of:
-            self._spread_of = made_of
-            name = f"{self._name}-weights"
-            self._spread = drawn.spread_picture(data, alphas_of(self.study), self._colour, name)
-            self._panes[1].object = self._spread.figure
-        else:
-            drawn.feed_spread(self._spread, data)
+        key = self.losses.picture.key
+        self.weights.show(drawn.spread(self.lines, self._shown, alphas_of(self.study), self._colour, key))
         if self.follower.quick(self._shown) and self.row() is None:
             self.follower.want(self._shown, self.at)
             self._wake()
@@ -247,25 +226,29 @@ class PathView(StudyView):
 
     @property
     def _colour(self) -> str:
-        labels = [recipe.label for recipe in paths_of(self.study)]
+        labels = [recipe.label for recipe in self._recipes]
         return racer_colours(labels, self.dark)[self._shown]
 
     def row(self) -> dict[str, Any] | None:
         """What is known of the path chosen at the alpha that is looked at: the fit there, else the study's own."""
         found = self.follower.row(self._shown, self.at)
-        if found is None and self._lines is not None and "alpha" in self._lines and "away_50" in self._lines:
-            lines = self._lines[(self._lines.racer == self._shown) & (self._lines.alpha == self.at)]
-            found = None if not len(lines) else lines.iloc[0].to_dict()
+        lines = self.lines
+        if found is None and lines is not None and "alpha" in lines and "away_50" in lines:
+            mine = lines[(lines.racer == self._shown) & (lines.alpha == self.at)]
+            found = None if not len(mine) else mine.iloc[0].to_dict()
         return found
 
     def _look(self) -> None:
         """Show the fit at the alpha that is looked at."""
-        if self._picture is None or self._spread is None or self.study is None:
+        losses, weights = self.losses.plot, self.weights.plot
+        if losses is None or weights is None or self.study is None:
             return
         row, follower = self.row(), self.follower
         with pn.io.hold():
-            drawn.point_at(self._picture, self.at, row, follower.rows(self._shown), self.measure, self._colour)
-            drawn.spread_at(self._spread, self.at, row)
+            heights = drawn.point_at(losses, self.at, row, follower.rows(self._shown), self.measure, self._colour)
+            if heights is not None:
+                self.losses.fit(heights)
+            drawn.spread_at(weights, self.at, row)
             self.slider.say(self.at)
             say(self._fitted, fitted_html(row, follower, self._shown, self.at))
             quick = follower.quick(self._shown)
@@ -273,14 +256,6 @@ class PathView(StudyView):
             if (self.fit_here.visible, self.fit_here.label) != (not quick, words):
                 told = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
                 self.fit_here.param.update(visible=not quick, label=words, description=told)
-
-    # -- numbers -------------------------------------------------------------------------------------------------------
-
-    def _numbers_html(self) -> str:
-        return "" if self.study is None else numbers_html(self.study, self.study.summary())
-
-    def _csv(self) -> str:
-        return "" if self.study is None else study_csv(self.study)
 
     def _film(self) -> bytes:
         return replay(self.study).encode() if self.readings else b""

@@ -6,17 +6,21 @@ study's own, and it is drawn anew only when there are more of them.
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import param
 
-from alrviz.studies.core.export import made_from, study_about
+from alrviz.studies.core.export import made_from, study_about, study_csv
+from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer
 from alrviz.views.core.panes import say
 from alrviz.views.core.saving import Origin
 from alrviz.views.core.style import FADED
 from alrviz.views.studies.study_bar import StudyBar
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 TICK = 100  # ms
 SLOW = 5  # ticks between two pictures while cells come fast
@@ -29,6 +33,7 @@ class StudyView(NotebookViewer):
 
     Args:
         study: what a function of the studies returned.
+        height: of its picture, as CSS has it, of several a tuple; without it `HEIGHT`.
         again: called when Run is pressed; returns the study to run or to go on with, or None. Without it that is the
             study shown.
         wake: called when something begins to move, by a page that calls `pump` itself from then on; without it the view
@@ -41,17 +46,20 @@ class StudyView(NotebookViewer):
 
     def __init__(
         self,
-        study: Any = None,
+        study: "Study | None" = None,
         *,
-        again: Callable[[], Any] | None = None,
+        height: Any = None,
+        again: "Callable[[], Study | None] | None" = None,
         wake: Callable[[], None] | None = None,
         **params: Any,
     ):
         super().__init__(**params)
         self.study = study
+        self._height = height or self.HEIGHT
         self._again = again
         self._wake = wake or self._pumped(self.pump, TICK)
         self.drawn: Any = None  # what the pictures show: phase and cells done
+        self.lines: Any = None  # the summary of the study, as it was drawn last
         self._ticks = 0
         self._rest_until = 0.0
         self.bar = StudyBar(self.press_run, self.press_stop, self.press_redo)
@@ -62,16 +70,35 @@ class StudyView(NotebookViewer):
 
     # -- what a deriving class says ------------------------------------------------------------------------------------
 
+    HEIGHT: Any  # as `height` has it
     sentence: Any  # the pane of what the study says
     body: Any  # the pictures and what belongs to them
+    _numbers: Numbers  # the buttons that save, and the table
 
     def build(self) -> None:
-        """Make the panes, `sentence`, `body` and `layout`, once."""
+        """Make the panes, `sentence`, `body`, `_numbers` and `layout`, once."""
         raise NotImplementedError
 
-    def draw(self) -> None:
-        """Show what there is of the study."""
+    def draw(self, study: Any) -> None:
+        """Show what there is of a study, whose summary is `lines`."""
         raise NotImplementedError
+
+    def empty(self) -> None:
+        """Show that there is no study."""
+        self.body.visible = False
+        self.tell_none()
+
+    def of_study(self, made: "Callable[[Study], str]") -> Callable[[], str]:
+        """Return what makes a text of the study shown; "" where there is none."""
+        return lambda: "" if self.study is None else made(self.study)
+
+    def csv_of_fits(self) -> str:
+        """Return every fit of the study as a CSV."""
+        return "" if self.study is None else study_csv(self.study)
+
+    def csv_of_summary(self) -> str:
+        """Return the study's summary as a CSV."""
+        return "" if self.study is None else study_csv(self.study, self.study.summary())
 
     def fade(self) -> None:
         """Fade what belongs to settings that are no longer there."""
@@ -105,7 +132,7 @@ class StudyView(NotebookViewer):
         self._wake()
         return self.layout
 
-    def watch(self, study: Any) -> None:
+    def watch(self, study: "Study | None") -> None:
         """Take up a study, or none: what it has computed is shown at once, and followed from there."""
         self.study = study
         self.redraw()
@@ -159,5 +186,11 @@ class StudyView(NotebookViewer):
             resting = begun < self._rest_until and study is not None and study.phase == "running"
             if seen != self.drawn and not resting:
                 self.drawn = seen
-                self.draw()
+                self.lines = None if study is None else study.summary()
+                if study is None:
+                    self.empty()
+                else:
+                    self.body.visible = True
+                    self.draw(study)
+                    self._numbers.refresh()
                 self._rest_until = time.monotonic() + REST * (time.monotonic() - begun)
