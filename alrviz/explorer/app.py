@@ -1,9 +1,11 @@
 """The application: its pages, in the order of the rail, and what a server does before its first visitor."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from panel.viewable import Viewable
 
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.server.tables import Upload
@@ -27,7 +29,7 @@ def preload() -> None:
     READERS.warm()
 
 
-def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" = None) -> Any:
+def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" = None) -> "Viewable":
     """Return the page of the visitor whose request is being answered, ready for `.servable()`.
 
     Args:

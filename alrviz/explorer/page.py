@@ -1,6 +1,9 @@
 """What a page is."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from panel.viewable import Viewable
 
 
 class Page(Protocol):
@@ -11,10 +14,10 @@ class Page(Protocol):
     group: str
     slug: str
 
-    def view(self) -> Any:
+    def view(self) -> "Viewable":
         """Return what is shown in the main area."""
 
-    def drawer(self) -> Any:
+    def drawer(self) -> "Viewable | None":
         """Return what is shown in the drawer, or None."""
 
     def on_shown(self) -> None:

@@ -109,7 +109,7 @@ def serve() -> None:
         del data
 
 
-def _send(out: IO[bytes], message: Any) -> None:
+def _send(out: IO[bytes], message: object) -> None:
     content = pickle.dumps(message, protocol=5)
     out.write(_HEAD.pack(len(content)))
     out.write(content)

@@ -6,7 +6,6 @@ what it could not.
 
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
 from urllib.parse import parse_qsl
 
 from alrviz.explorer.recipes.recipe_url import read_recipes
@@ -53,7 +52,7 @@ def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
     return state, _sentence(troubles)
 
 
-def _unread(key: str, text: str, value: Any) -> Iterable[str]:
+def _unread(key: str, text: str, value: object) -> Iterable[str]:
     """What is to be said of a property that may be anything of its kind."""
     if value in ("", None, ()):
         yield f"{key}={_short(text)} cannot be read"

@@ -65,7 +65,7 @@ class Session(TableLoading):
         registry: Registry | None = None,
         served: "Dataset | Upload | None" = None,
         served_from: str = "",
-        **params: Any,
+        **params: object,
     ):
         super().__init__(owner, registry, **params)
         # What the server was started with, if it was: a table, or a file whose class is to be chosen.
@@ -78,7 +78,7 @@ class Session(TableLoading):
         self.studies: dict[str, Entry] = {}  # by kind, those that pages show
         self.open_drawer: Callable[[bool], None] = lambda open: None
         self._watched = time.monotonic()
-        self._left: dict[str, dict[str, Any]] = {}  # what pages that were left had for themselves
+        self._left: dict[str, dict[str, object]] = {}  # what pages that were left had for themselves
         self.param.watch(lambda event: self._page_turned(event.old, event.new), "page")
 
     # ---- links -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import param
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset, Table
     from alrviz.data.options import ReadOptions
 
+T = TypeVar("T")
 _NONE: Mapping[int, str] = MappingProxyType({})
 
 
@@ -56,7 +57,7 @@ class TableLoading(param.Parameterized):
     told = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
     wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
 
-    def __init__(self, owner: str | None = None, registry: Registry | None = None, **params: Any):
+    def __init__(self, owner: str | None = None, registry: Registry | None = None, **params: object):
         super().__init__(**params)
         self.owner = owner or new_id()
         self.registry = registry or process_registry()
@@ -300,9 +301,9 @@ class TableLoading(param.Parameterized):
 
     def _load(
         self,
-        work: Callable[[StopToken], Any],
+        work: Callable[[StopToken], T],
         title: str,
-        done: Callable[[Any], None],
+        done: Callable[[T], None],
         claim: UploadClaim | None = None,
         places: AbstractContextManager[object] | None = TABLES,
     ) -> None:

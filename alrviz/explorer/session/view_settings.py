@@ -5,7 +5,6 @@ What is computed is the state's (recipes, folds, seed); this is about a view's o
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import param
 
@@ -14,7 +13,12 @@ from alrviz.explorer.session.state import State
 
 
 def link_view(
-    session: Session, page: str, view: Any, names: Sequence[str], keys: Sequence[str] = (), own: State | None = None
+    session: Session,
+    page: str,
+    view: param.Parameterized,
+    names: Sequence[str],
+    keys: Sequence[str] = (),
+    own: State | None = None,
 ) -> Callable[[], None]:
     """Set parameters of a view to what the page's link says, and write its changes into the link from now on.
 
@@ -37,7 +41,7 @@ def link_view(
                 setattr(view, name, _read(view.param[name], given[name]))
     first = {name: view.param[name].default for name in (*names, *keys)}
 
-    def write(*_: Any) -> None:
+    def write(*_: object) -> None:
         if session.page == page:
             shown = {name: getattr(view, name) for name in first}
             changed = {name: value for name, value in shown.items() if value != first[name]}
@@ -50,7 +54,7 @@ def link_view(
     return write
 
 
-def _read(parameter: Any, text: str) -> Any:
+def _read(parameter: param.Parameter, text: str) -> object:
     if isinstance(parameter, param.Integer):
         return int(text)
     return next((value for value in parameter.objects if str(value) == text), text)

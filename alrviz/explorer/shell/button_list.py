@@ -45,7 +45,7 @@ class ButtonList(JSComponent):
 
     _esm = asset("button_list.js")
 
-    def __init__(self, buttons: Sequence[Button], pressed: Callable[[str], None] = lambda key: None, **params: Any):
+    def __init__(self, buttons: Sequence[Button], pressed: Callable[[str], None] = lambda key: None, **params: object):
         self._pressed = pressed
         super().__init__(
             buttons=[asdict(button) for button in buttons],

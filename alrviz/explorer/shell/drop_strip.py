@@ -39,7 +39,7 @@ class DropStrip(pmui.FileInput):
         taken: Callable[[str, bytes], None],
         refused: Callable[[Exception], None],
         words: str = WORDS,
-        **params: Any,
+        **params: object,
     ):
         self._limit, self._begun, self._taken, self._refused = limit, begun, taken, refused
         self._arrival: IncomingFile | None = None

@@ -5,11 +5,12 @@ It only places things; what a press means is the session's, or the shell's.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
 from panel.util import edit_readonly
+from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.explorer.session.session import Session
@@ -68,7 +69,7 @@ class Frame:
         self._show_about()
         pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
 
-    def show(self, slug: str, view: Any) -> None:
+    def show(self, slug: str, view: Viewable) -> None:
         """Bring a page's view to the front; its drawer is closed and empty until it is asked for."""
         # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
@@ -105,7 +106,7 @@ class Frame:
             parts = [title, "" if dataset is None else dataset.name, "alrviz"]
             document.title = " - ".join(part for part in parts if part)
 
-    def open_drawer(self, content: Any) -> None:
+    def open_drawer(self, content: Viewable | None) -> None:
         """Show the drawer with this in it, or close it where there is nothing."""
         if content is None:
             self._drawer.open = False
@@ -114,7 +115,7 @@ class Frame:
         else:
             self._drawer.param.update(objects=[content], open=True)
 
-    def _page(self) -> Any:
+    def _page(self) -> pmui.Page:
         limit = self.session.registry.limits.bytes
         strip = DropStrip(
             limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center",
@@ -200,7 +201,7 @@ class Frame:
         )
 
 
-def _help_dialog() -> Any:
+def _help_dialog() -> pmui.Dialog:
     keys = "".join(
         f"<dt><kbd>{key}</kbd></dt><dd>{what}</dd>"
         for key, what in (
@@ -220,7 +221,7 @@ def _help_dialog() -> Any:
     )
 
 
-def _dialog(content: Any, title: str, width: str) -> Any:
+def _dialog(content: Viewable, title: str, width: str) -> pmui.Dialog:
     close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
     dialog = pmui.Dialog(content, close, title=title, close_on_click=True, show_close_button=True, width_option=width)
     close.on_click(lambda _: dialog.param.update(open=False))

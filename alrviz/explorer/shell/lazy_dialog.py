@@ -5,9 +5,9 @@ are half of all components, and most visitors open none.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import panel as pn
+import panel_material_ui as pmui
 
 
 class LazyDialog:
@@ -17,9 +17,9 @@ class LazyDialog:
         build: returns the dialog.
     """
 
-    def __init__(self, build: Callable[[], Any]):
+    def __init__(self, build: Callable[[], pmui.Dialog]):
         self._build = build
-        self._dialog: Any = None
+        self._dialog: pmui.Dialog | None = None
         self.place = pn.Column(margin=0)
 
     def open(self) -> None:

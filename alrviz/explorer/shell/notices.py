@@ -4,15 +4,21 @@ Four designed states: work in progress with a bar, its time and a way out; a pro
 was done; a file that a link asks for. Texts may come from tables: they are escaped.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError, for_page
+from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from bokeh.document import Document
+
 
 SOON = 0.3  # seconds: what is done before needs no announcement
 _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
@@ -21,7 +27,7 @@ _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden
 class ScreenReaderText(pn.pane.HTML):
     """A text that is not seen but read out when it changes; always on the page, as screen readers need it."""
 
-    def _get_properties(self, doc: Any) -> dict[str, Any]:
+    def _get_properties(self, doc: "Document") -> dict[str, object]:
         return {**super()._get_properties(doc), "html_attributes": {"role": "status", "aria-live": "polite"}}
 
 
@@ -88,7 +94,7 @@ class Notice:
         self.panel.visible = visible
         self.panel.styles = _BAD if self.session.problem is not None and loading is None else _PLAIN
 
-    def _under_way(self, loading: Any) -> tuple[str, str]:
+    def _under_way(self, loading: BackgroundTask | IncomingFile) -> tuple[str, str]:
         """Return what is heard of work (not its time, which changes all the while), and what is seen."""
         queue = " (waiting for a free place)" if loading.waiting else ""
         title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue} …")

@@ -9,9 +9,11 @@ needs it, and `close()`, called when the visitor has gone.
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import panel as pn
+from panel.io.callbacks import PeriodicCallback
+from panel.viewable import Viewable
 from tornado.ioloop import IOLoop
 
 from alrviz.data.demos import demo_names
@@ -23,6 +25,13 @@ from alrviz.explorer.session.state import HELD, State, read_link
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.frame import Frame
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
+
+if TYPE_CHECKING:
+    from bokeh.server.contexts import BokehSessionContext
+
+    from alrviz.data.dataset import Dataset
+    from alrviz.explorer.server.tables import Upload
+
 
 _LINKED = ("dataset", "pending", "loading", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
 TICK = 100  # ms
@@ -37,12 +46,12 @@ class Shell:
         session.registry.opened(session)
         self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
         self._first = next(iter(self.pages))
-        self._views: dict[str, Any] = {}
-        self._drawers: dict[str, Any] = {}
+        self._views: dict[str, Viewable] = {}
+        self._drawers: dict[str, Viewable | None] = {}
         self._asked = self._shown = ""  # the page that was asked for, and the one in front: "" while it is being opened
-        self._callback: Any = None
+        self._callback: PeriodicCallback | None = None
         self._returns = False  # whether the session is just being brought to a place that the reader has gone back to
-        self._awaited: Any = None  # the loading of its table
+        self._awaited: object = None  # the loading of its table
         self._quiet = 0
         self._there: float | None = None  # when the browser was first seen
         self.frame = Frame(session, self.pages, self._dropped)
@@ -198,7 +207,7 @@ class Shell:
             location.search = link
 
 
-def build(page_classes: Sequence[Any], dataset: Any = None, path: str = "") -> Shell:
+def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | None" = None, path: str = "") -> Shell:
     """Return the shell of the visitor whose request is being answered."""
     request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
     owner, new = visitor_ids.owner_of(pn.state.cookies if request is not None else {})
@@ -230,6 +239,6 @@ def opened(search: str, page_classes: Sequence[Any]) -> tuple[State, str]:
     return checked(search, state, {"page": pages, "data": demo_names(), "sets": demo_names(), **choices})
 
 
-def _gone(shell: Shell, context: Any) -> None:
+def _gone(shell: Shell, context: "BokehSessionContext") -> None:
     shell.close()
     process.left(context, shell, IOLoop.current().call_later)

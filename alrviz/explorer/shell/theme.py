@@ -6,10 +6,10 @@ are those panel-material-ui ships.
 """
 
 import json
-from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.explorer.shell import asset, browser_history, connection
 from alrviz.explorer.shell.accessibility import REPAIRS
@@ -79,7 +79,7 @@ _COMPONENTS = {
 }
 
 
-def _palette(mode: str) -> dict[str, Any]:
+def _palette(mode: str) -> dict[str, object]:
     light = mode == "light"
     return {
         "primary": {"main": ACCENT[mode], "contrastText": "#ffffff" if light else "#1b1c22"},
@@ -163,12 +163,12 @@ def room(least: int, rest: int) -> str:
     return f"max({least}px, 100vh - {rest}px)"
 
 
-def html(margin: Any = 0) -> Any:
+def html(margin: int | tuple[int, ...] = 0) -> pn.pane.HTML:
     """Return an empty pane for text in the page's type, as wide as there is room."""
     return pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=margin)
 
 
-def card(*parts: Any, **params: Any) -> Any:
+def card(*parts: Viewable, **params: object) -> pn.Column:
     """Return a sheet of paper with these parts on it."""
     return pn.Column(*parts, **{"styles": CARD, "sizing_mode": "stretch_width", "margin": 0, **params})
 

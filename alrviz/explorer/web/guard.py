@@ -22,9 +22,10 @@ from collections.abc import Callable
 from hashlib import sha256
 from html import escape
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from bokeh.server.tornado import BokehTornado
 from bokeh.util.token import generate_secret_key
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import Matcher
@@ -34,6 +35,10 @@ from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.shell import connection
 from alrviz.explorer.web import page_server, spectators
 from alrviz.memory import few_arenas
+
+if TYPE_CHECKING:
+    from bokeh.server.contexts import BokehSessionContext
+
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
@@ -53,10 +58,10 @@ HEADERS = {
     ),
 }
 _protected: "weakref.WeakSet[Application]" = weakref.WeakSet()
-_contexts: "weakref.WeakSet[Any]" = weakref.WeakSet()  # server contexts of the applications they serve
+_contexts: "weakref.WeakSet[object]" = weakref.WeakSet()  # server contexts of the applications they serve
 
 
-def protect(application: Any, token: str = "") -> None:
+def protect(application: BokehTornado, token: str = "") -> None:
     """Sign a server's sessions (its `BokehTornado`), refuse ids that requests name, answer spectators, add headers.
 
     `token`: what visitors must bring once; "" asks for none.
@@ -80,14 +85,14 @@ def protect(application: Any, token: str = "") -> None:
     application.add_transform(_Headers)
 
 
-def admitted(context: Any) -> bool:
+def admitted(context: "BokehSessionContext | None") -> bool:
     """Whether the page may be made for a session (its context): not before its server is protected.
 
     Where it is not, it is from now on, and the request is answered by a redirect to its own address.
     """
     request = getattr(context, "request", None)
     http = getattr(request, "_request", None)
-    if not isinstance(http, HTTPServerRequest) or context.server_context in _contexts:
+    if context is None or not isinstance(http, HTTPServerRequest) or context.server_context in _contexts:
         return True
     handler = handler_of(request)
     if handler is None:  # a websocket, before any page was asked for: its session's id could be anybody's
@@ -125,7 +130,7 @@ class _NamesSession(Matcher):
     def __init__(self, pages: list[str]):
         self._pages = pages
 
-    def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
+    def match(self, request: HTTPServerRequest) -> dict[str, object] | None:
         named = HEADER in request.headers or any(name in request.arguments for name in NAMED)
         ours = named and any(f"{request.path}/".startswith(f"{page}/") for page in self._pages)
         return {} if ours else None
@@ -137,7 +142,7 @@ class _WithoutCookie(Matcher):
     def __init__(self, token: str):
         self._token = token
 
-    def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
+    def match(self, request: HTTPServerRequest) -> dict[str, object] | None:
         shown = _shown(request, self._token)
         return None if (shown and "token" not in request.arguments) or _READER.search(request.path) else {}
 
@@ -210,7 +215,7 @@ class LoginAttempts:
         self._until[address] = max(self._until.get(address, now), now) + AGAIN
 
 
-def door_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, Any]]:
+def door_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, object]]:
     """Return the rule, as Tornado takes it, that asks for a token whoever has not shown it."""
     return _WithoutCookie(token), _Door, {"token": token, "tries": LoginAttempts()}
 

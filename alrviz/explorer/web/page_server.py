@@ -14,9 +14,11 @@ import copy
 import time
 import weakref
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bokeh.server.session import ServerSession
+from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from bokeh.util.token import (
     check_token_signature,
@@ -36,18 +38,24 @@ from alrviz.explorer.server.registry import process_registry
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.connection import HEADER, NEW, WORDS
 
-_uniform: "weakref.WeakSet[Any]" = weakref.WeakSet()  # documents whose HTML is the same for every visitor
+if TYPE_CHECKING:
+    from bokeh.core.types import ID
+    from bokeh.document import Document
+    from bokeh.server.contexts import ApplicationContext
 
-Rule = tuple[str, type[RequestHandler], dict[str, Any]]
+
+_uniform: "weakref.WeakSet[Document]" = weakref.WeakSet()  # documents whose HTML is the same for every visitor
+
+Rule = tuple[str, type[RequestHandler], dict[str, object]]
 
 
-def same_for_all(document: Any) -> None:
+def same_for_all(document: "Document | None") -> None:
     """Say that the HTML of a document's page, not what is in the document, is the same for every visitor."""
     if document is not None:
         _uniform.add(document)
 
 
-def rules(application: Any, base: str, path: str, queue: PageQueue) -> list[Rule]:
+def rules(application: BokehTornado, base: str, path: str, queue: PageQueue) -> list[Rule]:
     """Return what answers for one of a server's pages, as Tornado takes it.
 
     base: where the page is; path: the application's, by which Bokeh has it.
@@ -76,7 +84,7 @@ class _Coming:
 class PageServer:
     """What the handlers of one page share: its HTML by theme, and the sessions that are being begun."""
 
-    def __init__(self, context: Any, queue: PageQueue):
+    def __init__(self, context: "ApplicationContext", queue: PageQueue):
         self.queue = queue
         self.html: dict[bool, tuple[str, str]] = {}  # by whether it is dark: what is before the token, and after it
         self._context = context
@@ -102,7 +110,7 @@ class PageServer:
                 del self._coming[id]  # whoever comes now asks for a turn of their own
                 coming.task.cancel()
 
-    async def _build(self, id: Any, token: str, request: HTTPServerRequest, known: bool) -> bool:
+    async def _build(self, id: "ID", token: str, request: HTTPServerRequest, known: bool) -> bool:
         coming = self._coming[id]
         try:
             if not await self.queue.enter(request.remote_ip or "", known):
@@ -136,14 +144,14 @@ def _as_page(request: HTTPServerRequest, below: str) -> HTTPServerRequest:
 class _Page(DocHandler):
     """The HTML; the first of a theme is built as Panel does, with its session."""
 
-    def __init__(self, application: Any, request: HTTPServerRequest, server: PageServer, **options: Any):
+    def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         self._turn: asyncio.Task[bool] | None = None
         self._written = ""
         super().__init__(application, request, **options)
 
     @authenticated
-    async def get(self, *given: Any, **named: Any) -> None:
+    async def get(self, *given: object, **named: object) -> None:
         """Answer with the page, or with the request to come again."""
         chosen = self.request.cookies.get(theme.THEME_COOKIE)
         dark = chosen is not None and chosen.value == "dark"
@@ -176,12 +184,12 @@ class _Page(DocHandler):
             if token and session.token not in after:
                 self._page_server.html[dark] = before, after
 
-    async def get_session(self) -> Any:
+    async def get_session(self) -> ServerSession:
         """Build the session, and remember it: its HTML may be that of all."""
         self._session = await super().get_session()
         return self._session
 
-    def write(self, chunk: Any) -> None:
+    def write(self, chunk: object) -> None:
         """Write the page, and remember what was written."""
         self._written = chunk if isinstance(chunk, str) else ""
         super().write(chunk)
@@ -214,7 +222,7 @@ class _Page(DocHandler):
 class _NewSession(AuthRequestHandler):
     """Builds the session of a page's token, and answers when it is there."""
 
-    def __init__(self, application: Any, request: HTTPServerRequest, server: PageServer, **options: Any):
+    def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         self._waits: asyncio.Task[bool] | None = None
         super().__init__(application, request)
@@ -253,7 +261,7 @@ class _NewSession(AuthRequestHandler):
 class _Socket(WSHandler):
     """Bokeh's websocket, of a session that is built in its turn."""
 
-    def __init__(self, application: Any, request: HTTPServerRequest, server: PageServer, **options: Any):
+    def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         self._waits: asyncio.Task[bool] | None = None
         super().__init__(application, request, **options)

@@ -72,7 +72,7 @@ class RaceSteps(_Quiet):
         super().initialize(registry)
         self.left = asyncio.Event()
         self.behind = 0  # ticks since it took what it was sent
-        self._sent: Any = None
+        self._sent: asyncio.Future[None] | None = None
 
     @authenticated
     async def get(self, secret: str) -> None:

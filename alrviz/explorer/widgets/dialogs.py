@@ -1,8 +1,7 @@
 """The dialog of "copy as Python", and the buttons that open and copy."""
 
-from typing import Any
-
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.views.core.clipboard import copy_code
@@ -31,13 +30,13 @@ class ScriptDialog:
         self._later.open()
 
 
-def copy_button(label: str, source: Any, code: str) -> Any:
+def copy_button(label: str, source: Viewable, code: str) -> pmui.Button:
     """Return a button whose press runs `code` in the browser on `source`."""
     button = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
     button.js_on_click(args={"source": source}, code=code)
     return button
 
 
-def text_button(label: str, icon: str, hint: str) -> Any:
+def text_button(label: str, icon: str, hint: str) -> pmui.Button:
     """Return a button without a frame, which opens one of the dialogs."""
     return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))

@@ -31,6 +31,7 @@ from alrviz.views.core.style import html_table, safe
 if TYPE_CHECKING:
     import pandas as pd
 
+    from alrviz.data.dataset import Dataset
     from alrviz.estimators.recipes import RecipeClassifier
 
 # Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
@@ -56,7 +57,7 @@ class ExportableModel:
     """
 
     classifier: Any
-    dataset: Any
+    dataset: "Dataset"
     rows: int
     ended: bool = True
 
@@ -237,7 +238,7 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
     return of_run(run)
 
 
-def _fitted_on(run: Any, dataset: Any) -> str:
+def _fitted_on(run: Any, dataset: "Dataset") -> str:
     """How many rows a model has learned from, and why not all."""
     rows = run.rows if isinstance(run, ExportableModel) else len(run.encoded.y)
     rest = dataset.n_rows - rows
@@ -263,5 +264,5 @@ def _has_model(run: Any) -> bool:
     return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else safe(value, 60)

@@ -14,6 +14,7 @@ from alrviz.views.density.fit_player import FitPlayer
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.session.managed_jobs import ManagedRace
 
 
 class FitCard:
@@ -88,7 +89,7 @@ class FitCard:
             else:
                 self.player.mark(self.outdated)
 
-    def _new(self) -> Any:
+    def _new(self) -> "ManagedRace | None":
         """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
         dataset, recipe = self.dataset, self.recipe
         if dataset is None or recipe is None:

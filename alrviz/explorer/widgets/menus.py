@@ -1,16 +1,16 @@
 """Menus and buttons that several pages have in their first row: the data, an example to try, a setting."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import panel_material_ui as pmui
+from param.parameterized import Event
 
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import first_demo
 
 
-def select(label: str, options: Any, width: int, **params: Any) -> Any:
+def select(label: str, options: Mapping[str, object], width: int, **params: object) -> pmui.Select:
     """Return a menu of the first row of a page of studies."""
     return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
 
@@ -31,7 +31,7 @@ def tables_menu(session: Session) -> dict[str, str]:
     return options
 
 
-def pill(example: Example, tried: Callable[[Example], None]) -> Any:
+def pill(example: Example, tried: Callable[[Example], None]) -> pmui.Button:
     """Return the button that tries an example."""
     chip = pmui.Button(
         label=example.words, description=f"{example.words}: {example.hint}", variant="outlined",
@@ -41,11 +41,11 @@ def pill(example: Example, tried: Callable[[Example], None]) -> Any:
     return chip
 
 
-def data_menu(session: Session) -> Any:
+def data_menu(session: Session) -> pmui.Select:
     """Return the menu of tables; what is chosen is loaded."""
     menu = select("Data", {}, 160)
 
-    def chosen(event: Any) -> None:
+    def chosen(event: Event) -> None:
         if event.new and event.new != FILE and event.new != _shown(session):
             session.load_demo(event.new)
 
@@ -53,7 +53,7 @@ def data_menu(session: Session) -> Any:
     return menu
 
 
-def show_data(menu: Any, session: Session) -> None:
+def show_data(menu: pmui.Select, session: Session) -> None:
     """Bring the menu up to date."""
     menu.param.update(options=tables_menu(session), value=_shown(session))
 

@@ -1,8 +1,9 @@
 """The drawer of a tab that shows one model: its settings, built when they are first asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+
+from panel.viewable import Viewable
 
 from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
@@ -23,9 +24,9 @@ class ModelDrawer:
         self,
         recipe: Callable[[], Recipe],
         changed: Callable[[Recipe], None],
-        solvers: Callable[[], Any],
+        solvers: Callable[[], Sequence[str]],
         families: tuple[str, ...],
-        open_drawer: Callable[[Any], None],
+        open_drawer: Callable[[Viewable], None],
     ):
         self._recipe, self._solvers, self._families = recipe, solvers, families
         self._changed, self._open = changed, open_drawer

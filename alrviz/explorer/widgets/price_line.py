@@ -1,7 +1,7 @@
 """What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import panel as pn
 
@@ -18,6 +18,7 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.session.managed_jobs import ManagedRace
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.pricing.price import Price
 
@@ -46,7 +47,7 @@ class PriceLine:
     ):
         self._tasks, self._arrived, self._given_up, self._then = tasks, arrived, given_up, then
         self._doing = ""  # what the thread is at
-        self._asked: Any = None
+        self._asked: Hashable = None
         self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
         self.found: list[tuple[str, Price]] = []
         self.refused = ""  # why a racer cannot be paid for
@@ -109,8 +110,8 @@ class PriceLine:
         self.say(" ".join(filter(None, [f"{self._doing} …", self._then()])))
 
     def begin(
-        self, registry: Registry, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
-    ) -> Any:
+        self, registry: Registry, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
+    ) -> "ManagedRace":
         """Return the race of these racers, priced, as `adopt` (of the session) hands it back.
 
         Raises:
@@ -125,8 +126,8 @@ class PriceLine:
         return adopt(race(dataset, recipes, n_jobs=threads), bytes=self.bytes, threads=threads)
 
     def start(
-        self, session: "Session", dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: Callable[..., Any]
-    ) -> Any:
+        self, session: "Session", dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
+    ) -> "ManagedRace | None":
         """Return the race that Run starts, as `adopt` hands it back; None where there is none.
 
         Where the price is not known yet, or was refused before the press, it is asked for, and the press is to be

@@ -6,9 +6,9 @@ recipes themselves are the page's too: it is told of new ones, and shows them he
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.explorer.recipes.questions import MOST_RACERS
 from alrviz.explorer.recipes.recipe_fields import RACERS, Choosable
@@ -41,7 +41,7 @@ class RecipeChips:
         self._add.on_click(lambda _: added())
         self.panel = pmui.Row(*self._chips, self._add, margin=0, sx={"flexWrap": "wrap", "rowGap": "6px"})
 
-    def _chip(self, opened: Callable[[int], None], number: int) -> Any:
+    def _chip(self, opened: Callable[[int], None], number: int) -> pmui.Button:
         chip = pmui.Button(
             label="", variant="outlined", size="small", color="default", visible=False, margin=(0, 8, 0, 0),
         )  # fmt: skip
@@ -61,7 +61,7 @@ class RecipeChips:
         self._add.visible = len(recipes) < MOST_RACERS
 
 
-def _sx(colour: str) -> dict[str, Any]:
+def _sx(colour: str) -> dict[str, object]:
     dot = {
         "content": '""',
         "width": "11px",
@@ -101,7 +101,7 @@ class RecipeChooser:
         fresh: Callable[[], Recipe],
         choosable: Choosable = RACERS,
         solvers: Callable[[], Sequence[str]] = tuple,
-        place: Callable[[Any], None] = lambda panel: None,
+        place: Callable[[Viewable], None] = lambda panel: None,
     ):
         self._session, self._recipes, self._changed = session, recipes, changed
         self._fresh, self._choosable, self._solvers, self._place = fresh, choosable, solvers, place

@@ -5,10 +5,10 @@ A control that has no effect is hidden, and nothing is offered that a recipe wou
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.recipes.recipe_fields import (
@@ -47,7 +47,7 @@ class RecipeSettings:
         self,
         changed: Callable[[int, Recipe], None],
         removed: Callable[[int], None],
-        shared: Callable[[dict[str, Any]], None],
+        shared: Callable[[dict[str, object]], None],
         choosable: Choosable = RACERS,
     ):
         self._changed, self._removed, self._shared = changed, removed, shared
@@ -62,7 +62,7 @@ class RecipeSettings:
         self._reasons: Sequence[str] = ()
         family = self._select(Field("family", "Family"))
         family.options = {FAMILIES[name].words: name for name in self._choosable.families}
-        self._fields: dict[str, Any] = {"family": family}
+        self._fields: dict[str, Viewable] = {"family": family}
         # A link may ask for a run of a family that is not on offer.
         fields = racer_fields((*RUNS, *self._choosable.families))
         self._fields |= {field.name: self._widget(field) for field in fields}
@@ -84,10 +84,10 @@ class RecipeSettings:
             pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
-    def _widget(self, field: Field) -> Any:
+    def _widget(self, field: Field) -> Viewable:
         return self._select(field) if self._choosable.is_menu(field.name) else self._number_input(field)
 
-    def _select(self, field: Field) -> Any:
+    def _select(self, field: Field) -> Viewable:
         widget = pmui.Select(
             label=field.label, options=[], size="small", description=explain(field.term) if field.term else "",
             sizing_mode="stretch_width", margin=(6, 8),
@@ -95,7 +95,7 @@ class RecipeSettings:
         widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
         return widget
 
-    def _number_input(self, field: Field) -> Any:
+    def _number_input(self, field: Field) -> Viewable:
         param = param_of(field.name)
         kind = pmui.IntInput if param.integer else pmui.FloatInput
         shown = {} if param.integer else {"format": "0[.]000000"}
@@ -131,7 +131,7 @@ class RecipeSettings:
         reason = reasons[self._number] if self._number < len(reasons) else ""
         self._solver.object = f"<p class='quiet'>{safe(reason)}</p>" if reason else ""
 
-    def _fill(self, key: str, widget: Any, recipe: Recipe) -> None:
+    def _fill(self, key: str, widget: Viewable, recipe: Recipe) -> None:
         widget.visible = self._choosable.shows(recipe, key)
         if key not in recipe.params and key not in ENCODING:
             return
@@ -143,7 +143,7 @@ class RecipeSettings:
         widget.value = value
 
     @staticmethod
-    def _words(recipe: Recipe, key: str, value: Any) -> str:
+    def _words(recipe: Recipe, key: str, value: object) -> str:
         """A value in words; "auto" says what it comes to."""
         if key == "solver" and value == "auto":
             why = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
@@ -158,7 +158,7 @@ class RecipeSettings:
         except AlrvizError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
-    def _edit(self, name: str, value: Any) -> None:
+    def _edit(self, name: str, value: object) -> None:
         if self._setting or self._recipe is None or value is None:  # None: a number being typed
             return
         if value == _NONE and name != "family" and None in param_of(name).choices:
@@ -175,5 +175,5 @@ class RecipeSettings:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
 
 
-def _html() -> Any:
+def _html() -> pn.pane.HTML:
     return pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(4, 8))

@@ -1,7 +1,7 @@
 """Scripts of "copy as Python": the table and the recipes of the screen as code, and the script of a race."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
@@ -21,7 +21,7 @@ def recipe_code(recipe: Recipe) -> str:
     return f"alrviz.Recipe({', '.join(words)})"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
@@ -53,7 +53,7 @@ def _table_code(session: "Session") -> str:
     return f"dataset = alrviz.read_table({name!r}{target}{read}){where}" + _kinds_code(session, retarget=False)
 
 
-def vars_of(options: Any) -> dict[str, Any]:
+def vars_of(options: "ReadOptions") -> dict[str, object]:
     """The fields of a dataclass by name."""
     return {name: getattr(options, name) for name in options.__dataclass_fields__}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
@@ -13,6 +13,7 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.studies.core.study import Study
 
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
@@ -47,7 +48,7 @@ class Costs:
     recipes: tuple[Recipe, ...]
     seconds: float
     remarks: tuple[str, ...] = ()
-    study: Any = None
+    study: "Study | None" = None
     n_jobs: int = 1
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError, RecipeError
@@ -37,6 +38,7 @@ from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.explorer.session.managed_jobs import ManagedStudy
 
 WAITING = "<span class='quiet'>No table yet.</span>"
 KEEP = "Continue when I close the page"
@@ -68,11 +70,11 @@ class StudyMenus:
             menu.param.watch(lambda event, name=name: self.tell(name, event.new), "value")
         self._menus |= {"data": data_menu(session), "cuts": cuts_menu(cut), "split": split_menu(session)}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Viewable:
         return self._menus[name]
 
     @property
-    def parts(self) -> list[Any]:
+    def parts(self) -> list[Viewable]:
         """The menus in their order."""
         return [self["data"], *(self[name] for name in self._of), self["cuts"], self["split"]]
 
@@ -131,7 +133,7 @@ class StudyPage:
         self.spec: Any = self.read(self._own)
         self.tasks = PageTasks(session)
         self.known: Any = None
-        self._sought: Any = None  # what `known` is, or will be, about
+        self._sought: Hashable = None  # what `known` is, or will be, about
         self._doing = ""
 
     @classmethod
@@ -146,7 +148,7 @@ class StudyPage:
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def view(self) -> Any:
+    def view(self) -> Viewable:
         """Build the page."""
         self.build()
         self.first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width")
@@ -176,7 +178,7 @@ class StudyPage:
         bar.insert(2, self.use) if self.use_hint else bar.append(self.keep)
         self.menus = self.make_menus()
         told = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
-        line: dict[str, Any] = {"align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width"}
+        line: dict[str, object] = {"align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width"}
         self.chooser: RecipeChooser | None = None
         above, folded = [], []
         if self.choosable is not None:
@@ -207,11 +209,11 @@ class StudyPage:
         """Return the menus."""
         return StudyMenus(self.session, self.spec_of, self.choose, self.choose_cuts)
 
-    def make_first(self, parts: list[Any]) -> Any:
+    def make_first(self, parts: list[Viewable]) -> Viewable:
         """Return the row of menus."""
         return pn.FlexBox(*parts, align_items="center", gap="4px 0", margin=0)
 
-    def drawer(self) -> Any:
+    def drawer(self) -> Viewable | None:
         """Return the settings of the recipe chosen; nothing where all there is to set is in the first row."""
         return None if self.chooser is None else self.chooser.settings.panel
 
@@ -380,7 +382,7 @@ class StudyPage:
 
     # -- running -------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> Any:
+    def begin(self) -> "ManagedStudy | None":
         """The study that Run starts or goes on with, given to the registry; None where there is none."""
         session, known = self.session, self.known
         if known is None or known.study is None:
@@ -467,7 +469,7 @@ class StudyTabs(TabbedPage):
         """Return what the link says of a tab."""
         return self._own if slug == self._linked else State()
 
-    def build_tab(self, slug: str) -> tuple[Any, Any, Any]:
+    def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
         """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
         tab = self._of(slug)(self.session, self)
         tab.build()

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.explorer.session.session import Session
 from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
@@ -26,10 +27,10 @@ class TabbedPage:
     def __init__(self, session: Session):
         self.session = session
         self._built: dict[str, Any] = {}
-        self._parts: dict[str, tuple[Any, Any]] = {}
+        self._parts: dict[str, tuple[Viewable, Viewable]] = {}
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
-    def build_tab(self, slug: str) -> tuple[Any, Any, Any]:
+    def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
         """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
         raise NotImplementedError
 
@@ -48,7 +49,7 @@ class TabbedPage:
         """The tab that is shown."""
         return self._built[self.choice.value]
 
-    def view(self, *beside: Any) -> Any:
+    def view(self, *beside: Viewable) -> Viewable:
         """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
         session, first = self.session, next(iter(self.tabs.values()))
         self.choice = pmui.RadioButtonGroup(
@@ -83,11 +84,11 @@ class TabbedPage:
             self.session.open_drawer(False)
             self.turned()
 
-    def drawer(self) -> Any:
+    def drawer(self) -> Viewable:
         """Return the place of what a tab shows there: settings of a recipe, or of its model."""
         return self._drawer
 
-    def place(self, panel: Any) -> None:
+    def place(self, panel: Viewable) -> None:
         """Put a tab's settings into the drawer."""
         if list(self._drawer.objects) != [panel]:
             self._drawer[:] = [panel]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import panel_material_ui as pmui
+from param.parameterized import Event
 
 from alrviz.data.encode import cuts_text
 from alrviz.explorer.session.session import Session
@@ -69,13 +70,13 @@ def cuts_of(recipes: Sequence[Recipe]) -> str:
     return found.pop() if len(found) == 1 else EACH if found else ""
 
 
-def cuts_menu(chosen: Callable[[str], None]) -> Any:
+def cuts_menu(chosen: Callable[[str], None]) -> pmui.Select:
     """Return the menu of cuts; `chosen` is called with a slug."""
     menu = pmui.Select(
         label="Cut numbers by", options={}, width=152, size="small", margin=(0, 8, 0, 0), description=explain("MDL")
     )
 
-    def tell(event: Any) -> None:
+    def tell(event: Event) -> None:
         if event.new is not None and event.new not in (EACH, menu.tags[0] if menu.tags else None):
             chosen(event.new)
 
@@ -83,7 +84,7 @@ def cuts_menu(chosen: Callable[[str], None]) -> Any:
     return menu
 
 
-def show_cuts(menu: Any, session: Session, slug: str) -> None:
+def show_cuts(menu: pmui.Select, session: Session, slug: str) -> None:
     """Show the cuts that are set; hidden where the table has no number to cut."""
     dataset = session.dataset
     options = {_cuts_words(each): each for each in dict.fromkeys((*CUTS, *([] if slug == EACH else [slug])))}
@@ -97,11 +98,11 @@ def _cuts_words(slug: str) -> str:
     return cuts_text(Recipe("lr", **cut_params(slug)))
 
 
-def split_menu(session: Session) -> Any:
+def split_menu(session: Session) -> pmui.Select:
     """Return the menu of splits; what is chosen is set."""
     menu = pmui.Select(label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_WHY)
 
-    def chosen(event: Any) -> None:
+    def chosen(event: Event) -> None:
         if event.new == MORE and session.dataset is not None:
             menu.tags = [_table_key(session.dataset)]  # of this table all are offered from now on
             show_split(menu, session)
@@ -112,7 +113,7 @@ def split_menu(session: Session) -> Any:
     return menu
 
 
-def show_split(menu: Any, session: Session) -> None:
+def show_split(menu: pmui.Select, session: Session) -> None:
     """Show how rows are split, and what else is there for this table."""
     dataset, slug = session.dataset, session.source.split
     options = split_options(dataset)

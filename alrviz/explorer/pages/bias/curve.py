@@ -173,7 +173,7 @@ print(study.summary().to_string())
 
         return price_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
-    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
+    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes."""
         return sum(one.seconds for one in there) * self.repeats
 

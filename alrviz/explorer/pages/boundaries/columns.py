@@ -1,10 +1,11 @@
 """Which two columns the DLR tab is about: their menus, and the table that has no others."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import panel_material_ui as pmui
+from param.parameterized import Event
 
 from alrviz.errors import AlrvizError
 from alrviz.studies.density.density_frames import DensityFrame
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
-def table_of(dataset: "Dataset", names: tuple[Any, Any]) -> "Dataset":
+def table_of(dataset: "Dataset", names: tuple[str, str]) -> "Dataset":
     """Return a data set of these two columns and the class: the same one where there are no others."""
     rest = [name for name in dataset.X.columns if name not in names]
     return dataset.with_kinds(**dict.fromkeys(rest, "ignore")) if rest else dataset
@@ -47,7 +48,7 @@ class ColumnMenus:
             menu.param.watch(self._chosen, "value")
 
     @property
-    def chosen(self) -> tuple[Any, Any] | None:
+    def chosen(self) -> tuple[str, str] | None:
         """The two columns; None where the table has fewer."""
         found = self.menus[0].value, self.menus[1].value
         return found if None not in found and found[0] != found[1] else None
@@ -69,7 +70,7 @@ class ColumnMenus:
         names, table = list(dataset.X.columns), dataset.table.names
         asked = [table[k] for k in axes if k < len(table) and table[k] in names]
         try:
-            chosen: list[Any] = asked if len(set(asked)) == 2 else list(first_axes(dataset.X, y=dataset.y))
+            chosen: list[Hashable] = [*asked] if len(set(asked)) == 2 else [*first_axes(dataset.X, y=dataset.y)]
         except AlrvizError:
             chosen = [None, None]
         self._set([{str(name): name for name in names}] * 2, chosen)
@@ -79,7 +80,7 @@ class ColumnMenus:
         for menu in self.menus:
             menu.visible = not hidden and len(menu.options) > 2
 
-    def _set(self, options: list[dict[str, Any]], values: list[Any]) -> None:
+    def _set(self, options: list[dict[str, str]], values: Sequence[Hashable]) -> None:
         self._setting = True
         try:
             for menu, offered, value in zip(self.menus, options, values, strict=True):
@@ -87,7 +88,7 @@ class ColumnMenus:
         finally:
             self._setting = False
 
-    def _chosen(self, event: Any) -> None:
+    def _chosen(self, event: Event) -> None:
         if self._setting or event.new is None:
             return
         if self.menus[0].value == self.menus[1].value:  # the two change places

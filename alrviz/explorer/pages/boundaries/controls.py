@@ -1,7 +1,7 @@
 """Controls of the Boundaries page: the menu of data, and those of the tab DLR."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
@@ -50,7 +50,7 @@ class DlrControls:
         pressed: called with "draw", "settings", "python" or an example.
     """
 
-    def __init__(self, chosen: Callable[[str, Any], None], pressed: Callable[[Any], None]):
+    def __init__(self, chosen: Callable[[str, str], None], pressed: Callable[[str | Example], None]):
         self._chosen, self._setting = chosen, False
         why = explain("bandwidth")
         self._bandwidth = select("Bandwidths", BANDWIDTHS, 146, description=why)
@@ -69,7 +69,7 @@ class DlrControls:
         self.examples = pn.Row(asked, *(pill(example, pressed) for example in EXAMPLES), margin=0, align="center")
         self.more = pn.Row(python, margin=(12, 0, 0, 0))
 
-    def _tell(self, name: str, value: Any) -> None:
+    def _tell(self, name: str, value: str | None) -> None:
         if not self._setting and value is not None:
             self._chosen(name, value)
 

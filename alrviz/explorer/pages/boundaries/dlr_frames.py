@@ -1,18 +1,20 @@
 """What the pictures of the DLR tab show at one moment, made on a thread: the model, the scene, the path so far."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
+from alrviz.data.encode import Encoder
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.density_model import DensityModel, parts_of
 from alrviz.passes.rows import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.density.density_film import bandwidth_path, scene_of
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
-from alrviz.studies.density.gram import gram
+from alrviz.studies.density.gram import Gram, gram
 from alrviz.studies.density.live_density import LiveDensity, at_bandwidths, follow
 from alrviz.studies.maps.run_classifier import StepModel, model_at
 from alrviz.studies.race.reference_fit import fit_rows
@@ -35,9 +37,9 @@ class DlrFrame:
     scene: DensityFrame
     path: BandwidthPath | None = None
     live: LiveDensity | None = None
-    run: Any = None
-    X: Any = None
-    y: Any = None
+    run: Any = None  # a `Run`, whose objective is DLR's
+    X: pd.DataFrame | None = None
+    y: np.ndarray | None = None
 
     @property
     def density(self) -> DensityModel:
@@ -88,7 +90,7 @@ def of_hand(
 
 
 def of_points(
-    X: Any, y: Any, recipe: Recipe, before: DlrFrame | None, stop: StopToken, rest: float = 0.0
+    X: pd.DataFrame, y: np.ndarray, recipe: Recipe, before: DlrFrame | None, stop: StopToken, rest: float = 0.0
 ) -> Iterator[DlrFrame]:
     """Yield the moments of points that were drawn: the weights follow at once, the bandwidths step by step.
 
@@ -102,13 +104,15 @@ def of_points(
         yield DlrFrame(_model(live, 0), scene, None, live, None, X, y)
 
 
-def peer_of_points(name: str, X: Any, y: Any, stop: StopToken, rest: float = 0.0) -> tuple[Any, Any, Any]:
+def peer_of_points(
+    name: str, X: pd.DataFrame, y: np.ndarray, stop: StopToken, rest: float = 0.0
+) -> tuple[Any, pd.DataFrame, np.ndarray]:
     """Return a peer fitted to points that were drawn, after so many seconds in which nothing else was asked."""
     stop.rest(rest)
     return fit_rows(name, X, y), X, y
 
 
-def gram_of(moment: DlrFrame, classes: Any) -> Any:
+def gram_of(moment: DlrFrame, classes: Sequence[str]) -> Gram:
     """Return the kernel's Gram matrix of training rows at a moment."""
     encoded = (moment.live or moment.run).encoded
     return gram(moment.density.phi(*parts_of(encoded)).phi, encoded.y, classes)
@@ -122,7 +126,7 @@ def _fitted(moment: DlrFrame | None) -> DensityModel | None:
     return cast("DensityModel", found.model) if isinstance(found, StepModel) else None
 
 
-def _labels(encoder: Any) -> list[Any]:
+def _labels(encoder: Encoder) -> list[Any]:
     return [column.labels for column in encoder.columns_]
 
 

@@ -7,10 +7,11 @@ Moments are made on a thread, the latest asked for only; all pictures change tog
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.explorer.pages.boundaries import dlr_frames
@@ -27,6 +28,7 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.shell.theme import CARD, PANE_CSS
+from alrviz.explorer.widgets.dialogs import ScriptDialog
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
@@ -50,7 +52,9 @@ class MapCard:
         back: called when bandwidths set by hand are to be forgotten.
     """
 
-    def __init__(self, part: FitCard, made: list[Any], drawing: Any, pictures: Any, back: Callable[[], None]):
+    def __init__(
+        self, part: FitCard, made: list[Viewable], drawing: Viewable, pictures: Viewable, back: Callable[[], None]
+    ):
         self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         self.back = pmui.Button(
             label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
@@ -127,7 +131,7 @@ QUICK = 20  # ms between two looks while a hand moves something: the page's own 
 class DlrTab:
     """See the module's text; the page says what a tab is."""
 
-    def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
+    def __init__(self, session: Session, dialogs: ScriptDialog, open_drawer: Callable[[Viewable], None]):
         self.session, self._dialogs = session, dialogs
         self.tasks = PageTasks(session)
         self.part = FitCard(session, self.tasks, self._place_changed, film=True, drawn=self._drawn)
@@ -139,7 +143,7 @@ class DlrTab:
         self.name = (session.peer if here else "") or FIRST_PEER
         self.table: Dataset | None = None
         self.moment: DlrFrame | None = None
-        self._whole: Any = None
+        self._whole: Dataset | None = None
         self._stale = self._behind = self._drew = False
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, ("dlr",), open_drawer
@@ -254,7 +258,7 @@ class DlrTab:
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
-    def _chosen(self, what: str, value: Any) -> None:
+    def _chosen(self, what: str, value: str) -> None:
         if what == "peer":
             self.name = value
         else:

@@ -1,7 +1,6 @@
 """The controls of drawing: what a press on the map means, and of which class a new point is."""
 
 from collections.abc import Callable
-from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
@@ -40,7 +39,7 @@ class DrawBar:
         done: Callable[[], None],
         left: Callable[[], None],
     ):
-        group: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        group: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
         group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
         self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
         self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
@@ -77,7 +76,7 @@ class DrawBar:
         say(self.words, f"<span class='quiet'>{len(sketch):,} points · {safe(hint)}</span>")
 
 
-def _button(label: str, icon: str, hint: str, pressed: Callable[[], None], **params: Any) -> Any:
+def _button(label: str, icon: str, hint: str, pressed: Callable[[], None], **params: object) -> pmui.Button:
     given = {"variant": "outlined", "size": "small", "margin": (0, 8, 0, 0), **params}
     button = pmui.Button(label=label, icon=icon, icon_size="20px", description=hint, **given)
     button.on_click(lambda _: pressed())

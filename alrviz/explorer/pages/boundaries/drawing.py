@@ -1,14 +1,19 @@
 """Drawing on the DLR tab: points that a visitor adds, moves and removes, and models that follow them."""
 
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
 
 from alrviz.explorer.pages.boundaries import dlr_frames
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.pages.boundaries.draw_bar import DrawBar
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
 from alrviz.explorer.session.sketch import Sketch
+from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.background_task import BackgroundTask
 
@@ -37,7 +42,7 @@ class Drawing:
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last
         # By points and recipe, what was fitted to them. A fit goes on from the one before it, and where it comes from
         # decides which optimum it finds: points that come back have the fit that they had.
-        self._fits: OrderedDict[Any, DlrFrame] = OrderedDict()
+        self._fits: OrderedDict[Hashable, DlrFrame] = OrderedDict()
         self.bar = DrawBar(self._acted, self.undo, self._cleared, self.keep, self.leave)
         self.bar.panel.visible = False
 
@@ -102,13 +107,13 @@ class Drawing:
 
     # ---- what a hand does --------------------------------------------------------------------------------------------
 
-    def add(self, x: Any, y: Any) -> None:
+    def add(self, x: float, y: float) -> None:
         """Add a point of the class chosen: it is seen at once, the models follow."""
         label = str(self.bar.label.value)
         if self._set(lambda sketch: sketch.add(float(x), float(y), label)):
             self._tab.pictures.map.preview(x, y, label)
 
-    def move(self, name: int, x: Any, y: Any) -> None:
+    def move(self, name: int, x: float, y: float) -> None:
         """Move a point, called by its name in the sketch."""
         self._set(lambda sketch: sketch.move(name, float(x), float(y)))
 
@@ -125,7 +130,7 @@ class Drawing:
     def _cleared(self) -> None:
         self._set(lambda _: Sketch.blank())
 
-    def _set(self, change: Any) -> bool:
+    def _set(self, change: Callable[[Sketch], Sketch]) -> bool:
         """Change the points; returns whether they have changed."""
         sketch = self.sketch
         if sketch is None or (changed := change(sketch)) is sketch:
@@ -182,11 +187,11 @@ class Drawing:
         busy = self._peers.poll()
         return self.on and busy
 
-    def _show_peer(self, found: tuple[Any, Any, Any]) -> None:
+    def _show_peer(self, found: tuple[Any, pd.DataFrame, np.ndarray]) -> None:
         if self.on:
             self._tab.pictures.other.outdated = False
             self._tab.pictures.other.watch(*found)
 
 
-def _of(recipe: Any, X: Any, y: Any) -> Any:
+def _of(recipe: Recipe, X: Any, y: Any) -> Hashable:
     return recipe, X.to_numpy().tobytes(), X.index.to_numpy().tobytes(), tuple(y)

@@ -4,10 +4,12 @@ Ours is a run: its map follows the iterations, and can be scrubbed. A peer is fi
 and what stands in the other columns, are the map's own menus.
 """
 
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.controls import PYTHON, SETTINGS
@@ -18,7 +20,7 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
-from alrviz.explorer.widgets.dialogs import text_button
+from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
 from alrviz.explorer.widgets.export_model import READY, ExportableModel, ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
@@ -48,7 +50,7 @@ class FamilyTab:
         open_drawer: shows a panel in the drawer.
     """
 
-    def __init__(self, session: Session, dialogs: Any, open_drawer: Any):
+    def __init__(self, session: Session, dialogs: ScriptDialog, open_drawer: Callable[[Viewable], None]):
         self.session, self._dialogs = session, dialogs
         self.tasks = PageTasks(session)
         self.part = FitCard(session, self.tasks, self._place_changed)
@@ -56,7 +58,7 @@ class FamilyTab:
         mine = session.tab == "any" and session.model
         self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
         self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
-        self._table: Any = None
+        self._table: Dataset | None = None
         self._ready: ExportableModel | None = None
         self._others = "typical"  # what this table's maps begin with
         self._stale = self._setting = self._behind = False
@@ -71,7 +73,7 @@ class FamilyTab:
     # ---- building ----------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        small: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.model = pmui.Select(label="Model", options={}, width=232, **small)
         self.order = pmui.RadioButtonGroup(
             options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
@@ -165,7 +167,7 @@ class FamilyTab:
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
-    def _chosen(self, what: str, value: Any) -> None:
+    def _chosen(self, what: str, value: str | float | None) -> None:
         if self._setting or value is None:
             return
         if what == "model" and str(value).startswith(_PEER):
@@ -225,10 +227,10 @@ class FamilyTab:
         self._stale = not self.name  # a peer has no places
 
     def _peer_changed(self) -> None:
-        found = self.peer.found
+        found, dataset = self.peer.found, self.session.dataset
         if found is not None:
-            if found.name in READY:
-                self._ready = ExportableModel(found.model, self.session.dataset, found.rows)
+            if found.name in READY and dataset is not None:
+                self._ready = ExportableModel(found.model, dataset, found.rows)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:
@@ -272,7 +274,7 @@ class FamilyTab:
         self.tasks.close()
 
 
-def _axes_of(dataset: Any, kept: dict[str, Any]) -> tuple[Any, Any]:
+def _axes_of(dataset: "Dataset", kept: dict[str, Any]) -> tuple[Hashable, Hashable]:
     """The axes that the map will have, (None, None) of a table without two columns."""
     try:
         return first_axes(dataset.X, kept.get("across"), kept.get("up"), dataset.y)
@@ -280,6 +282,6 @@ def _axes_of(dataset: Any, kept: dict[str, Any]) -> tuple[Any, Any]:
         return None, None
 
 
-def _name_at(dataset: Any, position: int) -> Any:
+def _name_at(dataset: "Dataset", position: int) -> Hashable:
     names = dataset.table.names
     return names[position] if position < len(names) else None

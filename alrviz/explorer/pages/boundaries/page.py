@@ -8,6 +8,7 @@ in the session, and so in the link.
 from typing import Any
 
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz.explorer.pages.boundaries.words import ABOUT
 from alrviz.explorer.session.link_errors import Choices
@@ -53,7 +54,7 @@ class BoundariesPage(TabbedPage):
         super().__init__(session)
         self._before: Any = None  # the tab that was in front last
 
-    def view(self) -> Any:
+    def view(self) -> Viewable:
         """Build the page."""
         self.data = data_menu(self.session)
         self._dialog = ScriptDialog()
@@ -64,7 +65,7 @@ class BoundariesPage(TabbedPage):
         panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])
         return panel
 
-    def build_tab(self, slug: str) -> tuple[Any, Any, Any]:
+    def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
         """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
         tab = _tab(slug)(self.session, self._dialog, self._open_drawer)
         told = pn.Row(*tab.told, margin=0, styles={"margin-left": "auto"})
@@ -88,6 +89,6 @@ class BoundariesPage(TabbedPage):
         if session.page == self.slug and session.loading is None:
             self.tab.shown()
 
-    def _open_drawer(self, panel: Any) -> None:
+    def _open_drawer(self, panel: Viewable) -> None:
         self.place(panel)
         self.session.open_drawer(True)

@@ -1,17 +1,21 @@
 """Which classifiers can stand beside a map, and the fit of the one chosen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
 
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
+from alrviz.stop import StopToken
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
-def truth_of(session: Session, dataset: "Dataset") -> Callable[[Any], Any] | None:
+def truth_of(session: Session, dataset: "Dataset") -> Callable[[pd.DataFrame], np.ndarray] | None:
     """Return the generator's own p(class | row) where the session's table is a demo set whose truth is known.
 
     A map of two of more columns has no truth of its own, and neither have rows that a visitor has changed.
@@ -45,7 +49,7 @@ class PeerFit:
 
     def __init__(self, session: Session, tasks: PageTasks, arrived: Callable[[], None]):
         self._session, self._tasks, self._arrived = session, tasks, arrived
-        self._asked: Any = None
+        self._asked: Hashable = None
         self.found: ReferenceFit | None = None
         self.best = float("nan")  # share of held-out rows that the truth gets wrong, where it is known
         self.waiting = False
@@ -59,7 +63,7 @@ class PeerFit:
         self._asked, self.waiting, self.problem = asked, True, None
         truth = truth_of(self._session, dataset)
 
-        def work(stop: Any) -> tuple[ReferenceFit, float]:
+        def work(stop: StopToken) -> tuple[ReferenceFit, float]:
             rows: dict[str, Any] = {"holdout": holdout, "seed": seed, "truth": truth, "stop": stop}
             found = fit_reference(name, dataset, **rows)
             return found, fit_reference(TRUTH, dataset, **rows).error if truth is not None else float("nan")

@@ -3,10 +3,11 @@
 They are built once and show a `DlrFrame` together. Nothing here asks for one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.shell.theme import CARD, room
@@ -40,7 +41,7 @@ class Pictures:
     def __init__(
         self,
         wake: Callable[[], None],
-        hands: dict[str, Any],
+        hands: Mapping[str, Any],
         drag: Callable[[str, float], None],
         scrub: Callable[[int], None],
         film: Callable[[], bytes],
@@ -84,7 +85,7 @@ class Pictures:
         self.ratios.watch(None)
         self.path.watch(None)
 
-    def take(self, table: "Dataset", names: tuple[Any, Any]) -> None:
+    def take(self, table: "Dataset", names: tuple[Hashable, Hashable]) -> None:
         """Turn to a table of two columns: no model of it is there yet."""
         common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
         for view in (self.map, self.other):
@@ -126,7 +127,7 @@ class Pictures:
         return any(busy)
 
 
-def _row(*parts: tuple[Any, int]) -> Any:
+def _row(*parts: tuple[Viewable, int]) -> pn.Row:
     """A row of parts that each take their share of its width."""
     columns = [
         pn.Column(

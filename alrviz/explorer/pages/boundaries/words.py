@@ -1,7 +1,7 @@
 """The words of the Boundaries page: what one looks at, what a model is worth at the place shown, the scripts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
     from alrviz.explorer.pages.boundaries.dlr_state import DlrState
+    from alrviz.explorer.pages.boundaries.peers import PeerFit
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.recipe import Recipe
     from alrviz.views.core.trace_reader import Racer
     from alrviz.views.density.fit_player import FitPlayer
+    from alrviz.views.maps.decision_map import DecisionMapView
 
 ABOUT = r"""
 A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it takes there,
@@ -57,9 +59,9 @@ def loss_words(bandwidth: str, nll: float) -> str:
     return f"<abbr title='{_COUNTED[how]}'>{how}</abbr> NLL {number(nll)}"
 
 
-def few_html(encoded: "Encoded", what: str) -> str:
+def few_html(encoded: "Encoded | None", what: str) -> str:
     """A warning where a class has few rows; what: "row" or "point"."""
-    rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if len(encoded.y) else 0
+    rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
     if rows >= FEW:
         return ""
     had = f"{rows:,} {what}{'s' if rows != 1 else ''}"
@@ -106,7 +108,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
     )
 
 
-def peer_html(name: str, peer: Any) -> str:
+def peer_html(name: str, peer: "PeerFit") -> str:
     """One line on the classifier that stands beside: what it is and how many held-out rows it gets right."""
     from alrviz.estimators.peers import known_peers
 
@@ -223,7 +225,7 @@ rest = [name for name in dataset.X.columns if name not in {names!r}]
 dataset = dataset.with_kinds(**dict.fromkeys(rest, "ignore"))"""
 
 
-def family_script(session: "Session", recipe: "Recipe", peer: str, view: Any) -> str:
+def family_script(session: "Session", recipe: "Recipe", peer: str, view: "DecisionMapView") -> str:
     """The script of the tab "any family": its map is the screen's."""
     options = [f"across={view.across!r}", f"up={view.up!r}"]
     options += [f"others={view.others!r}"] if view.others != "typical" else []

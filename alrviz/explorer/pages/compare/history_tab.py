@@ -3,8 +3,6 @@
 A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
 """
 
-from typing import Any
-
 import panel as pn
 import panel_material_ui as pmui
 
@@ -13,6 +11,7 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, PANE_CSS
 from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, items, line_of, look_of
+from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.panes import say
@@ -38,7 +37,7 @@ class HistoryTab:
 
     slug = "history"
 
-    def __init__(self, session: Session, page: Any = None):
+    def __init__(self, session: Session, page: object = None):
         self.session = session
         self.tasks = PageTasks(session)
         self.items: list[HistoryItem] = []
@@ -171,7 +170,7 @@ class HistoryTab:
         self.tasks.close()
 
 
-def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> Any:
+def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.Button:
     return pmui.Button(
         label=label, icon=icon, description=hint, variant=variant, size="small", target="_self", margin=(0, 8, 8, 0)
     )
@@ -193,7 +192,7 @@ def item_html(item: HistoryItem, size: int, count: int) -> str:
     )
 
 
-def _settings(recipe: Any) -> str:
+def _settings(recipe: Recipe) -> str:
     """What differs from a family's defaults, in words."""
     given = recipe.definition.params
     changed = {name: value for name, value in recipe.params.items() if value != given[name].default}

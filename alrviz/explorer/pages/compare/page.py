@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.recipes.recipe_fields import JUDGED
@@ -127,7 +128,9 @@ print(ranks(study, "log_loss"))
         tried = with_cuts([Recipe("alr", order=order, alpha="cv") for order in (2, 1, 3)], self.cuts)
         return next((recipe for recipe in tried if recipe not in self.recipes), Recipe("ande"))
 
-    def learn(self, dataset: Any, session: Session) -> Callable[[StopToken, Callable[[str], None]], TableCosts]:
+    def learn(
+        self, dataset: "Dataset | None", session: Session
+    ) -> Callable[[StopToken, Callable[[str], None]], TableCosts]:
         """Return what opens the tables on a thread, prices every recipe on each, and looks for what is kept."""
         seed, own, finish = session.seed, opener(session), self.finish(session)
 
@@ -177,7 +180,7 @@ class CompareMenus(StudyMenus):
         self["sets"].param.watch(lambda event: self.tell("sets", event.new), "value")
 
     @property
-    def parts(self) -> list[Any]:
+    def parts(self) -> list[Viewable]:
         """The menus in their order."""
         return [self["sets"], self["folds"], self["cuts"]]
 
@@ -187,7 +190,7 @@ class CompareMenus(StudyMenus):
 
         super().show(spec)
         self["cuts"].visible = True  # whatever the session's own table is
-        options: dict[str, Any] = {**self._own.options(), **{name: name for name in demo_names()}}
+        options: dict[str, str | FileLink] = {**self._own.options(), **{name: name for name in demo_names()}}
         self._setting = True
         try:
             sets = spec.sets
@@ -214,7 +217,7 @@ class CompareTab(StudyPage):
         """Return the menus."""
         return CompareMenus(self.own, self.session, self.choose, self.choose_cuts)
 
-    def make_first(self, parts: list[Any]) -> Any:
+    def make_first(self, parts: list[Viewable]) -> Viewable:
         """Return the row of menus."""
         return pn.Row(*parts, margin=0)
 
@@ -282,7 +285,7 @@ def prices_html(known: TableCosts) -> str:
     return f"<div class='scroll'><table>{title}{body}{absent}</table></div>"
 
 
-def _price(one: Any) -> str:
+def _price(one: RecipePrice) -> str:
     if one.refused or one.price is None:
         return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
     count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"

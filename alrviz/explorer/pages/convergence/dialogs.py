@@ -1,11 +1,11 @@
 """Two dialogs of the Convergence page: the script of "copy as Python", and the read-only link to a race."""
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urljoin
 
 import panel as pn
 import panel_material_ui as pmui
+from param.parameterized import Event
 
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
@@ -74,7 +74,7 @@ class RaceDialogs:
         self._show_link(False)
         self._link.value, self._text.object = "", _TAKEN
 
-    def _kept(self, event: Any) -> None:
+    def _kept(self, event: Event) -> None:
         if self.session.entry is not None:
             self.session.entry.keep = bool(event.new)
 

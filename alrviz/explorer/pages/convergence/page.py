@@ -6,9 +6,10 @@ watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
@@ -18,6 +19,7 @@ from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT
 from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
+from alrviz.explorer.server.registry import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -34,9 +36,14 @@ from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.measures import AXES, MEASURES
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.race.race_view import RaceView
+
+if TYPE_CHECKING:
+    from alrviz.explorer.session.managed_jobs import ManagedRace
+
 
 FIRST_MEASURE = "gap"
 # What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
@@ -62,12 +69,12 @@ class ConvergencePage:
         self.tasks = PageTasks(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found and not session.kept and not session.lost
-        self._attended: Any = None  # the registry's entry of the race on this screen
+        self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
 
     # ---- building ----------------------------------------------------------------------------------------------
 
-    def view(self) -> Any:
+    def view(self) -> Viewable:
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
@@ -123,7 +130,7 @@ class ConvergencePage:
         asked = self.session.asked == (FIRST_DEMO, FIRST_ROWS) and state.seed == 0 and not state.kinds
         return asked and self.choice.is_first
 
-    def _layout(self) -> Any:
+    def _layout(self) -> Viewable:
         python = text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
         share = text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
         python.on_click(lambda _: self.dialogs.show_script(self.recipes, __version__))
@@ -143,7 +150,7 @@ class ConvergencePage:
         self.dialogs.show_share()
         self._attend()
 
-    def drawer(self) -> Any:
+    def drawer(self) -> Viewable:
         """Return the settings of the racer chosen, and of all racers."""
         return self.chooser.settings.panel
 
@@ -280,7 +287,7 @@ class ConvergencePage:
             if entry is not None:
                 entry.screens.discard(id(self))
 
-    def _seen(self, race: Any, iteration: int) -> None:
+    def _seen(self, race: RaceLike, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
             entry.seen_to = max(entry.seen_to, iteration)
@@ -311,7 +318,7 @@ class ConvergencePage:
             self.race_view.outdated = True  # whatever is shown is not this race
             self.race_view.begin()
 
-    def new_race(self) -> Any:
+    def new_race(self) -> ManagedRace | None:
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
@@ -324,7 +331,7 @@ class ConvergencePage:
             session.keep_race()
         return race
 
-    def _adopt(self, race: Any, **price: Any) -> Any:
+    def _adopt(self, race: RaceLike, **price: int) -> ManagedRace:
         governed = self.session.adopt(race, **price)
         governed.entry.attended = True  # nobody is told of it before it is on this screen
         governed.entry.screens.add(id(self))
@@ -337,7 +344,7 @@ class ConvergencePage:
         owner = self.session.owner
         self.tasks.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
-    def _reopened(self, race: Any) -> None:
+    def _reopened(self, race: RaceLike | None) -> None:
         session, lost = self.session, self.session.lost
         session.lost = ""
         if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings

@@ -1,7 +1,8 @@
 """The folded part of the Convergence page that shows why one family is faster than another."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+import pandas as pd
 import panel as pn
 
 from alrviz import __version__
@@ -11,10 +12,15 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.saving import Origin, save_buttons
 from alrviz.views.core.style import FADED, safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
 
 _NAME = "alrviz-why"
 
@@ -24,8 +30,8 @@ class PreconditionerChart:
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
-        self._drawn_for: Any = None
-        self._points: Any = None
+        self._drawn_for: str | None = None
+        self._points: pd.DataFrame | None = None
         self.recipe: Recipe | None = None
         self.picture = pn.pane.Bokeh(margin=0)
         self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
@@ -57,7 +63,7 @@ class PreconditionerChart:
             "why", lambda stop: why_points(dataset, recipe, stop), lambda points: self._draw(points, words)
         )
 
-    def _draw(self, points: Any, words: str) -> None:
+    def _draw(self, points: "pd.DataFrame", words: str) -> None:
         from alrviz.pictures.scales import scales
 
         figure = scales(points, name=_NAME, dark=self._session.dark)
@@ -74,7 +80,7 @@ class PreconditionerChart:
             return ""
         return to_csv(self._points, self._about(), [recipe])
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> dict[str, object]:
         dataset, recipe = self._session.dataset, self.recipe
         if dataset is None or recipe is None:
             return {}
@@ -86,7 +92,7 @@ class PreconditionerChart:
         return Origin("Each family's scale beside the Hessian's diagonal", f"{made_from(self._about())} · {order}")
 
 
-def why_points(dataset: Any, recipe: Recipe, stop: Any) -> Any:
+def why_points(dataset: "Dataset", recipe: Recipe, stop: StopToken) -> "pd.DataFrame":
     """The points of the picture of scales, from the counts that the race shares."""
     from alrviz.fitting.prepare import prepare
     from alrviz.studies.race.preconditioner_scales import scale_points

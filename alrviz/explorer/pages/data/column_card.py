@@ -1,10 +1,12 @@
 """One column of the table: its kind, its rows by level and class with the cuts a race would make, its numbers."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.explorer.pages.data.cards import numbers_html
@@ -41,7 +43,7 @@ class ColumnCard:
         tasks: PageTasks,
         chosen: Callable[[str], None],
         asked: Callable[[str, str], None],
-        below: Any,
+        below: Viewable,
     ):
         self.session, self._tasks, self._chosen, self._asked = session, tasks, chosen, asked
         self.name, self._kind_is = "", ""
@@ -89,11 +91,11 @@ class ColumnCard:
             self.sync(dataset)
             self.draw()
 
-    def _column_changed(self, event: Any) -> None:
+    def _column_changed(self, event: Event) -> None:
         if event.new:
             self._chosen(event.new)
 
-    def _kind_changed(self, event: Any) -> None:
+    def _kind_changed(self, event: Event) -> None:
         if event.new and event.new != self._kind_is:
             self._asked(self.name, event.new)
 
@@ -122,7 +124,7 @@ class ColumnCard:
             return ""
         return to_csv(numbers(picture, self._classes), self._about() | {"cuts": list(picture.cuts)})
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> dict[str, object]:
         dataset, picture = self.session.dataset, self._picture
         if dataset is None or picture is None:
             return {}
@@ -134,5 +136,5 @@ class ColumnCard:
         return Origin(f"{self.name} by class", made_from(self._about()))
 
 
-def _select(label: str, options: Any, **params: Any) -> Any:
+def _select(label: str, options: Sequence[str], **params: object) -> pmui.Select:
     return pmui.Select(label=label, options=options, sizing_mode="stretch_width", **params)

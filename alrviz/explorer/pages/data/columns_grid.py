@@ -1,10 +1,11 @@
 """The grid of columns: kind, levels, missing values, why the kind was guessed; one row is chosen, kinds are edited."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import panel as pn
+from param.parameterized import Event
 
 from alrviz.explorer.shell import asset
 
@@ -98,10 +99,10 @@ class ColumnsGrid:
             finally:
                 self._filling = False
 
-    def _on_selection(self, event: Any) -> None:
+    def _on_selection(self, event: Event) -> None:
         if event.new and not self._filling:
             self._chosen(str(self.table.value["column"].iloc[event.new[0]]))
 
-    def _on_edit(self, event: Any) -> None:
+    def _on_edit(self, event: Event) -> None:
         if event.column == "kind" and not self._filling and event.value != event.old:
             self._asked(str(self.table.value["column"].iloc[event.row]), str(event.value))

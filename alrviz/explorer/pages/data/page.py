@@ -6,10 +6,11 @@ the pump. A state is built when it is first shown.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.errors import TableError
@@ -25,16 +26,17 @@ from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, card, html
 from alrviz.explorer.widgets import order_prices
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
+from alrviz.stop import StopToken
 from alrviz.studies.core.export import to_csv
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+    from alrviz.data.dataset import Dataset, Table
     from alrviz.explorer.widgets.order_prices import OrderPrice
 
 
-def demo_list(take: Callable[[str], None]) -> Any:
+def demo_list(take: Callable[[str], None]) -> Viewable:
     """Return all demo sets in two columns; `take` is called with the name of the one pressed."""
     from alrviz.data.demos import demo_line, demo_names
 
@@ -67,13 +69,13 @@ class DataPage:
         self._offers_shown = -1
         self._pricing = False
         self._asked_target = ""
-        self._shown: Any = None
-        self._asked_about: Any = None
+        self._shown: Dataset | None = None
+        self._asked_about: Table | None = None
         self._built = False
 
     # ---- building ----------------------------------------------------------------------------------------------
 
-    def view(self) -> Any:
+    def view(self) -> Viewable:
         """Return the page, in the state that the session is in."""
         self._gallery = LazyDialog(self._build_gallery)
         self._target = TargetCard(self.session, self._gallery.open)
@@ -97,7 +99,7 @@ class DataPage:
         self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
         self._full[:] = [self._head_card(), self._columns_row(), self._price_card()]
 
-    def _head_card(self) -> Any:
+    def _head_card(self) -> Viewable:
         demos = pmui.Button(label="Demo sets", icon="apps", variant="outlined", margin=(0, 8, 0, 0))
         demos.on_click(lambda _: self._gallery.open())
         options = pmui.Button(label="How it was read", icon="tune", variant="outlined", margin=(0, 8, 0, 0))
@@ -110,21 +112,21 @@ class DataPage:
         top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
         return card(top, self._head, self._notes, self._suggestions)
 
-    def _columns_row(self) -> Any:
+    def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
         left = card(self._grid.table, export, styles={**CARD, "flex": "12 1 0"})
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
-    def _price_card(self) -> Any:
+    def _price_card(self) -> Viewable:
         head = html((0, 0, 8, 0))
         head.object = "<h2>What each order would cost</h2>"
         export = csv_button("prices.csv", self.prices_csv, "what each order would cost", "Prices as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
         return card(head, self._prices, export, margin=(12, 0, 16, 0))
 
-    def _empty_card(self) -> Any:
+    def _empty_card(self) -> Viewable:
         text = html((0, 0, 12, 0))
         text.object = (
             "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "
@@ -133,7 +135,7 @@ class DataPage:
         )
         return card(text, demo_list(self._take_demo))
 
-    def _build_gallery(self) -> Any:
+    def _build_gallery(self) -> Viewable:
         return pmui.Dialog(
             demo_list(self._take_demo),
             title="Demo sets",
@@ -146,7 +148,7 @@ class DataPage:
         self._gallery.close()
         self.session.load_demo(name)
 
-    def drawer(self) -> Any:
+    def drawer(self) -> Viewable:
         """Build the drawer: how the table was read, and what the page shows."""
         about = pn.pane.HTML(ABOUT, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=16)
         return pn.Column(ReadOptionsPanel(self.session).panel, about, sizing_mode="stretch_width", margin=0)
@@ -222,7 +224,7 @@ class DataPage:
         self._offers, self._offers_shown, self._pricing = found, -1, True
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
-        def work(stop: Any) -> None:
+        def work(stop: StopToken) -> None:
             order_prices.offers(dataset, seed, found.append, stop, cuts)
 
         def done(_: None) -> None:
@@ -277,7 +279,7 @@ class DataPage:
         dataset = self.session.dataset
         return "" if dataset is None else to_csv(order_prices.offers_frame(tuple(self._offers)), self._origin(dataset))
 
-    def _origin(self, dataset: "Dataset") -> dict[str, Any]:
+    def _origin(self, dataset: "Dataset") -> dict[str, object]:
         return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
 
 

@@ -1,10 +1,10 @@
 """The drawer of the Data page: how the file was read, and the same to be read otherwise."""
 
 from dataclasses import replace
-from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.data.limits import size_text
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
@@ -36,7 +36,7 @@ class ReadOptionsPanel:
 
     def __init__(self, session: Session):
         self.session = session
-        self._shown: dict[str, Any] = {}  # what the fields showed before anything was changed
+        self._shown: dict[str, object] = {}  # what the fields showed before anything was changed
         self._head = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         wide = {"sizing_mode": "stretch_width", "margin": (8, 0)}
         self._delimiter = pmui.Select(label="Delimiter", options={}, **wide)
@@ -137,7 +137,7 @@ class ReadOptionsPanel:
             if name != "sheet" or book:
                 widget.value = self._shown[name]
 
-    def _widgets(self) -> dict[str, Any]:
+    def _widgets(self) -> dict[str, Viewable]:
         """The fields, by the option that each shows."""
         return {
             "delimiter": self._delimiter,

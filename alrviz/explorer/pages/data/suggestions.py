@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.data.kinds import IS_ID
 from alrviz.explorer.shell.theme import PANE_CSS
@@ -26,7 +27,7 @@ def suggestions(
     ask: Callable[[str, str], None],
     quartiles_of: str = "",
     reread: "Callable[[ReadOptions], None] | None" = None,
-) -> list[Any]:
+) -> list[Viewable]:
     """Return a row for each; `ask` is called with a column's name and the kind it is to have.
 
     `reread` is called with how the file is to be read instead; None where there is no file.
@@ -87,11 +88,11 @@ def _rereading(reread: "Callable[[ReadOptions], None]", options: "ReadOptions", 
     return lambda: reread(replace(options, missing=(*(options.missing or ("",)), token)))
 
 
-def _row(text: str, label: str, ask: Callable[[str, str], None], name: str, kind: str) -> Any:
+def _row(text: str, label: str, ask: Callable[[str, str], None], name: str, kind: str) -> Viewable:
     return _buttons(text, [(label, _asking(ask, name, kind))])
 
 
-def _buttons(text: str, pressed: Sequence[tuple[str, Callable[[], None]]]) -> Any:
+def _buttons(text: str, pressed: Sequence[tuple[str, Callable[[], None]]]) -> Viewable:
     row = pn.Row(pn.pane.HTML(f"<p>{text}</p>", stylesheets=[PANE_CSS], margin=(4, 0)), margin=(2, 0))
     for label, work in pressed:
         button = pmui.Button(label=label[:40], variant="outlined", size="small", margin=(0, 0, 0, 12))

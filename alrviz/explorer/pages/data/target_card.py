@@ -1,7 +1,7 @@
 """The question "which column is the class?", asked where nobody can guess it, with its ways out."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import panel_material_ui as pmui
@@ -10,6 +10,9 @@ from alrviz.errors import TableError, for_page
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import card, html
 from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Table
 
 
 class TargetCard:
@@ -36,7 +39,7 @@ class TargetCard:
         self.lacking = html((4, 0, 0, 0))
         self.panel = card(self.text, row, self.lacking, margin=(0, 0, 12, 0))
 
-    def ask(self, table: Any) -> None:
+    def ask(self, table: "Table") -> None:
         """Ask about this table."""
         self.text.object = (
             f"<h1>Which column is the class?</h1><br><p>{safe(table.name, 80)} was read: {table.n_rows:,} rows and "
@@ -62,7 +65,7 @@ class TargetCard:
             self.lacking.object = f"<p>{lacking}</p>" if empty else ""
 
 
-def why_no_class(table: Any) -> str:
+def why_no_class(table: "Table") -> str:
     """Return why the column that would be taken cannot be the class, for people, as HTML."""
     name, why = table.default_target()
     try:
@@ -79,7 +82,7 @@ def why_no_class(table: Any) -> str:
     return "Choose it, then go on."
 
 
-def _button(label: str, pressed: Callable[[], None], variant: str = "outlined") -> Any:
+def _button(label: str, pressed: Callable[[], None], variant: str = "outlined") -> pmui.Button:
     button = pmui.Button(label=label, variant=variant, margin=(6, 12, 0, 0))
     button.on_click(lambda _: pressed())
     return button

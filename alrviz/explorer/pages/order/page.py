@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.explorer.recipes.questions import ALPHAS
 from alrviz.explorer.shell.glossary import explain, term_html
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import costs_html, price_recipes, time_line
+from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice, by_cv, whole_seconds
-from alrviz.studies.protocols.choose_order import BOOSTING, choose_order
+from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, choose_order
 from alrviz.views.studies.order import OrderStudyView
 
 if TYPE_CHECKING:
@@ -132,8 +132,9 @@ for sentence in (verdict.sentence, *verdict.notes):
         """Return the recipe, where it has an order above 0."""
         return () if all(one.refused for one in priced) else self.recipes
 
-    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
+    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes, boosting included."""
+        assert dataset is not None
         rows = round(dataset.n_rows * (1 - self.holdout))
         boosting = whole_seconds(BOOSTING, rows, dataset.X.shape[1], dataset.n_classes)
         return super().seconds(dataset, there) + boosting * math.prod(self.split)
@@ -149,11 +150,11 @@ class OrderPage(StudyPage):
     }
     use_hint = "race this order on the page Convergence"
 
-    def price_line(self, known: Any) -> str:
+    def price_line(self, known: Costs) -> str:
         """Return the time alone: the menus leave no more room, and the prices are beside the picture."""
         return time_line(known)
 
-    def prices_html(self, known: Any) -> str:
+    def prices_html(self, known: Costs) -> str:
         """Return what each order costs."""
         return costs_html(known, term_html("order"), "", "n")
 
@@ -173,7 +174,7 @@ class OrderPage(StudyPage):
         return racers_of(self.study_view.study, self.session.seed)
 
 
-def racers_of(study: Any, seed: int) -> tuple[Recipe, ...]:
+def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
     """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class prior.
 
     An alpha that each fold chose is the middle one of them.

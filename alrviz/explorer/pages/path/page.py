@@ -9,7 +9,7 @@ from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import price_recipes
+from alrviz.explorer.widgets.study_costs import Costs, price_recipes
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.families import choices
@@ -163,7 +163,7 @@ for row in study.rows():
         """Price a fit of every path on the split that it has."""
         return price_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
 
-    def seconds(self, dataset: Any, there: Sequence[RecipePrice]) -> float:
+    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes, two fits without a penalty beside it included."""
         free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
         return sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free
@@ -220,7 +220,7 @@ class PathPage(StudyPage):
         view = self.study_view
         return () if view.study is None else racers_of(view.study.recipes, view.readings, self.session.seed)
 
-    def prints(self, known: Any) -> str:
+    def prints(self, known: Costs | None) -> str:
         """Return the end of the script, with the best alphas there are."""
         view, seed = self.study_view, self.session.seed
         best = "".join(
