@@ -318,7 +318,7 @@ class ConvergencePage:
             self.race_view.outdated = True  # whatever is shown is not this race
             self.race_view.begin()
 
-    def new_race(self) -> ManagedRace | None:
+    def new_race(self) -> "ManagedRace | None":
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
@@ -331,7 +331,7 @@ class ConvergencePage:
             session.keep_race()
         return race
 
-    def _adopt(self, race: RaceLike, **price: int) -> ManagedRace:
+    def _adopt(self, race: RaceLike, **price: int) -> "ManagedRace":
         governed = self.session.adopt(race, **price)
         governed.entry.attended = True  # nobody is told of it before it is on this screen
         governed.entry.screens.add(id(self))
