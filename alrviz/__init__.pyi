@@ -9,6 +9,10 @@ from .data.read import (
     ReadOptions as ReadOptions,
     read_table as read_table,
 )
+from .data.stream.table import (
+    Stream as Stream,
+    open_table as open_table,
+)
 from .errors import (
     AlrvizError as AlrvizError,
     LostColumnsWarning as LostColumnsWarning,

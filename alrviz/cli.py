@@ -1,10 +1,10 @@
-"""The console script `alrviz`: explore a table in the browser, compile kernels ahead of time, predict, reproduce.
+"""The console script `alrviz`: explore a table in the browser, fit and predict, compile kernels ahead, reproduce.
 
 `explore` serves the same page as `panel serve apps/explorer.py`, on this machine only unless an address is given.
 `explore --check` is the same server, asked once for its page by the program itself: what an installation without a
-browser can try. `predict` puts new rows through a saved model. `reproduce` measures the papers' tables again: per item
-a CSV and a picture, saved as rows come. A command imports what it needs itself, so that `alrviz --version` answers at
-once.
+browser can try. `fit` makes a model of a table of any size, `predict` puts new rows through a saved model. `reproduce`
+measures the papers' tables again: per item a CSV and a picture, saved as rows come. A command imports what it needs
+itself, so that `alrviz --version` answers at once.
 
 Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use).
 """
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
     from alrviz.explorer.server.tables import Upload
+    from alrviz.fitting.runs.run import Run
+    from alrviz.fitting.solvers.step import Step
     from alrviz.reproduce.items import Item
 
 PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
@@ -111,6 +113,30 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
     _add_read_options(predict)
     predict.set_defaults(command=_predict)
+
+    fit = commands.add_parser("fit", help="fit a model to a table of any size, in few passes over its files")
+    fit.add_argument(
+        "files", nargs="+", metavar="FILE", help="files, folders or patterns of one table (Parquet, CSV ...)"
+    )
+    fit.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
+    fit.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
+    fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr or anje (default: alr)")
+    fit.add_argument("--order", type=int, default=2, metavar="N", help="columns a cell is of (default: 2)")
+    fit.add_argument("--passes", type=int, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
+    fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")
+    fit.add_argument("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
+                     help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip
+    fit.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
+                     "or ignore; may be given several times")  # fmt: skip
+    fit.add_argument("--holdout", type=float, default=0.05, metavar="SHARE", help="of rows that judge (default: .05)")
+    fit.add_argument("--seed", type=int, default=0, metavar="N", help="of held-out rows and of the order of rows")
+    fit.add_argument("--unreadable", default="error", choices=("error", "missing"), help="what becomes of a value that "
+                     "is not what its column's are (default: error)")  # fmt: skip
+    fit.add_argument("--cache", type=Path, metavar="DIR", help="folder of codes (default: the user's)")
+    fit.add_argument("--resume", action="store_true", help="go on after the last pass of a fit that was broken off")
+    fit.add_argument("--threads", type=int, metavar="N", help="threads (default: all)")
+    _add_read_options(fit)
+    fit.set_defaults(command=_fit)
 
     reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
     reproduce.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
@@ -213,6 +239,91 @@ def _predict(options: argparse.Namespace) -> int:
     strange = int((found["unseen"] != "").sum())
     print(f"{len(found):,} rows predicted, {strange:,} with values that training never saw: {options.out}")
     return 0
+
+
+def _fit(options: argparse.Namespace) -> int:
+    if not options.out.parent.is_dir():
+        raise _Refused(f"there is no folder {str(options.out.parent)!r} to write the model to")
+    from alrviz.data.stream.table import open_table
+    from alrviz.estimators.model_file import save_model
+    from alrviz.fitting.families import STREAMS
+    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.runs.run import Run
+
+    if options.family not in STREAMS:
+        raise _Refused(
+            f"family {options.family!r} is not fitted to tables read in batches; expected "
+            f"{', '.join(map(repr, STREAMS))}"
+        )
+    began, said = time.monotonic(), _Progress()
+    kinds = dict(_kind(text) for text in options.kind)
+    given: dict[str, Any] = {"order": options.order}
+    if options.family != "anje":
+        given |= {"max_iter": options.passes, "solver": "adagrad"}
+        given |= {} if options.alpha is None else {"alpha": options.alpha}
+    discretize = None if options.discretize == "none" else options.discretize
+    recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **given)
+    stream = open_table(
+        options.files, options.target, options=_read_options(options), kinds=kinds, unreadable=options.unreadable,
+        cache=options.cache, tell=said.rows,
+    )  # fmt: skip
+    said.line(f"{stream.name}: {stream.n_rows:,} rows, class {stream.target!r}", *stream.notes)
+    kept = options.out.with_name(f"{options.out.name}.resume")
+    if not options.resume:
+        kept.unlink(missing_ok=True)
+    run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, tell=said.rows)
+    for step in run.steps():
+        if step.index == 0 and run.price is not None:
+            said.line(*run.notes, f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells")
+        said.line(_of_pass(run, step, options.passes))
+    save_model(run.estimator(), options.out)
+    kept.unlink(missing_ok=True)
+    said.line(f"the model is {options.out}, after {time.monotonic() - began:,.0f} s; alrviz predict {options.out} ROWS")
+    return 0
+
+
+def _kind(text: str) -> tuple[str, str]:
+    name, found, kind = text.rpartition("=")
+    if not found:
+        raise _Refused(f"--kind {text!r} names no kind; expected COLUMN=KIND, such as {text}=categorical")
+    return name, kind
+
+
+def _of_pass(run: Run, step: Step, passes: int) -> str:
+    """What a pass brought, in one line."""
+    held = step.extra.get("heldout_log_loss")
+    judged = "" if held is None else f", held out {held:.5f} (error {step.extra['heldout_error']:.4f})"
+    at = f"pass {step.index} of {passes}" if run.recipe.definition.solver(run.recipe.params) != "none" else "counted"
+    return f"{at if step.index or at == 'counted' else 'start'}: log loss {step.nll / run.trace.rows:.5f}{judged}"
+
+
+class _Progress:
+    """Says how far it is, on one line of a terminal that changes, or every few seconds."""
+
+    def __init__(self) -> None:
+        self._said, self._shown = 0.0, 0
+
+    def rows(self, what: str, rows: int) -> None:
+        """Tell of how many rows something is done."""
+        now, terminal = time.monotonic(), sys.stderr.isatty()
+        if now - self._said < (0.2 if terminal else 10.0):
+            return
+        self._said, text = now, f"{what}: {rows:,} rows"
+        print(
+            f"\r{text.ljust(self._shown)}" if terminal else text,
+            end="" if terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._shown = len(text) if terminal else 0
+
+    def line(self, *lines: str) -> None:
+        """Print lines in place of what was told."""
+        if self._shown:
+            print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)
+            self._shown = 0
+        for text in lines:
+            print(text, flush=True)
 
 
 def _reproduce(options: argparse.Namespace) -> int:

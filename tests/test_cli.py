@@ -321,3 +321,55 @@ def test_predict_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path,
     assert set(rows.columns) < set(every.columns)
     assert cli.main(["predict", model, table, "--keep", "idd"]) != 0
     assert "did you mean 'id'" in capsys.readouterr().err
+
+
+def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
+    lines = TABLE.splitlines()
+    for k in range(2):
+        (tmp_path / f"part-{k}.csv").write_text("\n".join([lines[0], *(lines[1:] * 20)]) + "\n")
+    out, cache = tmp_path / "model.zip", tmp_path / "codes"
+    given = ["fit", str(tmp_path / "part-*.csv"), "--target", "class", "--order", "1", "--passes", "2", "-o", str(out)]
+    given += ["--cache", str(cache), "--kind", "size=categorical"]
+    assert cli.main(given) == 0
+    said = capsys.readouterr().out
+    assert "800 rows, class 'class'" in said
+    assert re.search(r"pass 2 of 2: log loss \d\.\d+, held out \d\.\d+ \(error 0\.0000\)", said)
+    assert [path.name for path in tmp_path.glob("model*")] == ["model.zip"]  # what --resume would need is gone
+    assert cli.main(["predict", str(out), str(tmp_path / "part-0.csv"), "-o", str(tmp_path / "p.csv")]) == 0
+    assert (pd.read_csv(tmp_path / "p.csv")["prediction"] == pd.read_csv(tmp_path / "part-0.csv")["class"]).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
+        (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'anje'"),
+        (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
+        (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
+    ],
+)
+def test_fit_says_what_cannot_be_had(tmp_path, capsys, more, error):
+    (tmp_path / "t.csv").write_text(TABLE)
+    given = ["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.zip"), "--cache", str(tmp_path / "codes")]
+    assert cli.main([*given, *more]) == 2
+    assert error in capsys.readouterr().err
+    assert not (tmp_path / "m.zip").exists()
+
+
+def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path):
+    """Killed after its first pass: what was whole is gone on from, and the model is that of a fit left alone."""
+    rows = alrviz.load_demo("led", rows=3000)
+    rows.frame.to_csv(tmp_path / "led.csv", index=False)
+    given = ["fit", str(tmp_path / "led.csv"), "--order", "2", "--passes", "40", "--cache", str(tmp_path / "codes")]
+    assert run(*given, "-o", str(tmp_path / "whole.zip")).returncode == 0
+    out = tmp_path / "killed.zip"
+    process = subprocess.Popen([*COMMAND, *given, "-o", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until((tmp_path / "killed.zip.resume").exists, 60, "a first pass that is kept", 0.001)
+    process.kill()
+    process.wait()
+    assert not out.exists()
+    found = run(*given, "-o", str(out), "--resume")
+    assert found.returncode == 0, found.stderr
+    models = [alrviz.load_model(tmp_path / f"{name}.zip") for name in ("whole", "killed")]
+    first, second = (model.predict_proba(rows.X) for model in models)
+    assert (first == second).all()

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from alrviz.errors import AlrvizError
-from alrviz.fitting.home import HOME
 from alrviz.fitting.recipe import Recipe
+from alrviz.home import HOME
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset

@@ -89,7 +89,7 @@ def _read(
     told: set[str] = set()  # a date is made into several features
     for name, feature in zip((own.name for own in reading.columns), features, strict=True):
         stop.check()
-        values, bad = made = _values(columns[feature.source], feature)
+        values, bad = made = values_of(columns[feature.source], feature)
         found[name] = pd.Series(values, dtype=np.float64 if feature.kind == "numeric" else object)
         if feature.source in told:
             continue
@@ -256,7 +256,7 @@ def _apart(feature: ColumnReading, said: ReadOptions) -> ColumnReading:
     return replace(feature, decimal="." if feature.thousands == "," else ",")
 
 
-def _values(column: TextColumn | Values, feature: ColumnReading) -> Made:
+def values_of(column: TextColumn | Values, feature: ColumnReading) -> Made:
     """The feature of each row (N,), and which rows hold something that cannot be read."""
     if isinstance(column, Values):
         kind = column.series.dtype.kind if isinstance(column.series.dtype, np.dtype) else "O"
@@ -265,11 +265,12 @@ def _values(column: TextColumn | Values, feature: ColumnReading) -> Made:
         if kind == "M" and feature.how == "date":
             dates = column.series.to_numpy(dtype="datetime64[us]")
             return feature.of_dates(dates), np.zeros(len(dates), dtype=bool)
-        column = _as_text(column)
+        column = as_text(column)
     return feature.of_cells(column.levels, column.codes, column.typed)
 
 
-def _as_text(column: TextColumn | Values) -> TextColumn:
+def as_text(column: TextColumn | Values) -> TextColumn:
+    """Return a column as text, whatever its source says it is."""
     if isinstance(column, TextColumn):
         return column
     if isinstance(column.series.dtype, pd.CategoricalDtype):
@@ -290,7 +291,7 @@ def _tell(
     column: TextColumn | Values, feature: ColumnReading, bad: np.ndarray, unread: dict[int, list[str]]
 ) -> tuple[str, str]:
     """Put what cannot be read to its rows; return a sentence about it, and some of it."""
-    text = _as_text(column)
+    text = as_text(column)
     rows, levels = np.flatnonzero(bad), text.levels.to_pylist()
     shown = dict.fromkeys(short(levels[code]) for code in text.codes[rows[:1000]].tolist())
     such = ", ".join(list(shown)[:3])

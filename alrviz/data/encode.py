@@ -9,6 +9,7 @@ A categorical value is matched by value (1.0 is the level 1), else by text ("1" 
 hold as text what the last one held as numbers.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -92,22 +93,29 @@ class Encoder:
         coded = []
         for name, kind, column in zip(names, kinds, columns, strict=True):
             stop.check()
-            coded.append(self._code(column, name, kind, codes, classes, weights, stop))
+            coded.append(self.code_column(column, name, kind, codes, classes, weights, stop))
+        lost = [code.name for code, column in zip(coded, columns, strict=True) if self.loses(code, column)]
+        return self.take(coded, classes, lost, named)
+
+    def take(
+        self, columns: Sequence[ColumnEncoder], classes: np.ndarray, lost: Sequence[str], named: bool = True
+    ) -> "Encoder":
+        """Be fitted: with these columns, sorted class labels, and names of columns that no cut divides."""
         self.named_ = named
         self.classes_ = classes
-        self.columns_ = tuple(coded)
-        self.lost_ = tuple(code.name for code, column in zip(coded, columns, strict=True) if self._loses(code, column))
-        self.levels_ = np.array([column.n_levels for column in coded], dtype=np.int64)
+        self.columns_ = tuple(columns)
+        self.lost_ = tuple(lost)
+        self.levels_ = np.array([column.n_levels for column in columns], dtype=np.int64)
         return self
 
-    def _loses(self, code: ColumnEncoder, column: pd.Series) -> bool:
-        """Whether a column has several numbers that all became one level."""
+    def loses(self, code: ColumnEncoder, column: pd.Series) -> bool:
+        """Return whether a column has several numbers that all became one level."""
         if self.discretize == "keep" or code.cuts is None or len(code.cuts):
             return False
         present = column.dropna()
         return bool(len(present)) and bool(present.min() != present.max())
 
-    def _code(
+    def code_column(
         self,
         column: pd.Series,
         name: str,
@@ -117,6 +125,7 @@ class Encoder:
         weights: np.ndarray,
         stop: StopToken,
     ) -> ColumnEncoder:
+        """Learn the levels of one column of kind `kind` from rows of classes `y` (N,), indices into `classes`."""
         keep_missing = self.missing == "level"
         if kind != "numeric" or self.discretize is None:
             return code_values(column, name, kind, keep_missing)

@@ -256,7 +256,7 @@ def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopT
         check_columns(len(schema), limits)
         # Text comes as dictionaries: a level of a megabyte that fills a million rows is then kept once.
         file = pq.ParquetFile(
-            pa.BufferReader(data), read_dictionary=[field.name for field in schema if _is_text(field.type)]
+            pa.BufferReader(data), read_dictionary=[field.name for field in schema if is_text(field.type)]
         )
         check_rows(file.metadata.num_rows, limits)
         check_cells(file.metadata.num_rows, len(schema), limits)
@@ -295,21 +295,26 @@ def read_batches(
     columns = []
     for place, name in enumerate(names):
         stop.check()
-        columns.append(_from_arrow(name, table.column(place), schema.field(place).type, notes))
+        columns.append(column_of_arrow(name, table.column(place), schema.field(place).type, notes))
     return RawTable(columns, options, notes)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether Arrow's type is one of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _from_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes: list[str]) -> Values | TextColumn:
+def column_of_arrow(name: str, column: pa.ChunkedArray, declared: pa.DataType, notes: list[str]) -> Values | TextColumn:
+    """Return a column of Arrow's as a reader of tables has it; `declared` is its type in the file.
+
+    What was changed is added to `notes`.
+    """
     if pa.types.is_decimal(declared):
         numbers = column.cast(pa.float64())
         if 2 * pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
             return TextColumn.from_arrow(name, column.cast(pa.string()).combine_chunks(), column.is_valid().to_numpy())
         column = numbers
-    if _is_text(column.type):
+    if is_text(column.type):
         column = column.cast(pa.string()).dictionary_encode()
     if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(declared):
         joined = column.combine_chunks()

@@ -24,6 +24,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.options import DECIMALS, MISSING, THOUSANDS, ReadOptions
 from alrviz.data.reading import DATE_FORMS, HOWS, PARTS, TIME_FORMS, Reading
+from alrviz.data.stream.table import Stream
 from alrviz.errors import ModelFileError, nearest
 from alrviz.estimators.make import of_class
 from alrviz.estimators.model_average import AVERAGE
@@ -102,7 +103,7 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
     return model
 
 
-def reading_of(dataset: Dataset, encoder: Encoder) -> Reading | None:
+def reading_of(dataset: Dataset | Stream, encoder: Encoder) -> Reading | None:
     """Return how the encoder's columns were read when the data set was, in their order; None where nobody knows.
 
     Raises:

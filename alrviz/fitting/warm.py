@@ -11,7 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from alrviz.data.encoded import code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.models.averages import AverageModel
@@ -21,6 +23,7 @@ from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
 from alrviz.models.selective import select
 from alrviz.models.set_cover import cover_rows
+from alrviz.models.streamed import count_stream
 from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
 from alrviz.passes.aligned_buffers import LANES, lanes_of
@@ -29,6 +32,7 @@ from alrviz.passes.losses import LOSSES
 from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
+from alrviz.passes.stream import single_table
 from alrviz.passes.warm import warm_passes, warm_single
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ _lock = threading.Lock()
 _covers: set[bool] = set()
 _densities: set[int] = set()
 _networks: set[bool] = set()
+_streams: set[tuple[np.dtype, int]] = set()
 
 
 def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
@@ -45,6 +50,24 @@ def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
     bends = chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
     return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
+
+
+def warm_stream(n_classes: int, levels: NDArray[np.int64]) -> float:
+    """Make ready the passes over codes of so many levels; return the seconds it took (0.0 if they were)."""
+    kind, lanes = code_dtype(levels), lanes_of(n_classes)[0]
+    with _lock:
+        if (kind, lanes) in _streams:
+            return 0.0
+        start = time.perf_counter()
+        codes, y = np.zeros((2, 2), kind), np.zeros(2, np.int32)
+        streamed = count_stream(np.array([2, 2]), 2, lambda order, stop: [(codes, y)], 1, n_classes, 1.0, 2**20, 1)
+        passes = streamed.passes
+        passes.loss_and_gradient(streamed.blank(None), np.zeros(n_classes))
+        for penalised in (False, True):
+            table = single_table(passes.cells.n_rows + 1, 5, passes.padded)
+            passes.visit(codes, y, np.arange(2), table, 1.0, penalised)
+        _streams.add((kind, lanes))
+        return time.perf_counter() - start
 
 
 def warm_networks(wide: bool = False) -> float:

@@ -160,11 +160,11 @@ def forward(keys, first, table, bias, z, begin, end, b0, b1, width):
 
 
 @kernel
-def scatter(keys, first, residual, grad, begin, end, b0, b1, width):
-    """Sum the residuals of rows begin..end by joint value, in blocks b0..b1; ranges of rows in order, from row 0."""
+def scatter(keys, first, residual, grad, begin, end, b0, b1, fresh, width):
+    """Add the residuals of rows begin..end by joint value, in blocks b0..b1, to sums that begin at 0 if `fresh`."""
     lanes = len(width)
     classes = grad.shape[1]
-    if begin == 0:
+    if fresh:
         for j in range(first[b0], first[b1]):
             for k in range(classes):
                 grad[j, k] = 0.0

@@ -131,7 +131,7 @@ class CellSpace(Space):
                 MOST_CELLS * 16,
             )
         _check_memory(a, n)
-        tuples = _ascending(a, n)
+        tuples = ascending_tuples(a, n)
         card = levels[tuples]
         strides = np.ones_like(card)
         strides[:, :-1] = np.cumprod(card[:, :0:-1], axis=1)[:, ::-1]
@@ -150,7 +150,7 @@ class CellSpace(Space):
         return CellSpace, (self.levels, self.order)
 
 
-def _ascending(a: int, n: int) -> NDArray[np.int32]:
+def ascending_tuples(a: int, n: int) -> NDArray[np.int32]:
     """Return (C(a, n), n): all ascending tuples of n of a columns, in the order of a dictionary."""
     tuples = np.arange(a, dtype=np.int32)[:, None]
     for _ in range(n - 1):

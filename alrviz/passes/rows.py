@@ -156,7 +156,7 @@ class Rows:
         """Write to `grad` (joint values, W) the sums of `residual` (N, W)."""
 
         def work(begin: int, end: int, b0: int, b1: int) -> None:
-            row_kernels.scatter(self.keys, blocks.first, residual, grad, begin, end, b0, b1, self._width)
+            row_kernels.scatter(self.keys, blocks.first, residual, grad, begin, end, b0, b1, begin == 0, self._width)
 
         self._by_blocks(blocks, work, stop)
         return grad

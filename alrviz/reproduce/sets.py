@@ -14,7 +14,7 @@ import pandas as pd
 from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
 from alrviz.errors import TableError
-from alrviz.fitting.home import home
+from alrviz.home import home
 
 ENDINGS = (".csv.gz", ".csv", ".arff", ".parquet")
 _UCI = "https://archive.ics.uci.edu/dataset"

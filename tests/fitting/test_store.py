@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alrviz import home as home_module
 from alrviz.errors import StoreError
-from alrviz.fitting import home as home_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store import Database, Store

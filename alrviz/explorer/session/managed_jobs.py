@@ -10,8 +10,8 @@ from typing import Any, cast
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.registry import Entry, Registry
-from alrviz.fitting.home import home
 from alrviz.fitting.store import Store, default_store
+from alrviz.home import home
 from alrviz.studies.core.study import Study
 from alrviz.studies.race.race_like import RaceLike
 

@@ -27,6 +27,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 )
 # Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.
 RUNS = tuple(name for name, family in FAMILIES.items() if family.has_steps)
+# Which are fitted to tables that are read in batches.
+STREAMS = tuple(name for name, family in FAMILIES.items() if family.streams)
 ENCODING = {
     "discretize": Param("mdl", ("mdl", "quantile", "uniform", None)),
     "n_bins": Param(10, low=2, high=65_535, integer=True),

@@ -12,12 +12,15 @@ import numpy as np
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.streamed import StreamObjective, Trial
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.solver_support import chosen_solver
+from alrviz.fitting.solvers.streamed import StreamAdaGrad
 from alrviz.models.index import Unseen
 from alrviz.models.parameterisation import Parameterisation, parameterise
 from alrviz.models.set_cover import Cover
+from alrviz.models.streamed import Streamed
 from alrviz.models.tables import Tables
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.rows import Floats, Rows
@@ -81,6 +84,68 @@ _SPREAD = 0.1
 def _assemble(
     rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken
 ) -> Fit:
+    parameterisation, unseen, w0 = _weights(tables, name, params, seed)
+    objective = LinearObjective(
+        rows,
+        cover,
+        parameterisation,
+        alpha=params["alpha"],
+        penalty=params["penalty"],
+        center=params["center"],
+        unseen=unseen,
+        loss=LOSSES[params["objective"]],
+        bounds=params["bounds"],
+        stop=stop,
+    )
+    return Fit(
+        objective,
+        make_solver(chosen_solver(params), params["memory"], objective, params["tol"], seed),
+        w0,
+        params["max_iter"],
+        params["tol"],
+    )
+
+
+def assemble_stream(
+    streamed: Streamed, trial: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *, seed: int = 0
+) -> Fit:
+    """Return the fit that `params` make of a stream that was counted; `trial` are rows to try step lengths on.
+
+    Raises:
+        RecipeError: for what a fit row by row has not: bounds, another loss than nll, shared or class weights.
+    """
+    full = {**_NO_STEPS, **params}
+    for name, only in _STREAMS.items():
+        if full[name] not in only:
+            raise RecipeError(
+                f"{name}={full[name]!r} is not there for a table read in batches; expected "
+                f"{' or '.join(map(repr, only))}, or read_table, which reads it whole"
+            )
+    parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[full["scale"]], full, seed)
+    objective = StreamObjective(
+        streamed,
+        parameterisation,
+        alpha=full["alpha"],
+        penalty=full["penalty"],
+        center=full["center"],
+        unseen=unseen,
+        trial=trial,
+        stop=stop,
+    )
+    return Fit(objective, StreamAdaGrad(seed), w0, full["max_iter"], full["tol"])
+
+
+# What a fit over chunks can have of parameters that fits in memory have more of. "gd" is AnJE's, which takes no steps.
+_STREAMS: Mapping[str, tuple[object, ...]] = {
+    "solver": ("auto", "adagrad", "gd"), "objective": ("nll",), "bounds": (None,), "class_weight": (None,),
+    "share": ("cell-class",), "scale": ("none", "diagonal", "theta", "theta-gamma"),
+}  # fmt: skip
+
+
+def _weights(
+    tables: Tables, name: str, params: Mapping[str, Any], seed: int
+) -> tuple[Parameterisation, Unseen | None, Floats]:
+    """How weights become phi, what unseen cells add, and the weights of the start."""
     alpha, on_phi = params["alpha"], params["penalty"] == "phi"
     start_model = _MODELS[params["start"]]
     fallback = params["center"] if alpha > 0 else start_model
@@ -92,29 +157,11 @@ def _assemble(
                 "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
             )
     parameterisation = parameterise(name, tables, alpha if on_phi else 0.0, params["share"])
-    objective = LinearObjective(
-        rows,
-        cover,
-        parameterisation,
-        alpha=alpha,
-        penalty=params["penalty"],
-        center=params["center"],
-        unseen=_unseen(parameterisation, fallback, params["missing"]) if m_estimate else None,
-        loss=LOSSES[params["objective"]],
-        bounds=params["bounds"],
-        stop=stop,
-    )
     if params["start"] == "random":
         w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
     else:
         w0 = parameterisation.weights_of(start_model)
-    return Fit(
-        objective,
-        make_solver(chosen_solver(params), params["memory"], objective, params["tol"], seed),
-        w0,
-        params["max_iter"],
-        params["tol"],
-    )
+    return parameterisation, _unseen(parameterisation, fallback, params["missing"]) if m_estimate else None, w0
 
 
 def _unseen(parameterisation: Parameterisation, model: object, missing: str) -> Unseen:

@@ -8,14 +8,18 @@ anje   nothing is found: phi = gamma log theta, the generative model of order n;
 """
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
-from alrviz.fitting.families.build_fit import assemble
-from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, rows_key
+from alrviz.fitting.families.build_fit import assemble, assemble_stream
+from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells
+from alrviz.fitting.objectives.streamed import CodedRows, Trial
+from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     NEEDS,
     OFFERS,
@@ -25,13 +29,16 @@ from alrviz.fitting.solvers.solver_support import (
     chosen_solver,
     pulled,
 )
-from alrviz.fitting.warm import warm_fit
+from alrviz.fitting.warm import warm_fit, warm_stream
+from alrviz.models.streamed import count_stream
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
+    from alrviz.data.stream.cache import CodeCache
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.recipe import Recipe
 
+MOST_TRIED = 20_000  # rows on which step lengths are tried
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
 CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE"}
@@ -77,6 +84,7 @@ class Cells(Family):
     """What the linear families share."""
 
     has_steps = True
+    streams = True
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -115,6 +123,26 @@ class Cells(Family):
         fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed)
         return BuiltFit(fit, covered.heldout, baseline, tables, compiled)
 
+    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:
+        """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
+        coded, params, stop = request.coded, request.recipe.params, request.stop
+        cache, n_classes, order = coded.cache, len(coded.classes), params["order"]
+        request.tell("compiling")
+        compiled = warm_stream(n_classes, coded.encoder.levels_)
+        request.tell("counting cells")
+        streamed = count_stream(
+            coded.levels, order, partial(cache.chunks, "train"), len(cache.parts["train"]), n_classes,
+            params["smoothing"], request.allowed // 8, request.n_jobs, stop,
+        )  # fmt: skip
+        price = price_stream(streamed, request.allowed, self.solver(params) != "none")
+        require_memory(price)
+        held = cache.whole("held") if "held" in cache.parts else None
+        request.tell("comparing with AnJE")
+        rows = None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
+        baseline = observers.stream_losses(streamed, rows, stop)
+        fit = assemble_stream(streamed, _trial(cache, rows, n_classes), params, stop, seed=request.recipe.seed)
+        return BuiltFit(fit, rows, baseline, streamed.tables, compiled), price
+
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
         bounded: then the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a
@@ -133,6 +161,15 @@ class Cells(Family):
         plain = of.get("scale") in (None, "none")
         on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
         return (*common, float(of["alpha"]), *toward, *on)
+
+
+def _trial(cache: "CodeCache", held: CodedRows | None, n_classes: int) -> Trial:
+    """Rows on which step lengths are tried: held-out ones, or without any the first that are learned from."""
+    codes, y = next(iter(cache.chunks("train", [0]))) if held is None else (held.codes, held.y)
+    n = min(len(y), MOST_TRIED)
+    cut = max(1, n - max(1, n // 10))
+    parts = [(np.ascontiguousarray(codes[:, low:high]), y[low:high]) for low, high in ((0, cut), (cut, n))]
+    return Trial(*(CodedRows(*part, n_classes) for part in parts))
 
 
 class Fitted(Cells):

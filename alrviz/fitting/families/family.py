@@ -12,6 +12,7 @@ from alrviz.fitting.families.param import Param
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
+    from alrviz.data.stream.table import CodedTable
     from alrviz.fitting.families.build_fit import Fit
     from alrviz.fitting.families.observers import Observer
     from alrviz.fitting.prepare import Prepared
@@ -65,6 +66,27 @@ class FitRequest:
     stop: StopToken = NEVER
 
 
+@dataclass(frozen=True, eq=False)
+class StreamRequest:
+    """A fit to a table that is read in batches.
+
+    Attributes:
+        coded: the table as codes.
+        recipe: what is fitted.
+        allowed: bytes that may be used.
+        n_jobs: threads; None for all.
+        tell: hears what is being done.
+        stop: ends it.
+    """
+
+    coded: "CodedTable"
+    recipe: "Recipe"
+    allowed: int
+    n_jobs: int | None
+    tell: Callable[[str], None]
+    stop: StopToken = NEVER
+
+
 class Family:
     """A family of classifiers. `params`, in every method, are a recipe's: complete and checked.
 
@@ -83,6 +105,7 @@ class Family:
         shows_weights: whether its model is a table of cells and weights.
         learns_rows: how it learns row by row: by its "counts", with "ones" or with "log theta" as a scale; "" if it
             cannot.
+        streams: whether it is fitted to tables that are read in batches.
         rival: the family that pages put beside it first.
         paper: the parameters of the fit that its paper ran, empty where none is known; the values that a tuple lists
             are all the paper's.
@@ -100,6 +123,7 @@ class Family:
     counts_cells: ClassVar[bool] = True
     shows_weights: ClassVar[bool] = True
     learns_rows: ClassVar[str] = ""
+    streams: ClassVar[bool] = False
     rival: ClassVar[str] = "lr"
     paper: ClassVar[Mapping[str, Any]] = {}
 
@@ -161,6 +185,10 @@ class Family:
 
     def make(self, request: FitRequest) -> BuiltFit:
         """Return what the recipe makes of the rows; asked of families with steps."""
+        raise NotImplementedError
+
+    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Price"]:
+        """Return what the recipe makes of a table read in batches, and its price; asked of families that stream."""
         raise NotImplementedError
 
 

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
+from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.prepare import CoveredRows, class_weighted
 from alrviz.fitting.solvers import SolverState
 from alrviz.models.parameterisation import anje_phi
 from alrviz.models.set_cover import Cover
+from alrviz.models.streamed import Streamed
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
@@ -105,4 +107,22 @@ def _baselines(tables: Tables, cover: Cover, rows: Rows, stop: StopToken = NEVER
         phi = anje_phi(tables)
         z = cover.scores(rows, phi[:-1], phi[-1], stop=stop)
         found["anje"] = rows.loss_and_residual(z, None, 0.0, z, None, stop).nll / total
+    return found
+
+
+def stream_losses(streamed: Streamed, held: CodedRows | None, stop: StopToken = NEVER) -> dict[str, float]:
+    """Return the same of a table read in batches: of training rows in one pass."""
+    tables, passes, phi = streamed.tables, streamed.passes, None
+    total = float(tables.class_counts.sum())
+    found = {"class_shares": -float((tables.log_pi * tables.class_counts).sum()) / total}
+    if tables.smoothing > 0:
+        phi = anje_phi(tables)
+        table = streamed.blank(None)
+        table[streamed.rows, : tables.n_classes] = phi[:-1]
+        found["anje"] = passes.loss_and_gradient(table, phi[-1], stop)[0].nll / total
+    if held is not None:
+        found["heldout_class_shares"] = shares_loss(tables.log_pi, held)
+        if phi is not None:
+            z = passes.scores(held.codes, table, phi[-1])
+            found["heldout_anje"] = held.loss_and_residual(z, None, 0.0, z, None, stop).nll / held.n_rows
     return found

@@ -19,6 +19,7 @@ from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, curvature_at_shares
 from alrviz.models.set_cover import Cover
+from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Rows
@@ -26,7 +27,57 @@ from alrviz.passes.stochastic import SingleRows
 from alrviz.stop import NEVER, StopToken
 
 
-class LinearObjective(Objective):
+class CellWeights:
+    """What is said of weights of seen cells, however their rows come."""
+
+    parameterisation: Parameterisation
+    bounds: tuple[float, float] | None
+    total: float
+    _unseen: Unseen | None
+
+    @property
+    def _tables(self) -> Tables:
+        return self.parameterisation.tables
+
+    def phi_norm(self, w: Floats) -> float:
+        """Return the length of phi, class weights included."""
+        phi = self.parameterisation.phi(w)
+        return math.sqrt(float((phi * phi).sum()))
+
+    def criterion(self, point: Point) -> float:
+        """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
+        norms = self.parameterisation.norms
+        slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
+        return float(np.abs(slope).max(initial=0.0)) / self.total
+
+    def _projected(self, point: Point) -> Floats:
+        """The gradient, 0 where F falls only beyond a bound."""
+        if self.bounds is None:
+            return point.gradient
+        low, high = self.bounds
+        outward = ((point.w <= low) & (point.gradient > 0.0)) | ((point.w >= high) & (point.gradient < 0.0))
+        return np.where(outward, 0.0, point.gradient)
+
+    def model(self, w: Floats) -> LinearModel:
+        """Return the model with weights `w`."""
+        phi = self.parameterisation.phi(w)
+        return LinearModel(self._tables.space, self._tables.seen, phi[:-1], phi[-1], self._unseen)
+
+    def weights_of(self, model: LinearModel) -> Floats:
+        """Return the w whose phi is that of a model of the same cells, the nearest where weights are shared.
+
+        Raises:
+            RecipeError: if the model has other cells or classes.
+        """
+        if model.n_classes != self._tables.n_classes or not np.array_equal(model.seen, self._tables.seen):
+            raise RecipeError(
+                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have "
+                f"{len(self._tables.seen)} of {self._tables.n_classes}; expected a model of the same rows and order"
+            )
+        return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
+
+
+class LinearObjective(CellWeights, Objective):
     """F and its derivatives on the rows of a training set.
 
     Args:
@@ -62,12 +113,10 @@ class LinearObjective(Objective):
         super().__init__(rows, goal, ridge, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
         self.parameterisation = parameterisation
         self.scale = parameterisation.scale
-        self._space = parameterisation.tables.space
-        self._seen = parameterisation.tables.seen
         self._unseen = unseen
         self._cover = cover
         # room for phi and for the gradient in turn, cell by cell and joint value by joint value
-        self._outside = cell_table(2 * self._space.n_tuples, self._space.n_tuples, rows.padded, unseen)
+        self._outside = cell_table(2 * self._tables.space.n_tuples, self._tables.space.n_tuples, rows.padded, unseen)
         self._cells = zeros(cover.blocks.n_cells, rows.padded)
         self._seen_cells = self._cells[len(self._outside) : cover.index.n_rows]
         self._table = empty(cover.blocks.n_joint, rows.padded)
@@ -96,11 +145,6 @@ class LinearObjective(Objective):
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
         of = self.parameterisation
         return of.slopes(*self._gather(residual), self.room.empty(*of.scale.shape), self.rows.n_jobs)
-
-    def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, class weights included."""
-        phi = self.parameterisation.phi(w)
-        return math.sqrt(float((phi * phi).sum()))
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
@@ -138,38 +182,6 @@ class LinearObjective(Objective):
         if self._q is not None:
             diagonal += self._q
         return diagonal
-
-    def criterion(self, point: Point) -> float:
-        """Return max over w of |dF/dw| / (||its scales|| N), scale 0 left out: what must be small at the optimum."""
-        norms = self.parameterisation.norms
-        slope = np.divide(self._projected(point), norms, out=np.zeros_like(norms), where=norms != 0)
-        return float(np.abs(slope).max(initial=0.0)) / self.total
-
-    def _projected(self, point: Point) -> Floats:
-        """The gradient, 0 where F falls only beyond a bound."""
-        if self.bounds is None:
-            return point.gradient
-        low, high = self.bounds
-        outward = ((point.w <= low) & (point.gradient > 0.0)) | ((point.w >= high) & (point.gradient < 0.0))
-        return np.where(outward, 0.0, point.gradient)
-
-    def model(self, w: Floats) -> LinearModel:
-        """Return the model with weights `w`."""
-        phi = self.parameterisation.phi(w)
-        return LinearModel(self._space, self._seen, phi[:-1], phi[-1], self._unseen)
-
-    def weights_of(self, model: LinearModel) -> Floats:
-        """Return the w whose phi is that of a model of the same cells, the nearest where weights are shared.
-
-        Raises:
-            RecipeError: if the model has other cells or classes.
-        """
-        if model.n_classes != self.n_classes or not np.array_equal(model.seen, self._seen):
-            raise RecipeError(
-                f"start has {len(model.seen)} cells of {model.n_classes} classes, and these rows have "
-                f"{len(self._seen)} of {self.n_classes}; expected a model of the same rows and order"
-            )
-        return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
     def single(self) -> SingleRows:
         """Return the rows one by one."""

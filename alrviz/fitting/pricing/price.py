@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.recipe import Recipe
+    from alrviz.models.streamed import Streamed
 
 # Tuples up to which all are looked at for cells that occur; of more so many are drawn, by the cells they could have: on
 # Covertype at order 3 a hundredth of the tuples have half of the cells, and 256 tuples drawn alike were 12 % off.
@@ -239,6 +240,22 @@ def _weight(encoded: "Encoded", recipe: "Recipe") -> float:
     """Weight of the training rows together, at most: "balanced" leaves it, named classes may raise it."""
     named = recipe.params.get("class_weight")
     return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)
+
+
+def price_stream(streamed: "Streamed", allowed: int, steps: bool) -> Price:
+    """Return the price of a fit to a table read in batches, once its cells are counted."""
+    tables, passes = streamed.tables, streamed.passes
+    cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded, tables.n_classes
+    # scores and gradient, one of each thread and their sum; what AdaGrad moves, before and after; weights and counts
+    needed = wide * (3 + passes.n_jobs) + 5 * wide * steps + 8 * 8 * (cells + 1) * classes
+    refused = ""
+    if needed > allowed:
+        refused = (
+            f"order {tables.space.order} has {cells:,} cells here and needs about {needed / 2**20:,.0f} MiB; "
+            f"{allowed / 2**20:,.0f} MiB may be used: choose a lower order, fewer columns or levels, or allow more"
+        )
+    choice = SolverChoice("adagrad", 0, "adagrad: rows come in chunks, and steps are taken row by row", 0)
+    return Price((cells + 1) * classes, cells, int(needed), None, allowed, refused, choice if steps else None)
 
 
 def require_memory(price: Price) -> None:

@@ -13,16 +13,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.stream.coding import Tell
+from alrviz.data.stream.table import CodedTable, Stream, quiet
 from alrviz.errors import AlrvizError, RecipeError, Stopped
-from alrviz.fitting.families import RUNS, observers
+from alrviz.fitting.families import RUNS, STREAMS, observers
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
+from alrviz.fitting.runs.pass_checkpoint import PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
@@ -31,6 +35,7 @@ from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
+from alrviz.memory import free_memory
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.stop import StopToken
@@ -46,13 +51,16 @@ class Run(RunAttributes, Driven):
     """One fit.
 
     Args:
-        dataset: the table.
+        dataset: the table; of one read in batches (`open_table`) a step is a pass over all rows.
         recipe: what to fit and how.
         n_jobs: threads for the passes; None for all.
         max_memory: bytes the fit may take; None for half of what is free when it starts.
         start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
             not from the recipe's start. For paths along alpha.
         on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
+        checkpoint: of a table read in batches, a file in which the state is kept after every pass; a run goes on from
+            what is there, to the same model. Whoever has the model removes it.
+        tell: of a table read in batches, hears what is read or encoded and of how many rows that is done.
 
     Raises:
         RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
@@ -78,17 +86,24 @@ class Run(RunAttributes, Driven):
 
     def __init__(
         self,
-        dataset: Dataset | None,
+        dataset: Dataset | Stream | None,
         recipe: Recipe,
         *,
         n_jobs: int | None = None,
         max_memory: int | None = None,
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
+        checkpoint: Path | None = None,
+        tell: Tell = quiet,
     ):
-        if dataset is not None:  # the rows of `of` and `on` are encoded already
+        if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
             require_dataset(dataset)
         require_recipe(recipe)
+        if isinstance(dataset, Stream) and not recipe.definition.streams:
+            raise RecipeError(
+                f"{recipe.family} is not fitted to a table that is read in batches; expected one of "
+                f"{', '.join(map(repr, STREAMS))}, or read_table, which reads it whole"
+            )
         if not recipe.definition.has_steps:
             raise RecipeError(
                 f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
@@ -114,6 +129,9 @@ class Run(RunAttributes, Driven):
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
         self._prepared: Prepared | None = None
+        self._coded: CodedTable | None = None
+        self._checkpoint: PassCheckpoint | None = None
+        self._kept_in, self._told = checkpoint, tell
         self._fit: Fit | None = None
         self._tables: Tables | None = None
         self._state: SolverState | None = None
@@ -271,10 +289,12 @@ class Run(RunAttributes, Driven):
         fit = self._fit or self._prepare()
         begin = time.perf_counter()
         before = self._state  # once: a stop may put another in its place
-        state = fit.solver.init(fit.objective, fit.w0) if before is None else fit.solver.advance(fit.objective, before)
+        state = self._begin(fit) if before is None else fit.solver.advance(fit.objective, before)
         self._seconds += time.perf_counter() - begin
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
+        if self._checkpoint is not None and state.carry is not None:
+            self._checkpoint.write(fit.solver.kept(state))
         if verdict is not None:
             verdict = self._judge.confirm(verdict, state)
         extra = dict(state.extra)
@@ -282,6 +302,14 @@ class Run(RunAttributes, Driven):
             for observe in self._observers:
                 extra.update(observe(state))
         return state, self._report(state, extra), verdict
+
+    def _begin(self, fit: Fit) -> SolverState:
+        """The state at the start, or after the last pass that was kept."""
+        if self._kept_in is not None and self._coded is not None:
+            of = f"{self._coded.cache.path.name} {self.recipe.to_json()}"
+            self._checkpoint = PassCheckpoint(self._kept_in, of)
+        kept = self._checkpoint.read() if self._checkpoint else None
+        return fit.solver.init(fit.objective, fit.w0) if kept is None else fit.solver.resumed(fit.objective, kept)
 
     def _report(self, state: SolverState, extra: dict[str, float]) -> Step:
         point = state.point
@@ -307,6 +335,28 @@ class Run(RunAttributes, Driven):
         return {**params, "solver": choice.solver, "memory": choice.memory}
 
     def _prepare(self) -> Fit:
+        recipe = self.recipe
+        made = self._of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._of_rows()
+        fit, self._tables = made.fit, made.tables
+        if self._start is not None:
+            fit = replace(fit, w0=fit.objective.weights_of(self._start))
+        self.compile_seconds += made.compiled
+        self.trace.baseline.update(made.baseline)
+        self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol)
+        self._observers = [observers.training(fit.objective), *made.watched]
+        self.trace.rows = fit.objective.total
+        if made.heldout is not None:
+            self._observers.append(observers.heldout(fit.objective, made.heldout))
+            self.trace.heldout_rows = float(made.heldout.weights.sum())
+        self.activity = "fitting"
+        assert self.price is not None
+        rows, bytes = fit.objective.total, self.price.bytes / 2**20
+        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", recipe.name, rows, self.price.parameters, bytes)
+        self._fit = fit
+        return fit
+
+    def _of_rows(self) -> BuiltFit:
+        """What the recipe makes of a table in memory."""
         recipe, stop = self.recipe, self._stop
         if self._prepared is None:
             self.activity = "encoding"
@@ -326,23 +376,29 @@ class Run(RunAttributes, Driven):
             prepared=prepared,
         )
         require_memory(self.price)
-        made = recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop))
-        fit, self._tables = made.fit, made.tables
-        if self._start is not None:
-            fit = replace(fit, w0=fit.objective.weights_of(self._start))
-        self.compile_seconds += made.compiled
-        self.trace.baseline.update(made.baseline)
-        self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol)
-        self._observers = [observers.training(fit.objective), *made.watched]
-        self.trace.rows = fit.objective.total
-        if made.heldout is not None:
-            self._observers.append(observers.heldout(fit.objective, made.heldout))
-            self.trace.heldout_rows = float(made.heldout.weights.sum())
-        self.activity = "fitting"
-        rows, bytes = prepared.encoded.n_rows, self.price.bytes / 2**20
-        _log.info("%s: %d rows, %d parameters, %.3g MiB", recipe.name, rows, self.price.parameters, bytes)
-        self._fit = fit
-        return fit
+        return recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop))
+
+    def _of_stream(self, stream: Stream) -> BuiltFit:
+        """What the recipe makes of a table that is read in batches."""
+        recipe, stop = self.recipe, self._stop
+        missing = recipe.definition.missing(recipe.params)
+        self._coded = stream.coded(
+            recipe.cuts,
+            recipe.n_bins,
+            missing,
+            holdout=recipe.holdout,
+            seed=recipe.seed,
+            tell=self._tell_rows,
+            stop=stop,
+        )
+        allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
+        request = StreamRequest(self._coded, recipe, allowed, self._n_jobs, self._tell, stop)
+        made, self.price = recipe.definition.make_stream(request)
+        return made
+
+    def _tell_rows(self, what: str, rows: int) -> None:
+        self.activity = what
+        self._told(what, rows)
 
     def _tell(self, activity: str) -> None:
         self.activity = activity

@@ -19,6 +19,7 @@ from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.data.stream.table import CodedTable
     from alrviz.models.density_model import DensityModel
     from alrviz.models.networks import NetworkModel
 
@@ -30,6 +31,7 @@ class RunAttributes:
     trace: Trace
     price: Price | None
     _prepared: Prepared | None
+    _coded: "CodedTable | None"
     _fit: Fit | None
     _tables: Tables | None
     _state: SolverState | None
@@ -42,7 +44,7 @@ class RunAttributes:
 
     @property
     def encoded(self) -> "Encoded | None":
-        """The training rows, once prepared."""
+        """The training rows, once prepared; None of a table read in batches."""
         return self._prepared.encoded if self._prepared else None
 
     @property
@@ -53,7 +55,13 @@ class RunAttributes:
     @property
     def encoder(self) -> Any:
         """The encoder fitted on the training rows, once prepared."""
-        return self._prepared.encoder if self._prepared else None
+        made = self._coded or self._prepared
+        return made.encoder if made else None
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what of a table read in batches is not used, once it is coded."""
+        return self._coded.notes if self._coded else []
 
     @property
     def tables(self) -> Tables | None:

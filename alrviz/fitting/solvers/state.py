@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_minimum import ROUNDING, exact_step
 from alrviz.passes.rows import Floats
@@ -63,6 +64,14 @@ class Solver(Protocol):
 
     def advance(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
+
+    def kept(self, state: SolverState) -> Mapping[str, Any]:
+        """Return what a fit goes on from in another process, as arrays and numbers; {} where it cannot."""
+        return {}
+
+    def resumed(self, objective: Any, kept: Mapping[str, Any]) -> SolverState:
+        """Return the state that `kept` was made of."""
+        raise RecipeError(f"{type(self).__name__} does not go on from what another process kept")
 
     def look(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state with a point to report, where going on needs none; nobody's time and passes count it."""

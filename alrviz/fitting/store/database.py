@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from alrviz.errors import StoreError
-from alrviz.fitting.home import HOME
 from alrviz.fitting.store.schema import KEYED, MIGRATIONS, PROOF, PROVED
+from alrviz.home import HOME
 
 # Milliseconds that a writer waits for another process's transaction; each lasts a few.
 PATIENCE = 5_000

@@ -25,10 +25,10 @@ from secrets import token_hex
 from typing import Any
 
 from alrviz.errors import StoreError
-from alrviz.fitting.home import home
 from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store.database import Database
 from alrviz.fitting.store.schema import sound
+from alrviz.home import home
 
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 

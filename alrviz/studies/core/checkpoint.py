@@ -8,9 +8,9 @@ from typing import Any
 
 from alrviz import __version__
 from alrviz.errors import StoreError
-from alrviz.fitting.home import home
 from alrviz.fitting.store import Store, default_store
 from alrviz.fitting.store.store import BEAT, Damaged
+from alrviz.home import home
 from alrviz.studies.core.cells import Cell, Result
 
 Keep = bool | str | Path | Store

@@ -1,0 +1,219 @@
+"""The code cache: rows as codes in one file, written once and passed over many times.
+
+    "ALRVIZC1" | chunk after chunk | what the file holds, as JSON | its length (8 bytes) | "ALRVIZC1"
+
+A chunk is at most 2^18 rows: the codes of one column after the other (uint8, or more where levels are many), then the
+classes. Each has a checksum. The file is written under another name and renamed when it is whole, so that nothing
+half-written is ever taken for it. Chunks are read ahead by a thread, and copied: mapped pages would count as memory.
+"""
+
+import errno
+import json
+import os
+import threading
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.data.limits import size_text
+from alrviz.errors import TableError, TableFileError
+from alrviz.stop import NEVER, StopToken
+
+CHUNK = 2**18  # rows
+QUOTA = 50 * 10**9  # bytes of all caches in a folder; beyond, the oldest go
+SUFFIX = ".codes"
+_MAGIC = b"ALRVIZC1"
+
+
+class Chunk(NamedTuple):
+    """Rows as codes (a, m) and class indices (m,) int32."""
+
+    codes: NDArray[np.unsignedinteger]
+    y: NDArray[np.int32]
+
+
+class _Place(NamedTuple):
+    """Where a chunk stands in the file."""
+
+    at: int
+    rows: int
+    checksum: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodeCache:
+    """A file of codes.
+
+    Attributes:
+        path: of the file.
+        facts: what its writer knew: the encoder, the table's name, notes.
+        n_columns: a.
+        dtypes: of codes and of classes, as numpy names them.
+        parts: by name ("train", "held"), the chunks.
+    """
+
+    path: Path
+    facts: Mapping[str, Any]
+    n_columns: int
+    dtypes: tuple[str, str]
+    parts: Mapping[str, tuple[_Place, ...]]
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{self.n_rows(part):,} rows to {part}" for part in self.parts)
+        return f"<CodeCache {self.path.name!r}: {rows}>"
+
+    def n_rows(self, part: str) -> int:
+        """Return how many rows a part has."""
+        return sum(place.rows for place in self.parts[part])
+
+    def chunks(self, part: str, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterator[Chunk]:
+        """Yield the chunks of a part, in their own order or in another, the next one read while one is worked on.
+
+        Raises:
+            TableError: bytes are not those that were written.
+        """
+        places = self.parts[part]
+        wanted = [places[k] for k in (range(len(places)) if order is None else order)]
+        ahead: Queue[Chunk | BaseException] = Queue(maxsize=2)
+        left = threading.Event()
+
+        def read() -> None:
+            try:
+                with self.path.open("rb") as file:
+                    for place in wanted:
+                        if left.is_set():
+                            return
+                        ahead.put(self._read(file, place))
+            except BaseException as error:
+                ahead.put(error)
+
+        reader = threading.Thread(target=read, name="alrviz-code-cache", daemon=True)
+        reader.start()
+        try:
+            for _ in wanted:
+                stop.check()
+                found = ahead.get()
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+        finally:
+            left.set()
+            while not ahead.empty():  # a reader that waits for room finds some
+                ahead.get_nowait()
+
+    def whole(self, part: str) -> Chunk:
+        """Return all rows of a part."""
+        found = list(self.chunks(part))
+        if not found:
+            return Chunk(np.empty((self.n_columns, 0), self.dtypes[0]), np.empty(0, np.int32))
+        return Chunk(np.concatenate([c.codes for c in found], axis=1), np.concatenate([c.y for c in found]))
+
+    def _read(self, file: BinaryIO, place: _Place) -> Chunk:
+        codes, classes = map(np.dtype, self.dtypes)
+        size = place.rows * (self.n_columns * codes.itemsize + classes.itemsize)
+        file.seek(place.at)
+        data = bytearray(size)
+        if file.readinto(data) != size or zlib.crc32(data) != place.checksum:  # type: ignore[attr-defined]
+            with suppress(OSError):
+                self.path.unlink()
+            raise TableError(
+                f"the codes kept in {os.fspath(self.path)!r} are damaged (at byte {place.at:,}); the file was removed: "
+                "do it again, and they are made anew"
+            )
+        end = place.rows * self.n_columns * codes.itemsize
+        own = np.frombuffer(data, codes, place.rows * self.n_columns).reshape(self.n_columns, place.rows)
+        return Chunk(own, np.frombuffer(data, classes, place.rows, end).astype(np.int32))
+
+
+def open_cache(path: Path) -> CodeCache | None:
+    """Return what is kept in `path`; None where there is nothing whole of this version."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return None
+            end = file.seek(-len(_MAGIC) - 8, os.SEEK_END)
+            size = int.from_bytes(file.read(8), "little")
+            if file.read() != _MAGIC or size > end:
+                return None
+            file.seek(end - size)
+            state = json.loads(file.read(size))
+            parts = {name: tuple(_Place(*place) for place in places) for name, places in state["parts"].items()}
+            os.utime(path)  # what was used last is kept longest
+            return CodeCache(path, state["facts"], state["columns"], tuple(state["dtypes"]), parts)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+class CacheWriter:
+    """Writes a code cache; nothing is there under its name until `close`, and nothing is left after `abandon`."""
+
+    def __init__(self, path: Path, n_columns: int, dtypes: tuple[str, str]):
+        self._path, self._n_columns, self._dtypes = path, n_columns, dtypes
+        self._parts: dict[str, list[_Place]] = {}
+        self._draft = path.with_name(f"{path.stem}.{os.getpid()}.part")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._draft.open("wb")
+        self._file.write(_MAGIC)
+
+    def add(self, part: str, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer]) -> None:
+        """Write a chunk of a part."""
+        data = np.ascontiguousarray(codes, self._dtypes[0]).tobytes() + y.astype(self._dtypes[1]).tobytes()
+        place = _Place(self._file.tell(), len(y), zlib.crc32(data))
+        self._write(data)
+        self._parts.setdefault(part, []).append(place)
+
+    def close(self, facts: Mapping[str, Any]) -> CodeCache:
+        """Say what the file holds, give it its name, and return it."""
+        parts = {name: list(map(list, places)) for name, places in self._parts.items()}
+        state = {"facts": dict(facts), "columns": self._n_columns, "dtypes": self._dtypes, "parts": parts}
+        data = json.dumps(state).encode()
+        self._write(data + len(data).to_bytes(8, "little") + _MAGIC)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        os.replace(self._draft, self._path)
+        keep_quota(self._path)
+        made = open_cache(self._path)
+        assert made is not None
+        return made
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        self._file.close()
+        self._draft.unlink(missing_ok=True)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise no_room(self._path.parent, error) from error
+
+
+def no_room(folder: Path, error: OSError) -> TableFileError:
+    """Return the error for a folder that cannot be written to."""
+    if error.errno == errno.ENOSPC:
+        free = size_text(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize)
+        return TableFileError(
+            f"no space is left for the codes in {os.fspath(folder)!r} ({free} free); make some, or say another folder "
+            "(cache=, --cache)"
+        )
+    return TableFileError(
+        f"codes cannot be written to {os.fspath(folder)!r}: {error.strerror}; say another folder (cache=)"
+    )
+
+
+def keep_quota(newest: Path, quota: int = QUOTA) -> None:
+    """Remove the oldest caches beside `newest` until all are within the quota."""
+    files = sorted(newest.parent.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime, reverse=True)
+    total = 0
+    for file in files:
+        total += file.stat().st_size
+        if total > quota and file != newest:
+            file.unlink(missing_ok=True)

@@ -1,0 +1,255 @@
+"""From the batches of a table to codes in a cache: two passes over the files, and no more than a column in memory.
+
+    learn    every value is read as the sample was; numbers and the numbers of levels go to a file a column; the levels
+             and cuts are learned on the training rows of one column after the other
+    encode   chunk after chunk, codes of training rows and of held-out rows are written
+
+Held-out rows are chosen by a hash of the row's number, so that they are the same however the table is cut into files;
+of every class at least its first row is learned from.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from alrviz.data.apply_reading import as_text, values_of
+from alrviz.data.column_encoder import ColumnEncoder
+from alrviz.data.encode import Encoder
+from alrviz.data.encoded import code_dtype
+from alrviz.data.interpret import Values
+from alrviz.data.kinds import sort_levels
+from alrviz.data.numbers import short
+from alrviz.data.reading import ColumnReading, number_text
+from alrviz.data.stream.cache import CHUNK, CacheWriter, CodeCache, no_room
+from alrviz.data.stream.source import Batch, Column, Source
+from alrviz.errors import TableError
+from alrviz.stop import NEVER, StopToken
+
+Tell = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
+
+
+def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
+    """Return a hash, even over 64 bits, of the row numbers from `first` on."""
+    with np.errstate(over="ignore"):
+        x = np.arange(first, first + n_rows, dtype=np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How a table is coded: features, class, what to do with what cannot be read, cuts, held-out rows."""
+
+    source: Source
+    features: tuple[ColumnReading, ...]
+    target: ColumnReading
+    unreadable: str
+    encoder: Encoder
+    holdout: float
+    seed: int
+
+
+def code_table(coding: Coding, path: Path, facts: dict[str, Any], tell: Tell, stop: StopToken = NEVER) -> CodeCache:
+    """Read the table of `coding`, code it, and return the cache, kept in `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="reading-", dir=path.parent))
+    except OSError as error:
+        raise no_room(path.parent, error) from error
+    try:
+        spool = _Spool(coding, folder)
+        for batch in coding.source.batches(stop):
+            spool.add(batch)
+            tell("reading", batch.first + batch.n_rows)
+        return _encoded(coding, spool, path, facts, tell, stop)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Levels:
+    """The texts of a column so far, numbered as they came."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def of(self, values: Iterable[Any]) -> NDArray[np.int32]:
+        """Return the numbers of texts, -1 for None."""
+        numbers = self.numbers
+        found = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+        return np.array(found, np.int32)
+
+
+class _Spool:
+    """What was read, a file a column: float64 of numbers, int32 of levels; and the class of every row, -1 for none."""
+
+    def __init__(self, coding: Coding, folder: Path):
+        self.coding = coding
+        self.levels = [None if feature.kind == "numeric" else _Levels() for feature in coding.features]
+        self.classes = _Levels()
+        self.n_rows = 0
+        self.unread = dict.fromkeys((feature.source for feature in coding.features), 0)
+        self._paths = [folder / str(j) for j in range(len(coding.features))]
+        self._y: list[NDArray[np.int16]] = []
+
+    def add(self, batch: Batch) -> None:
+        """Read and keep the rows of a batch."""
+        y = self._coded(batch, self.coding.target, self.classes)
+        if len(self.classes.numbers) > np.iinfo(np.int16).max:
+            raise TableError(f"column {self.coding.target.source!r} has more than {np.iinfo(np.int16).max:,} classes")
+        self._y.append(y.astype(np.int16))
+        for feature, levels, path in zip(self.coding.features, self.levels, self._paths, strict=True):
+            kept: NDArray[Any]
+            if levels is None:
+                kept, bad = values_of(batch.columns[feature.source], feature)
+                self._check(batch, feature, bad)
+            else:
+                kept = self._coded(batch, feature, levels)
+            try:
+                with path.open("ab") as file:
+                    kept.tofile(file)
+            except OSError as error:
+                raise no_room(path.parent, error) from error
+        self.n_rows += batch.n_rows
+
+    @property
+    def y(self) -> NDArray[np.int16]:
+        """(N,) the class of every row as numbered, -1 for none."""
+        if len(self._y) > 1:
+            self._y = [np.concatenate(self._y)]
+        return self._y[0] if self._y else np.empty(0, np.int16)
+
+    def column(self, j: int, begin: int = 0, end: int | None = None) -> NDArray[Any]:
+        """Return rows begin..end of a column."""
+        kind = np.dtype(np.float64 if self.levels[j] is None else np.int32)
+        end = self.n_rows if end is None else end
+        return np.fromfile(self._paths[j], kind, end - begin, offset=begin * kind.itemsize)
+
+    def _coded(self, batch: Batch, feature: ColumnReading, levels: _Levels) -> NDArray[np.int32]:
+        """A column's levels by number: each different value is read once."""
+        texts, places = _distinct(batch.columns[feature.source])
+        values, bad = feature.of_texts(texts)
+        numbers = np.append(levels.of(values), np.int32(-1))
+        self._check(batch, feature, np.append(bad, False)[places])
+        return numbers[places].astype(np.int32, copy=False)
+
+    def _check(self, batch: Batch, feature: ColumnReading, bad: NDArray[np.bool_]) -> None:
+        if not bad.any():
+            return
+        if self.coding.unreadable == "missing":
+            self.unread[feature.source] += int(bad.sum())
+            return
+        row = int(bad.argmax())
+        text = as_text(batch.columns[feature.source])
+        value = short(text.levels[int(text.codes[row])].as_py())
+        raise TableError(
+            f"column {feature.source!r} holds {value} in row {batch.first + row + 1:,} ({batch.path.name!r}), which is "
+            f"not {feature.what}; the rows that were looked at first were. Say its kind, such as categorical, or "
+            "unreadable='missing' (--unreadable missing) to count such values as missing"
+        )
+
+
+def _distinct(column: Column) -> tuple[pa.Array, NDArray[np.integer]]:
+    """The different values of a column as texts, and the place of each row's among them, -1 for missing."""
+    if isinstance(column, Values) and column.series.dtype.kind in "if" and isinstance(column.series.dtype, np.dtype):
+        numbers, places = np.unique(column.series.to_numpy(), return_inverse=True)
+        gap = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), bool)
+        texts = pa.array([number_text(number) for number in numbers[~gap]], type=pa.string())
+        return texts, np.where(gap[places], -1, places)  # NaN is the last
+    text = as_text(column)
+    return text.levels, text.codes
+
+
+def _encoded(
+    coding: Coding, spool: _Spool, path: Path, facts: dict[str, Any], tell: Tell, stop: StopToken
+) -> CodeCache:
+    """Learn levels and cuts on the training rows, and write the codes of all."""
+    y, held, labels = _split(coding, spool)
+    train = (y >= 0) & ~held
+    own, weights = y[train], np.ones(int(train.sum()))
+    encoder, columns, lost = coding.encoder, [], []
+    for j, feature in enumerate(coding.features):
+        stop.check()
+        tell(f"learning {feature.name!r}", spool.n_rows)
+        series = _series(feature, spool.levels[j], spool.column(j)[train])
+        column = encoder.code_column(series, feature.name, feature.kind, own, labels, weights, stop)
+        lost += [feature.name] * encoder.loses(column, series)
+        columns.append(column)
+    encoder.take(columns, labels, lost)
+    looked = [
+        None if levels is None else _lookup(levels, column)
+        for levels, column in zip(spool.levels, columns, strict=True)
+    ]
+    kinds = code_dtype(encoder.levels_), code_dtype(np.array([len(labels)]))
+    writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
+    try:
+        for name, rows in (("train", train), ("held", held & (y >= 0))):
+            for begin, end in _spans(rows):
+                stop.check()
+                chosen = rows[begin:end]
+                codes = np.empty((len(columns), int(chosen.sum())), kinds[0])
+                for j, (column, lookup) in enumerate(zip(columns, looked, strict=True)):
+                    values = spool.column(j, begin, end)[chosen]
+                    codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
+                writer.add(name, codes, y[begin:end][chosen])
+                tell("encoding", end)
+        facts |= {"encoder": encoder.to_dict(), "lost": list(encoder.lost_), "dropped": int((y < 0).sum())}
+        return writer.close({**facts, "rows": spool.n_rows, "unread": spool.unread})
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[Any]]:
+    """The class of every row among the sorted labels, -1 for none; which rows are held out; the labels."""
+    names = np.array(list(spool.classes.numbers), dtype=object)
+    order = np.argsort(names.astype(str), kind="stable")
+    rank = np.append(np.argsort(order), -1)
+    y = rank[spool.y]
+    held = np.zeros(spool.n_rows, bool)
+    for begin in range(0, spool.n_rows, CHUNK):
+        n = min(CHUNK, spool.n_rows - begin)
+        held[begin : begin + n] = row_hash(begin, n, coding.seed) < np.uint64(coding.holdout * (2**64 - 1))
+    for k in range(len(names)):
+        if not ((y == k) & ~held).any():
+            held[int((y == k).argmax())] = False
+    if len(names) < 2:
+        raise TableError(f"column {coding.target.source!r} has {len(names)} class; two classes at least were expected")
+    return y, held, names[order].astype(str)
+
+
+def _spans(rows: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Ranges of the table in each of which CHUNK of the `rows` are."""
+    begin, counted = 0, 0
+    ends = np.cumsum(rows)
+    while begin < len(rows) and counted < ends[-1]:
+        end = int(np.searchsorted(ends, min(counted + CHUNK, int(ends[-1])))) + 1
+        yield begin, end
+        begin, counted = end, int(ends[end - 1])
+
+
+def _series(feature: ColumnReading, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:
+    """Rows of a column as an encoder takes them."""
+    if levels is None:
+        return pd.Series(values, name=feature.name)
+    names = list(levels.numbers)
+    ordered = sort_levels(names) if feature.kind == "ordinal" else None
+    categorical = pd.Categorical.from_codes(values, categories=names, ordered=False)
+    if ordered is not None:
+        categorical = categorical.set_categories(ordered, ordered=True)
+    return pd.Series(categorical, name=feature.name)
+
+
+def _lookup(levels: _Levels, column: ColumnEncoder) -> NDArray[np.integer]:
+    """The code of each level as numbered; the last entry answers -1, missing."""
+    missing = column.n_levels if column.missing_code is None else column.missing_code
+    codes: NDArray[np.integer] = np.append(column.transform(pd.Series(list(levels.numbers), dtype=object)), missing)
+    return codes

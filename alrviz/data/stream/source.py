@@ -1,0 +1,303 @@
+"""Files of one table as batches of rows: Parquet, Arrow and delimited text, of which any may be packed.
+
+    source = open_source("part-*.parquet")
+    for batch in source.batches():      # columns as a table's reader has them, before any meaning
+
+Every pass checks that the files are still those that were opened: size and time of their last change. Batches come in
+the order of the files' names, and rows are numbered through all of them.
+"""
+
+import bz2
+import glob
+import gzip
+import lzma
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from alrviz.data.compression import DAMAGES
+from alrviz.data.delimited import read_delimited
+from alrviz.data.frames import column_of_arrow, is_text
+from alrviz.data.interpret import Values
+from alrviz.data.limits import NO_LIMITS
+from alrviz.data.numbers import listed
+from alrviz.data.options import ReadOptions
+from alrviz.data.source import default_name, sniff_format
+from alrviz.data.text import TextColumn
+from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
+from alrviz.stop import NEVER, StopToken
+
+BATCH = 2**17  # rows of a Parquet batch
+BLOCK = 2**23  # bytes of delimited text parsed at a time
+HEAD = 2**20  # bytes from which the layout of delimited text is found
+_PACKED: dict[bytes, Callable[[Path], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+    b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(pa.OSFile(os.fspath(path)), "zstd"),
+}
+_BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
+_UTF8 = (None, "utf-8", "utf-8-sig", "ascii")
+Column = TextColumn | Values
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows: which file they are of, the number of the first one in the whole table, from 0, and the columns."""
+
+    path: Path
+    first: int
+    n_rows: int
+    columns: dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of one table.
+
+    Attributes:
+        paths: in the order of their rows.
+        format: "parquet", "arrow" or "delimited".
+        names: of the columns.
+        options: how delimited text is laid out, and what was said.
+        types: of the columns, as the files declare them; text in delimited text.
+        head: the cells of the row of names as they stand, () where the format has types.
+        stamps: size and time of the last change of each file, as it was opened.
+    """
+
+    paths: tuple[Path, ...]
+    format: str
+    names: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    options: ReadOptions
+    head: tuple[str, ...] = ()
+    stamps: tuple[tuple[int, int], ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """What the table is called: its first file, or the folder of several."""
+        return default_name(self.paths[0] if len(self.paths) == 1 else self.paths[0].parent)
+
+    @property
+    def identity(self) -> list[Any]:
+        """What tells these files from others and from themselves after a change, as JSON holds it."""
+        return [[os.fspath(path.resolve()), *stamp] for path, stamp in zip(self.paths, self.stamps, strict=True)]
+
+    def batches(self, stop: StopToken = NEVER) -> Iterator[Batch]:
+        """Yield all rows.
+
+        Raises:
+            TableError: a file is damaged, cut short, or has other columns than the first.
+            TableFileError: a file has changed since it was opened.
+        """
+        first = 0
+        for path, stamp in zip(self.paths, self.stamps, strict=True):
+            _require_unchanged(path, stamp)
+            with _broken(path):
+                for batch in _FORMATS[self.format][1](path, self):
+                    stop.check()
+                    columns = {
+                        name: column_of_arrow(name, pa.chunked_array([column]), declared, [])
+                        for name, column, declared in zip(self.names, batch.columns, self.types, strict=True)
+                    }
+                    yield Batch(path, first, batch.num_rows, columns)
+                    first += batch.num_rows
+            _require_unchanged(path, stamp)
+
+
+def open_source(paths: Any, options: ReadOptions | None = None) -> Source:
+    """Return the files that `paths` names: a path, a folder, a pattern such as "part-*.csv.gz", or a list of them.
+
+    Raises:
+        MissingFileError: nothing of that name.
+        TableError: files of different formats or columns, a format that is not read in batches, no file.
+    """
+    files = tuple(_files(paths))
+    options, first = options or ReadOptions(), files[0]
+    kinds = {path: _format(path) for path in files}
+    if other := next((path for path in files if kinds[path] != kinds[first]), None):
+        raise TableError(
+            f"{first.name!r} is {kinds[first]} and {other.name!r} is {kinds[other]}; files of one format were expected"
+        )
+    layout = _FORMATS[kinds[first]][0]
+    with _broken(first):
+        head = layout(first, options)
+    for path in files[1:]:
+        with _broken(path):
+            found = layout(path, head.options)
+        if found.schema != head.schema:
+            raise TableError(_other_columns(path, found.schema, first, head.schema))
+    names, types = zip(*head.schema, strict=True)
+    return Source(files, kinds[first], names, types, head.options, head.head, tuple(map(_stamp, files)))
+
+
+def _files(paths: Any) -> Iterator[Path]:
+    """The files of what was said, sorted within a folder or a pattern."""
+    for said in [paths] if isinstance(paths, str | os.PathLike) else list(paths):
+        path = Path(said).expanduser()
+        if path.is_dir():
+            inside = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith((".", "_")))
+            if not inside:
+                raise TableError(f"the folder {os.fspath(path)!r} holds no file; files of one table were expected")
+            yield from inside
+        elif path.exists():
+            yield path
+        else:
+            matched = sorted(glob.glob(os.fspath(path), recursive=True))
+            if not matched:
+                near = nearest(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ""
+                raise MissingFileError(f"no file {os.fspath(said)!r}{near}")
+            yield from map(Path, matched)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _require_unchanged(path: Path, stamp: tuple[int, int]) -> None:
+    try:
+        now = _stamp(path)
+    except OSError as error:
+        raise TableFileError(
+            f"{path.name!r} is gone since it was opened ({error.strerror}); open the table anew"
+        ) from error
+    if now != stamp:
+        raise TableFileError(
+            f"{path.name!r} has changed since it was opened ({stamp[0]:,} bytes then, {now[0]:,} now); open the table "
+            "anew: what was learned so far is of other rows"
+        )
+
+
+def _other_columns(path: Path, found: "_Schema", first: Path, expected: "_Schema") -> str:
+    known, here = dict(expected), dict(found)
+    lost, more = [name for name in known if name not in here], [name for name in here if name not in known]
+    typed = [name for name in known if name in here and here[name] != known[name]]
+    how = [f"without {listed(lost)}"] * bool(lost) + [f"with {listed(more)} besides"] * bool(more)
+    how += [f"{name!r} is {here[name]}, not {known[name]}" for name in typed]
+    return (
+        f"{path.name!r} has other columns than {first.name!r}: {' and '.join(how) or 'in another order'}; files of one "
+        "table have the same columns in the same order"
+    )
+
+
+@contextmanager
+def _broken(path: Path) -> Iterator[None]:
+    """Say of which file it is that something is wrong with it."""
+    try:
+        yield
+    except (TableError, MemoryError):
+        raise
+    except FileNotFoundError as error:
+        raise MissingFileError(f"no file {os.fspath(path)!r}") from error
+    except _BROKEN as error:
+        raise TableError(f"{path.name!r} is damaged or cut short: {error}; fetch it again") from error
+
+
+# ---- formats ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """The file's bytes as a stream, unpacked."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    opened = next((opener for magic, opener in _PACKED.items() if start.startswith(magic)), None)
+    with opened(path) if opened else path.open("rb") as stream:
+        yield stream
+
+
+def _format(path: Path) -> str:
+    with _broken(path), _opened(path) as stream:
+        kind = sniff_format(stream.read(HEAD))
+    if kind not in _FORMATS:
+        raise TableError(
+            f"{path.name!r} is {kind}, which is not read in batches; Parquet, Arrow or delimited text was expected, or "
+            "read_table, which reads it whole"
+        )
+    return kind
+
+
+_Schema = list[tuple[str, pa.DataType]]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The columns of a file, its options with what was found filled in, the cells of its row of names."""
+
+    schema: _Schema
+    options: ReadOptions
+    head: tuple[str, ...] = ()
+
+
+def _text_layout(path: Path, options: ReadOptions) -> _Layout:
+    with _opened(path) as stream:
+        head = stream.read(HEAD)
+    if len(head) == HEAD:
+        head = head[: head.rfind(b"\n") + 1] or head
+    raw = read_delimited(head, replace(options, skip_footer=0), NO_LIMITS, NEVER)
+    if raw.options.comment:
+        raise TableError(
+            f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
+            "take them out, or read the table whole with read_table"
+        )
+    return _Layout([(column.name, pa.string()) for column in raw.columns], raw.options, raw.head)
+
+
+def _text_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
+    options, text = source.options, pa.dictionary(pa.int32(), pa.string())
+    lines = int(options.skip_rows or 0) + int(options.header if options.header is not None else 1)
+    read = pa.csv.ReadOptions(
+        use_threads=True, block_size=BLOCK, skip_rows=lines, autogenerate_column_names=True,
+        encoding="utf8" if options.encoding in _UTF8 else str(options.encoding),
+    )  # fmt: skip
+    parse = pa.csv.ParseOptions(delimiter=options.delimiter or ",", newlines_in_values=True)
+    kinds = {f"f{i}": text for i in range(len(source.names))}
+    convert = pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False)
+    with _opened(path) as stream, pa.csv.open_csv(stream, read, parse, convert) as reader:
+        for batch in reader:
+            if batch.num_columns != len(source.names):
+                raise TableError(
+                    f"{path.name!r} has {batch.num_columns} values in its first row and {len(source.names)} names"
+                )
+            yield batch
+
+
+def _parquet_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
+    text = [name for name, declared in zip(source.names, source.types, strict=True) if is_text(declared)]
+    with pq.ParquetFile(path, pre_buffer=False, read_dictionary=text) as file:
+        yield from file.iter_batches(batch_size=BATCH)
+
+
+def _arrow_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
+    with pa.memory_map(os.fspath(path)) as mapped:
+        file = pa.ipc.open_file(mapped)
+        yield from (file.get_batch(i) for i in range(file.num_record_batches))
+
+
+def _typed(schema: pa.Schema, options: ReadOptions) -> _Layout:
+    twice = [name for name in schema.names if schema.names.count(name) > 1]
+    if twice:
+        raise TableError(f"two columns are called {twice[0]!r}; names that differ were expected")
+    return _Layout([(each.name, each.type) for each in schema], options)
+
+
+def _arrow_layout(path: Path, options: ReadOptions) -> _Layout:
+    with pa.memory_map(os.fspath(path)) as mapped:
+        return _typed(pa.ipc.open_file(mapped).schema, options)
+
+
+# By format: how the layout of a file is found, and how its rows are read.
+_FORMATS: dict[str, tuple[Callable[[Path, ReadOptions], _Layout], Callable[[Path, Source], Iterator[pa.RecordBatch]]]]
+_FORMATS = {
+    "delimited": (_text_layout, _text_batches),
+    "parquet": (lambda path, options: _typed(pq.read_schema(path), options), _parquet_batches),
+    "arrow": (_arrow_layout, _arrow_batches),
+}

@@ -1,0 +1,319 @@
+"""`open_table`: a table that is never whole in memory, with its meaning; the counterpart of `read_table`.
+
+    files -> a sample of their rows -> kinds, target, how each column is read      (one pass, here)
+    files -> levels, cuts -> codes                                                  (one pass, coding.py, once)
+
+What columns are is told by a sample of rows from the whole table, chosen by a hash of their numbers. A value that later
+contradicts it is an error with its row, or counts as missing where that was said.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.data.dataset import Column, Dataset, Table
+from alrviz.data.encode import Encoder, lost_text
+from alrviz.data.interpret import RawTable, Values, of_type
+from alrviz.data.limits import OWN_LIMITS
+from alrviz.data.numbers import listed
+from alrviz.data.options import ReadOptions
+from alrviz.data.read import decide
+from alrviz.data.reading import ColumnReading, Reading
+from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
+from alrviz.data.stream.coding import Coding, Tell, code_table, row_hash
+from alrviz.data.stream.source import Batch, Source, open_source
+from alrviz.data.stream.source import Column as Cells
+from alrviz.data.text import TextColumn
+from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.home import home
+from alrviz.stop import NEVER, StopToken
+
+SAMPLE = 50_000  # rows that tell what columns are
+UNREADABLE = ("error", "missing")
+_FORMAT = 1  # of codes: raised where the same table would be coded otherwise
+
+
+def quiet(what: str, rows: int) -> None:
+    """Hear what is done, and say nothing."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stream:
+    """A table larger than memory, for one target; made by `open_table`, never changed.
+
+    Attributes:
+        source: the files.
+        sample: rows of the whole table as a `Dataset`: what columns are was told by these.
+        target: name of the class.
+        reading: how its columns are read; new rows are read so.
+        n_rows: rows of all files, those without a class too.
+        unreadable: what becomes of values that are not what their column's are: "error" or "missing".
+        cache: the folder of codes.
+        notes: what was done while reading, as sentences.
+
+    >>> import alrviz, tempfile, os
+    >>> file = os.path.join(tempfile.mkdtemp(), "led.parquet")
+    >>> alrviz.load_demo("led").frame.to_parquet(file)
+    >>> stream = alrviz.open_table(file)
+    >>> stream.target, stream.n_rows, sorted(set(stream.kinds.values()))
+    ('class', 3000, ['categorical'])
+    """
+
+    source: Source
+    sample: Dataset
+    n_rows: int
+    unreadable: str
+    cache: Path
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        used = sum(kind != "ignore" for kind in self.sample.kinds.values())
+        return f"<Stream {self.name!r}: {self.n_rows:,} rows, {used} columns, class {self.target!r}>"
+
+    @property
+    def name(self) -> str:
+        """What the table is called."""
+        return self.source.name
+
+    @property
+    def target(self) -> str:
+        """The column that is the class."""
+        return self.sample.target
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, with what each is used as; levels are counted on the sample."""
+        return self.sample.columns
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every column but the target."""
+        return self.sample.kinds
+
+    @property
+    def reading(self) -> Reading:
+        """How columns are read."""
+        assert self.sample.reading is not None
+        return self.sample.reading
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the files' names, sizes and times, the target, the kinds and how they are read."""
+        return self._key([])
+
+    def with_kinds(self, **kinds: str) -> "Stream":
+        """Return the same table with these columns' kinds changed."""
+        return replace(self, sample=self.sample.with_kinds(**kinds))
+
+    def coded(
+        self,
+        discretize: str | None = "mdl",
+        n_bins: int = 10,
+        missing: str = "level",
+        *,
+        holdout: float = 0.05,
+        seed: int = 0,
+        tell: Tell = quiet,
+        stop: StopToken = NEVER,
+    ) -> "CodedTable":
+        """Return the table as codes, read and encoded once and kept in the cache.
+
+        Args:
+            discretize, n_bins, missing: as in `Encoder`; learned on training rows.
+            holdout: share of the rows that are held out, from 0 to below 1; which ones is told by `seed` and the row's
+                number.
+            tell: hears what is done, and of how many rows it is done.
+            stop: ends it from another thread.
+
+        Raises:
+            TableError: a value, file or class that cannot be used, with its place.
+            TableFileError: files that changed, or no space for the codes.
+        """
+        if discretize == "keep":
+            raise RecipeError("numbers are not kept as they are in a table read in batches; expected discretize='mdl'")
+        encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
+        key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
+        path = self.cache / f"{key[:32]}{SUFFIX}"
+        cache = open_cache(path)
+        if cache is None:
+            coding = Coding(
+                self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed
+            )
+            cache = code_table(coding, path, {"name": self.name}, tell, stop)
+        fitted = Encoder.from_dict(cache.facts["encoder"])
+        fitted.lost_ = tuple(cache.facts["lost"])
+        return CodedTable(cache, fitted, self.source)
+
+    @property
+    def _class_reading(self) -> ColumnReading:
+        """How the class is read: as texts, whatever it is."""
+        column = next(each for each in self.sample.table.values if each.name == self.target)
+        return replace(column.reading or of_type(column, ("",)), kind="categorical")
+
+    def _key(self, more: list[Any]) -> str:
+        reading = self.reading.to_dict() | {"target": self._class_reading.to_dict()}
+        state = [_FORMAT, self.source.identity, reading, *more]
+        return hashlib.sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedTable:
+    """A stream's rows as codes: the cache and what wrote it.
+
+    Attributes:
+        cache: parts "train" and "held".
+        encoder: fitted on the training rows.
+        source: the files.
+    """
+
+    cache: CodeCache
+    encoder: Encoder
+    source: Source
+
+    @property
+    def levels(self) -> NDArray[np.int64]:
+        """(a,) levels of each column."""
+        return self.encoder.levels_
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """(C,) class labels, sorted."""
+        return self.encoder.classes_
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(column.name for column in self.encoder.columns_)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences: rows and values that were not used, columns whose numbers no cut divides."""
+        facts, notes = self.cache.facts, []
+        if facts["dropped"]:
+            notes.append(f"{facts['dropped']:,} of {facts['rows']:,} rows have no class and are not used")
+        unread = {name: n for name, n in facts["unread"].items() if n}
+        notes += [f"{n:,} values of {name!r} are not as the others and count as missing" for name, n in unread.items()]
+        return notes + [text for text in [lost_text(self.encoder)] if text]
+
+
+def open_table(
+    paths: Any,
+    target: str | None = None,
+    *,
+    options: ReadOptions | None = None,
+    kinds: Mapping[str, str] | None = None,
+    unreadable: str = "error",
+    cache: Any = None,
+    tell: Tell = quiet,
+    stop: StopToken = NEVER,
+) -> Stream:
+    """Open a table that need not fit into memory: Parquet, Arrow or delimited text, in one file or many.
+
+    `paths` is a path, a folder, a pattern ("part-*.csv.gz") or a list of them; text may be packed (gzip, bzip2, xz,
+    Zstandard). `target`, `options` and `kinds` (name to kind) are as in `read_table`, but a numeric target is not cut
+    into classes. All rows are gone over once, for a sample that tells what columns are. `unreadable` says what becomes
+    of a value that is not what its column's are ("abc" among numbers): "error", with its row, or "missing". `cache` is
+    the folder of codes (default: beside the runs that are kept), `tell` hears how many rows are read, `stop` ends it.
+
+    Raises `TableError` for files that cannot be used, `MissingFileError` where there is none, `Stopped`.
+
+    >>> import pandas as pd, tempfile, os
+    >>> file = os.path.join(tempfile.mkdtemp(), "t.csv")
+    >>> rows = {"size": [1, 2, 9] * 50, "colour": ["red", "red", "blue"] * 50, "class": [0, 0, 1] * 50}
+    >>> pd.DataFrame(rows).to_csv(file, index=False)
+    >>> open_table(file, "class")
+    <Stream 't': 150 rows, 2 columns, class 'class'>
+    """
+    if unreadable not in UNREADABLE:
+        raise TableError(f"unreadable={unreadable!r}: expected one of {UNREADABLE}{nearest(unreadable, UNREADABLE)}")
+    options = options or ReadOptions()
+    source = open_source(paths, options)
+    drawn = _Drawn(SAMPLE)
+    rows = 0
+    for batch in source.batches(stop):
+        drawn.add(batch)
+        rows = batch.first + batch.n_rows
+        tell("looking", rows)
+    if not rows:
+        raise TableError("the table has names but no rows; at least one row of values was expected")
+    parsed = decide(RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort), stop)
+    table = Table.of(
+        source.name, parsed.columns, parsed.options, OWN_LIMITS, parsed.notes, False, (), options, source.head
+    )
+    sample = table.dataset(target, kinds=kinds, stop=stop)
+    notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
+    if rows > SAMPLE:
+        notes.append(f"what columns are was told by {SAMPLE:,} of {rows:,} rows; a kind that is not right can be said")
+    if sample.leaks:
+        tells = "tells" if len(sample.leaks) == 1 else "tell"
+        notes.append(f"{listed(sample.leaks)} alone almost {tells} the class; is that known beforehand?")
+    folder = home() / "codes" if cache is None else Path(cache)
+    return Stream(source, sample, rows, unreadable, folder, tuple(notes))
+
+
+class _Drawn:
+    """The rows of the smallest hashes so far: a sample of the whole, the same however its files are cut."""
+
+    def __init__(self, size: int):
+        self.sort = "typed"
+        self._size = size
+        self._parts: list[tuple[NDArray[np.uint64], dict[str, Cells]]] = []
+        self._most = np.uint64(2**64 - 1)
+        self._kept = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take what is to be taken of a batch."""
+        if any(isinstance(column, TextColumn) for column in batch.columns.values()):
+            self.sort = "text" if all(isinstance(c, TextColumn) for c in batch.columns.values()) else "typed"
+        hashes = row_hash(batch.first, batch.n_rows, 0)
+        self._keep(hashes, batch.columns)
+        if self._kept > 4 * self._size:
+            self._shrink()
+
+    def _keep(self, hashes: NDArray[np.uint64], columns: Mapping[str, Cells]) -> None:
+        rows = np.flatnonzero(hashes <= self._most)
+        self._parts.append((hashes[rows], {name: _within(column, rows) for name, column in columns.items()}))
+        self._kept += len(rows)
+
+    def _shrink(self) -> None:
+        every = np.concatenate([hashes for hashes, _ in self._parts])
+        if len(every) > self._size:
+            self._most = np.partition(every, self._size - 1)[self._size - 1]
+        parts, self._parts, self._kept = self._parts, [], 0
+        for hashes, columns in parts:
+            self._keep(hashes, columns)
+
+    def columns(self) -> list[Cells]:
+        """Return the columns of the sample, its rows in the table's order."""
+        self._shrink()
+        return [_joined([columns[name] for _, columns in self._parts]) for name in self._parts[0][1]]
+
+
+def _within(column: Cells, rows: NDArray[np.intp]) -> Cells:
+    if isinstance(column, TextColumn):
+        typed = None if column.typed is None else column.typed[rows]
+        return TextColumn.of(column.name, column.codes[rows], column.levels, typed)
+    return replace(column, series=column.series.iloc[rows].reset_index(drop=True))
+
+
+def _joined(parts: list[Cells]) -> Cells:
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    texts = [part for part in parts if isinstance(part, TextColumn)]
+    if len(texts) == len(parts):
+        return TextColumn.joined(texts)
+    values = [part for part in parts if isinstance(part, Values)]
+    if len(values) < len(parts):
+        raise TableError(f"column {parts[0].name!r} is text in some batches and not in others; one type was expected")
+    if isinstance(values[0].series.dtype, pd.CategoricalDtype):
+        joined = pd.Series(union_categoricals([part.series for part in values]))
+    else:
+        joined = pd.concat([part.series for part in values], ignore_index=True)
+    return replace(values[0], series=joined)

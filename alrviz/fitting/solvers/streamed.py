@@ -1,0 +1,119 @@
+"""AdaGrad over chunks of rows, one state a pass: [sALR]'s learner.
+
+    g_j += ...,  w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j          row by row (kernels/adagrad.py)
+
+Chunks, and rows within a chunk, come in an order drawn anew for each pass. eta0 is searched before the first pass on
+rows that are no training rows, by algorithms 4 and 5: POINTS values of log10 eta0 between two ends, each fitted by
+PASSES passes over nine tenths of them and judged by the log loss of the last tenth; the neighbours of the best become
+the ends, until what they lose is within CLOSE of the best. (The paper judges by RMSE.)
+
+F and its gradient are not needed to go on: they are looked at once a pass for the report alone, on nobody's clock.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.fitting.objectives.streamed import StreamObjective
+from alrviz.fitting.solvers.state import Solver, SolverState
+from alrviz.passes.rows import Floats
+
+ENDS = (-6.0, 6.0)  # log10 eta0
+POINTS = 11
+PASSES = 5
+CLOSE = 0.01  # of the best log loss
+MOST_ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """What AdaGrad moves, and with which eta0, after so many passes."""
+
+    table: NDArray[np.float32]
+    eta0: float
+    passes: int
+
+
+@dataclass(frozen=True)
+class StreamAdaGrad(Solver):
+    """Steps row by row over chunks.
+
+    Args:
+        seed: of the order of rows.
+    """
+
+    seed: int = 0
+
+    def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
+        """Return the state at the start point."""
+        return SolverState(0, objective.value_grad(w0), 1, 1.0)
+
+    def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
+        """Return the state one pass later."""
+        before = state.carry
+        if before is None:
+            eta0 = self._searched(objective, state.point.w)
+            before = _Training(objective.step_table(state.point.w), eta0, 0)
+        table = before.table.copy()
+        met = objective.passes.adagrad(
+            table, before.eta0, (self.seed, before.passes), objective.penalised, objective.stop
+        )
+        return replace(
+            state,
+            index=state.index + 1,
+            passes=state.passes + 1.0,
+            step_size=before.eta0,
+            carry=_Training(table, before.eta0, before.passes + 1),
+            extra={"eta0": before.eta0, "progressive_log_loss": met / objective.total},
+        )
+
+    def look(self, objective: StreamObjective, state: SolverState) -> SolverState:
+        """Return the state with F and its gradient, which no step needs."""
+        if state.carry is None:
+            return state
+        return replace(state, point=objective.value_grad(objective.weights_in(state.carry.table)))
+
+    def kept(self, state: SolverState) -> dict[str, Any]:
+        """Return what a fit goes on from, as arrays and numbers."""
+        of = state.carry
+        return {"table": of.table, "eta0": of.eta0, "passes": of.passes, "index": state.index}
+
+    def resumed(self, objective: StreamObjective, kept: Mapping[str, Any]) -> SolverState:
+        """Return the state that `kept` was made of."""
+        training = _Training(np.array(kept["table"]), float(kept["eta0"]), int(kept["passes"]))
+        point = objective.value_grad(objective.weights_in(training.table))
+        passes = 1.0 + training.passes
+        return SolverState(int(kept["index"]), point, 1, passes, training.eta0, carry=training)
+
+    def _searched(self, objective: StreamObjective, w: Floats) -> float:
+        low, high = ENDS
+        known: dict[float, float] = {}
+        best = 0.0
+        for _ in range(MOST_ROUNDS):
+            grid = np.linspace(low, high, POINTS).tolist()
+            for x in grid:
+                if x not in known:
+                    known[x] = self._tried(objective, w, 10.0**x)
+            k = min(range(POINTS), key=lambda k: known[grid[k]])
+            best, low, high = grid[k], grid[max(0, k - 1)], grid[min(POINTS - 1, k + 1)]
+            if max(known[low], known[high]) - known[best] <= CLOSE * known[best]:
+                break
+        return float(10.0**best)
+
+    def _tried(self, objective: StreamObjective, w: Floats, eta0: float) -> float:
+        """The log loss per row of the judged rows after PASSES passes over the others with eta0."""
+        rows, table = objective.trial.learned, objective.step_table(w)
+        order = np.random.default_rng((self.seed, 1))
+        for _ in range(PASSES):
+            objective.passes.visit(
+                rows.codes, rows.y, order.permutation(rows.n_rows), table, eta0, objective.penalised, objective.stop
+            )
+        judged = objective.trial.judged
+        with np.errstate(invalid="ignore", over="ignore"):
+            z = objective.scores(objective.weights_in(table), judged)
+            value = judged.loss_and_residual(z, None, 0.0, z, None).nll / judged.n_rows
+        return value if math.isfinite(value) else math.inf

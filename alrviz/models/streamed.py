@@ -1,0 +1,123 @@
+"""Tables of a model counted over chunks of rows, and where its cells stand in the tables that passes look up."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.cell_space import CellSpace, ascending_tuples
+from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
+from alrviz.models.tables import Tables
+from alrviz.passes.aligned_buffers import Floats, zeros
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.stream import Cells, Chunks, DenseCells, SeenCells, StreamPasses
+from alrviz.stop import NEVER, StopToken
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """What counting a stream gives.
+
+    Attributes:
+        tables: the counts of the cells that occur.
+        passes: passes whose tables have a row for each of them, and others.
+        rows: (S,) the rows of the seen cells in these tables.
+        blank: of what unseen cells add, the table (rows, W) without the seen cells.
+    """
+
+    tables: Tables
+    passes: StreamPasses
+    rows: NDArray[np.int64]
+    blank: Callable[[Unseen | None], Floats]
+
+
+def count_stream(
+    levels: NDArray[np.int64],
+    order: int,
+    chunks: Chunks,
+    n_chunks: int,
+    n_classes: int,
+    smoothing: float,
+    allowed: int,
+    n_jobs: int | None = None,
+    stop: StopToken = NEVER,
+) -> Streamed:
+    """Count the cells of order n in a pass; in two, where a row for every possible cell takes over `allowed` bytes."""
+    space = CellSpace(levels, order)
+    wide = _with_gaps(levels, order, allowed, n_classes)
+    if wide is not None:
+        return _dense(space, wide, chunks, n_chunks, n_classes, smoothing, n_jobs, stop)
+    seen = np.empty(0, np.int64)
+    for codes, _ in chunks(None, stop):
+        stop.check()
+        every = np.arange(space.n_tuples), np.arange(codes.shape[1])
+        seen = np.union1d(seen, index_cells(space, [every], as_compiled(codes), 1, stop).seen)
+    index = CellIndex.of_seen(space, seen)
+    passes = StreamPasses(_seen_cells(index), chunks, n_chunks, n_classes, n_jobs)
+    counts, t = passes.count(stop)[:, :n_classes], space.n_tuples
+    of_first = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))  # every row is in one of them
+    classes = counts[of_first].sum(axis=0)
+    tables = Tables(space, seen, counts[2 * t :].copy(), classes, classes - counts[t : 2 * t], _cards(space), smoothing)
+    return Streamed(
+        tables,
+        passes,
+        np.arange(2 * t, index.n_rows),
+        lambda unseen: cell_table(index.n_rows, t, passes.padded, unseen),
+    )
+
+
+def _seen_cells(index: CellIndex[CellSpace]) -> Cells:
+    return SeenCells(index.locate, index.n_rows, index.space.n_tuples)
+
+
+def _cards(space: CellSpace) -> Floats:
+    """The encoder's levels all occur in training rows."""
+    return space.cards.astype(float)
+
+
+def _with_gaps(levels: NDArray[np.int64], order: int, allowed: int, n_classes: int) -> CellSpace | None:
+    """The cell space in which "no level" is one, where its tables are within what is allowed."""
+    possible = float(np.prod(np.sort(levels + 1)[-order:].astype(float)))
+    if possible > 2**31 or allowed <= 0:
+        return None
+    wide = CellSpace(levels + 1, order)
+    return wide if wide.n_cells < 2**31 and 8 * wide.n_cells * max(2, n_classes) <= allowed else None
+
+
+def _dense(
+    space: CellSpace, wide: CellSpace, chunks: Chunks, n_chunks: int, n_classes: int, smoothing: float,
+    n_jobs: int | None, stop: StopToken,
+) -> Streamed:  # fmt: skip
+    a, n = len(space.levels), space.order
+    prefixes = ascending_tuples(a, n - 1) if n > 1 else np.zeros((1, 0), np.int32)
+    if n > 1:
+        prefixes = prefixes[prefixes[:, -1] < a - 1]
+    width = a - 1 - prefixes[:, -1] if n > 1 else np.array([a])
+    starts = np.cumsum(width, dtype=np.int64) - width
+    first = np.append(wide.first, wide.n_cells)
+    cells = DenseCells(space.levels, wide.tuples, prefixes, starts, first)
+    passes = StreamPasses(cells, chunks, n_chunks, n_classes, n_jobs)
+    counts = passes.count(stop)[:, :n_classes]
+    rows = np.flatnonzero(counts.any(axis=1))
+    t, codes = wide.tuple_of(rows), wide.codes_of(rows)
+    classes = counts[: first[1]].sum(axis=0)
+    real = (codes < space.levels[space.tuples[t]]).all(axis=1)
+    rows, t, codes = rows[real], t[real], codes[real]
+    seen = space.first[t] + (codes * space.strides[t]).sum(axis=1)
+    own = counts[rows]
+    of_tuple = np.zeros((space.n_tuples, n_classes))
+    np.add.at(of_tuple, t, own)
+    tables = Tables(space, seen, own, classes, of_tuple, _cards(space), smoothing)
+
+    def blank(unseen: Unseen | None) -> Floats:
+        table = zeros(wide.n_cells, passes.padded)
+        if unseen is not None:
+            for k in range(space.n_tuples):
+                table[first[k] : first[k + 1], :n_classes] = unseen.phi[k]
+            if unseen.known_only:
+                gaps = np.arange(wide.n_cells)
+                table[(wide.codes_of(gaps) >= space.levels[space.tuples[wide.tuple_of(gaps)]]).any(axis=1)] = 0.0
+        return table
+
+    return Streamed(tables, passes, rows, blank)

@@ -1,0 +1,245 @@
+"""Passes over rows that come in chunks, of which nothing is kept but sums.
+
+    cells = DenseCells(levels, order)        a row of a table for every possible cell, where these are few enough
+    cells = SeenCells(index)                 a row for every cell that occurs, found by its hash
+    passes = StreamPasses(cells, chunks, n_classes)
+    passes.count()                           counts (rows of the table, C)
+    passes.loss_and_gradient(table, bias)    sums over rows, and sums of residuals (rows of the table, W)
+    passes.adagrad(table, eta, order)        steps, row by row
+
+`chunks(order, stop)` yields codes (a, m) and classes (m,). Sums are made chunk by chunk and added in the chunks' order:
+the bits are the same for any number of threads, and for rows in memory or in a file.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import adagrad as adagrad_kernels
+from alrviz.kernels import cells as cell_kernels
+from alrviz.kernels import rows as row_kernels
+from alrviz.passes.aligned_buffers import Floats, lanes_of, zeros
+from alrviz.passes.losses import NLL, Loss
+from alrviz.passes.rows import Sums, as_compiled
+from alrviz.passes.threads import resolve_jobs, share
+from alrviz.stop import NEVER, StopToken
+
+Codes = NDArray[np.unsignedinteger]
+Chunks = Callable[[Sequence[int] | None, StopToken], Iterable[tuple[Codes, NDArray[np.int32]]]]
+SPAN = 8192  # rows whose keys and scores are at hand at once
+_VISITED = 1024  # rows whose cells are at hand at once in a pass of steps
+
+
+class Cells(Protocol):
+    """Which rows of a table the rows of codes look up, one of each tuple.
+
+    Attributes:
+        n_rows: rows of the table.
+        first: (T + 1,) what is added to the keys of a tuple.
+    """
+
+    n_rows: int
+    first: NDArray[np.int64]
+
+    def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
+        """Return (T, m) for codes (a, m), uint16 or uint32: with `first`, rows of the table."""
+
+    def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return (m, T): rows of the table that the given rows look up."""
+
+
+class DenseCells:
+    """A row of the table for every possible cell of all tuples of n columns, "no level" counting as a level.
+
+    Args:
+        levels: (a,) levels of the columns, without "no level".
+        tuples: (T, n) int32, all ascending ones in the order of a dictionary.
+        prefixes, starts: their beginnings and where those start, as in `kernels.cells.dense_cells`.
+        first: (T + 1,) where a tuple's cells begin.
+    """
+
+    def __init__(
+        self,
+        levels: NDArray[np.int64],
+        tuples: NDArray[np.int32],
+        prefixes: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        first: NDArray[np.int64],
+    ):
+        self.first = first
+        self.n_rows = int(first[-1])
+        self._levels = np.array(levels + 1, np.int32)
+        self._tuples, self._prefixes, self._starts = tuples, prefixes, starts
+        self._first = first[:-1].astype(np.int32)
+        self._kind = np.uint16 if int(np.diff(first).max(initial=0)) <= 2**16 else np.uint32
+
+    def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
+        """As `Cells` says."""
+        out = np.empty((len(self._tuples), codes.shape[1]), self._kind)
+        cell_kernels.dense_keys(codes, self._tuples, self._levels, out)
+        return out
+
+    def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """As `Cells` says."""
+        out = np.empty((len(rows), len(self._tuples)), np.int32)
+        cell_kernels.dense_cells(codes, rows, self._prefixes, self._starts, self._levels, self._first, out)
+        return out
+
+
+class SeenCells:
+    """A row of the table for every cell that occurs, behind two of each tuple; see models/index.py.
+
+    Args:
+        locate: of codes and a range of rows to rows of the table (m, T).
+        n_rows: rows of the table.
+        n_tuples: T.
+    """
+
+    def __init__(self, locate: Callable[[Codes, int, int], NDArray[np.uint32]], n_rows: int, n_tuples: int):
+        self.n_rows, self.first = n_rows, np.zeros(n_tuples + 1, np.int64)
+        self._locate = locate
+
+    def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
+        """As `Cells` says."""
+        return np.ascontiguousarray(self._locate(as_compiled(codes), 0, codes.shape[1]).T)
+
+    def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """As `Cells` says."""
+        return self._locate(as_compiled(codes[:, rows]), 0, len(rows)).view(np.int32)
+
+
+class StreamPasses:
+    """Passes over the chunks of a table.
+
+    Args:
+        cells: which rows of tables its rows look up.
+        chunks: of an order of their numbers (None: as they are) and a stop token, codes and classes.
+        n_chunks: how many there are.
+        n_classes: C.
+        n_jobs: threads; None for all.
+    """
+
+    def __init__(self, cells: Cells, chunks: Chunks, n_chunks: int, n_classes: int, n_jobs: int | None = None):
+        self.cells, self.n_chunks, self.n_classes = cells, n_chunks, n_classes
+        self.n_jobs = resolve_jobs(n_jobs)
+        lanes, self.padded = lanes_of(n_classes)
+        self._chunks, self._width = chunks, (0,) * lanes
+
+    def count(self, stop: StopToken = NEVER) -> Floats:
+        """Return how many rows of each class look up each row of the table, (rows, W)."""
+        counts, tuples = zeros(self.cells.n_rows, self.padded), len(self.cells.first) - 1
+        edges = [tuples * k // self.n_jobs for k in range(self.n_jobs + 1)]
+        for codes, y in self._chunks(None, stop):
+            for own, classes in _spans(codes, y):
+                stop.check()
+                keys, ones = self.cells.keys(own), np.ones(len(classes))
+
+                def part(k: int, keys: Any = keys, classes: Any = classes, ones: Any = ones) -> None:
+                    row_kernels.count(
+                        keys, self.cells.first, classes, ones, counts, 0, len(classes), edges[k], edges[k + 1]
+                    )
+
+                share(part, self.n_jobs, self.n_jobs)
+        return counts
+
+    def scores(self, codes: Codes, table: Floats, bias: Floats, pad: float = -np.inf) -> Floats:
+        """Return the scores (m, W) of codes, in memory, for a table (rows, W) and b (C,)."""
+        z = zeros(codes.shape[1], self.padded)
+        for begin in range(0, len(z), SPAN):
+            own = np.ascontiguousarray(codes[:, begin : begin + SPAN])
+            self._forward(self.cells.keys(own), table, self._bias(bias, pad), z[begin : begin + SPAN])
+        return z
+
+    def loss_and_gradient(
+        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL
+    ) -> tuple[Sums, Floats, Floats]:
+        """Return the sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make; the residuals summed
+        by rows of the table (rows, W), and over all rows (C,).
+        """
+        totals, gradient, over = np.zeros(5), zeros(*table.shape), np.zeros(self.padded)
+        source = iter(self._chunks(None, stop))
+        room = [zeros(*table.shape) for _ in range(min(self.n_jobs, max(1, self.n_chunks)))]
+        own_bias = self._bias(bias, -np.inf)
+        while group := list(islice(source, len(room))):
+            found: list[Any] = [None] * len(group)
+
+            def part(k: int, group: Any = group, found: Any = found) -> None:
+                codes, y = group[k]
+                found[k] = self._chunk_gradient(codes, y, table, own_bias, room[k], stop, loss)
+
+            share(part, len(group), self.n_jobs)
+            for (sums, last), summed in zip(found, room, strict=False):
+                totals += sums
+                over += last
+                gradient += summed
+        return Sums(*map(float, totals)), gradient, over[: self.n_classes]
+
+    def adagrad(
+        self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], penalised: bool, stop: StopToken = NEVER
+    ) -> float:
+        """Visit all rows once, chunks and the rows in each in an order drawn from `seed`; move `table` (see kernel).
+
+        Return the sum of -log p(y), each as its row was met.
+        """
+        order = np.random.default_rng(seed)
+        total = 0.0
+        for codes, y in self._chunks(order.permutation(self.n_chunks).tolist(), stop):
+            total += self.visit(codes, y, order.permutation(len(y)), table, eta, penalised, stop)
+        return total
+
+    def visit(
+        self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
+        penalised: bool, stop: StopToken = NEVER,
+    ) -> float:  # fmt: skip
+        """Visit `rows` of codes in memory, in their order."""
+        total, flag = 0.0, (0,) if penalised else ()
+        for begin in range(0, len(rows), _VISITED):
+            stop.check()
+            own = rows[begin : begin + _VISITED]
+            total += adagrad_kernels.adagrad(
+                self.cells.cells(codes, own), y[own], table, self.n_classes, np.float32(eta), self._width, flag
+            )
+        return total
+
+    def _chunk_gradient(
+        self, codes: Codes, y: NDArray[np.int32], table: Floats, bias: Floats, gradient: Floats, stop: StopToken,
+        loss: Loss,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+        """Write the summed residuals of a chunk to `gradient`; return its sums, and the residuals over all its rows."""
+        z, r = zeros(SPAN, self.padded), zeros(SPAN, self.padded)
+        parts, sums, over = np.zeros((SPAN // row_kernels.CHUNK, 5)), np.zeros(5), np.zeros(self.padded)
+        gradient[:] = 0.0
+        for own, classes in _spans(codes, y):
+            stop.check()
+            m, keys = len(classes), self.cells.keys(own)
+            self._forward(keys, table, bias, z)
+            parts[:] = 0.0
+            loss.loss_and_residual(z, z, 0.0, z, classes, np.ones(m), self.n_classes, r, True, parts, 0, m)
+            row_kernels.scatter(keys, self.cells.first, r, gradient, 0, m, 0, len(keys), False, self._width)
+            sums += parts.sum(axis=0)
+            over += r[:m].sum(axis=0)
+        return sums, over
+
+    def _forward(self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats) -> None:
+        row_kernels.forward(keys, self.cells.first, table, bias, z, 0, keys.shape[1], 0, len(keys), self._width)
+
+    def _bias(self, bias: Floats, pad: float) -> Floats:
+        padded = np.full(self.padded, pad)
+        padded[: self.n_classes] = bias
+        return padded
+
+
+def _spans(codes: Codes, y: NDArray[np.int32]) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
+    for begin in range(0, len(y), SPAN):
+        yield np.ascontiguousarray(codes[:, begin : begin + SPAN]), y[begin : begin + SPAN]
+
+
+def single_table(rows: int, parts: int, padded: int) -> NDArray[np.float32]:
+    """Return zeros (rows, parts, W) in single precision, from the start of a cache line on."""
+    size = rows * parts * padded
+    raw = np.zeros(size + 16, np.float32)
+    skip = -raw.ctypes.data % 64 // 4
+    return raw[skip : skip + size].reshape(rows, parts, padded)

@@ -1,0 +1,268 @@
+"""Tables read in batches: the same meaning and codes as in memory, whatever the format and the number of files; what is
+wrong with a file is said with its place.
+"""
+
+import gzip
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.data.encode import Encoder
+from alrviz.data.options import ReadOptions
+from alrviz.data.stream import table as table_module
+from alrviz.data.stream.cache import CacheWriter, keep_quota, open_cache
+from alrviz.data.stream.coding import row_hash
+from alrviz.data.stream.table import open_table
+from alrviz.errors import MissingFileError, TableError, TableFileError
+
+ROWS = 3000
+
+
+def messy(rows: int = ROWS) -> pd.DataFrame:
+    """Numbers with gaps, whole numbers, texts in several spellings, an order, dates, a class that hangs on them."""
+    rng = np.random.default_rng(3)
+    x, k = rng.normal(size=rows), rng.integers(0, 40, rows)
+    frame = pd.DataFrame(
+        {
+            "x": np.where(rng.random(rows) < 0.1, np.nan, np.round(x, 3)),
+            "k": k,
+            "code": rng.integers(0, 3, rows),
+            "colour": rng.choice(["red", "Red", "green", "blue", None], rows),
+            "size": rng.choice(["low", "medium", "high"], rows),
+            "day": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 700, rows), unit="D"),
+        }
+    )
+    frame["class"] = np.where(x + (frame["colour"] == "blue") + k / 20 + rng.normal(size=rows) > 1, "yes", "no")
+    frame.loc[[5, 17], "class"] = None
+    return frame
+
+
+def written(folder, frame: pd.DataFrame, ending: str):
+    path = folder / f"table.{ending}"
+    writers = {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "csv.gz": lambda: frame.to_csv(path, index=False),
+        "parquet": lambda: frame.to_parquet(path, index=False),
+        "feather": lambda: frame.to_feather(path, compression="uncompressed"),
+    }
+    writers[ending]()
+    return path
+
+
+def held_out(rows: int, share: float, seed: int = 0) -> np.ndarray:
+    return row_hash(0, rows, seed) < np.uint64(share * (2**64 - 1))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
+@pytest.mark.parametrize("missing", ["level", "skip"])
+def test_codes_are_those_of_the_table_in_memory(tmp_path, ending, missing):
+    frame = messy()
+    path = written(tmp_path, frame, ending)
+    stream, whole = open_table(path, "class", cache=tmp_path / "codes"), alrviz.read_table(path, "class")
+    assert stream.kinds == whole.kinds
+    coded = stream.coded("mdl", missing=missing, holdout=0.2)
+    held = held_out(ROWS, 0.2)[frame["class"].notna().to_numpy()]
+    encoder = Encoder(missing=missing).fit(whole.X[~held], whole.y[~held])
+    for part, rows in (("train", ~held), ("held", held)):
+        want, got = encoder.encode(whole.X[rows], whole.y[rows]), coded.cache.whole(part)
+        np.testing.assert_array_equal(got.codes, want.codes)
+        np.testing.assert_array_equal(got.y, want.y)
+    assert [c.labels for c in coded.encoder.columns_] == [c.labels for c in encoder.columns_]
+    assert coded.encoder.lost_ == encoder.lost_
+    assert coded.notes[0] == "2 of 3,000 rows have no class and are not used"
+
+
+def test_a_table_in_several_files_is_the_same_table(tmp_path):
+    frame = messy()
+    whole = open_table(written(tmp_path, frame, "parquet"), "class", cache=tmp_path / "a").coded()
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for k in range(4):
+        frame[k * 750 : (k + 1) * 750].to_parquet(folder / f"part-{k}.parquet", index=False)
+    parts = open_table(str(folder / "part-*.parquet"), "class", cache=tmp_path / "b").coded()
+    for part in ("train", "held"):
+        np.testing.assert_array_equal(parts.cache.whole(part).codes, whole.cache.whole(part).codes)
+
+
+def test_codes_are_made_once_and_again_when_anything_is_another(tmp_path, monkeypatch):
+    path = written(tmp_path, messy(), "csv")
+    stream = open_table(path, "class", cache=tmp_path / "codes")
+    first = stream.coded().cache.path
+    made = []
+    monkeypatch.setattr(table_module, "code_table", lambda *args: made.append(args) or pytest.fail("coded again"))
+    assert open_table(path, "class", cache=tmp_path / "codes").coded().cache.path == first
+    for other in (
+        lambda: stream.coded(holdout=0.1),
+        lambda: stream.coded(seed=1),
+        lambda: stream.coded("quantile"),
+        lambda: stream.with_kinds(k="categorical").coded(),
+    ):
+        with pytest.raises(pytest.fail.Exception, match="coded again"):
+            other()
+    assert len({id(args) for args in made}) == 4
+
+
+def test_a_sample_tells_what_columns_are_and_all_rows_confirm_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_module, "SAMPLE", 500)
+    frame = messy()
+    frame["k"] = frame["k"].astype(object)
+    row = int(np.flatnonzero(row_hash(0, ROWS, 0) == row_hash(0, ROWS, 0).max())[0])  # the last to be drawn
+    frame.loc[row, "k"] = "many"
+    path = written(tmp_path, frame, "csv")
+    stream = open_table(path, "class", cache=tmp_path / "codes")
+    assert stream.sample.table.n_rows == 500
+    assert stream.kinds["k"] == "numeric"
+    with pytest.raises(
+        TableError, match=rf"column 'k' holds 'many' in row {row + 1:,} \('table.csv'\).*a number.*unreadable"
+    ):
+        stream.coded()
+    assert not list((tmp_path / "codes").iterdir())  # nothing half-made is left
+    forgiving = open_table(path, "class", cache=tmp_path / "codes", unreadable="missing").coded()
+    assert any("1 values of 'k'" in note for note in forgiving.notes)
+
+
+def test_a_class_that_comes_last_is_a_class(tmp_path):
+    frame = messy()
+    frame.loc[ROWS - 1, "class"] = "zz"
+    coded = open_table(written(tmp_path, frame, "csv"), "class", cache=tmp_path / "codes").coded(holdout=0.9, seed=3)
+    assert coded.classes.tolist() == ["no", "yes", "zz"]
+    assert (coded.cache.whole("train").y == 2).sum() == 1  # learned from, though nine rows of ten are held out
+
+
+def damaged(folder, ending: str):
+    path = written(folder, messy(), ending)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "parquet", "feather"])
+def test_a_file_that_is_cut_short_is_named(tmp_path, ending):
+    with pytest.raises(TableError, match=r"'table.*' is damaged or cut short.*fetch it again"):
+        open_table(damaged(tmp_path, ending), "class", cache=tmp_path / "codes")
+
+
+def test_files_of_other_columns_are_named(tmp_path):
+    frame = messy(100)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.rename(columns={"k": "l"}).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(TableError, match=r"'b.csv' has other columns than 'a.csv': without 'k' and with 'l' besides"):
+        open_table(tmp_path / "*.csv", "class", cache=tmp_path)
+    frame.to_parquet(tmp_path / "a.parquet", index=False)
+    frame.assign(k=frame["k"].astype(float)).to_parquet(tmp_path / "b.parquet", index=False)
+    with pytest.raises(TableError, match="'k' is double, not int64"):
+        open_table(tmp_path / "*.parquet", "class", cache=tmp_path)
+    with pytest.raises(TableError, match=r"'a.csv' is delimited and 'a.parquet' is parquet"):
+        open_table([tmp_path / "a.csv", tmp_path / "a.parquet"], "class", cache=tmp_path)
+
+
+def test_a_file_that_changes_between_passes_is_refused(tmp_path):
+    path = written(tmp_path, messy(), "csv")
+    stream = open_table(path, "class", cache=tmp_path / "codes")
+    with path.open("a") as file:
+        file.write("1,2,1,red,low,2020-01-01,yes\n")
+    with pytest.raises(TableFileError, match=r"'table.csv' has changed since it was opened"):
+        stream.coded()
+    path.unlink()
+    with pytest.raises(TableFileError, match="gone"):
+        stream.coded()
+
+
+def test_what_is_not_there_or_cannot_be_read_in_batches(tmp_path):
+    (tmp_path / "tabel.csv").write_text("a,class\n1,x\n")
+    with pytest.raises(MissingFileError, match=r"table.csv.*did you mean 'tabel.csv'"):
+        open_table(tmp_path / "table.csv", cache=tmp_path)
+    (tmp_path / "t.json").write_text('[{"a": 1, "class": "x"}]')
+    with pytest.raises(TableError, match=r"'t.json' is json, which is not read in batches"):
+        open_table(tmp_path / "t.json", cache=tmp_path)
+    with pytest.raises(TableError, match=r"unreadable='drop'"):
+        open_table(tmp_path / "tabel.csv", cache=tmp_path, unreadable="drop")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TableError, match="holds no file"):
+        open_table(tmp_path / "empty", cache=tmp_path)
+
+
+def test_text_is_read_as_it_was_said_to_be(tmp_path):
+    lines = ["x;class", *(f"{k}.{k % 10}00,5;{'a' if k % 3 else 'b'}" for k in range(1, 200))]
+    path = tmp_path / "german.csv.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    options = ReadOptions(decimal=",", thousands=".")
+    stream = open_table(path, "class", options=options, cache=tmp_path / "codes")
+    frame = alrviz.read_table(path, "class", options=options).frame
+    assert stream.sample.frame["x"].tolist() == frame["x"].tolist()
+    assert stream.kinds == {"x": "numeric"}
+
+
+# ---- the cache -------------------------------------------------------------------------------------------------------
+
+
+def small_cache(path):
+    writer = CacheWriter(path, 2, ("uint8", "uint8"))
+    for k in range(3):
+        writer.add("train", np.full((2, 4), k, np.uint8), np.arange(4))
+    return writer.close({"name": "t"})
+
+
+def test_a_cache_gives_back_what_was_written_in_any_order(tmp_path):
+    cache = small_cache(tmp_path / "t.codes")
+    assert [int(chunk.codes[0, 0]) for chunk in cache.chunks("train", [2, 0, 1])] == [2, 0, 1]
+    assert [c.y.tolist() for c in cache.chunks("train")] == [[0, 1, 2, 3]] * 3
+    assert cache.n_rows("train") == 12
+    next(iter(cache.chunks("train")))  # whoever leaves early leaves no thread that waits for ever
+
+
+def test_a_flipped_bit_is_found_and_the_cache_made_anew(tmp_path):
+    path = tmp_path / "t.codes"
+    cache = small_cache(path)
+    data = bytearray(path.read_bytes())
+    data[cache.parts["train"][1].at + 3] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(TableError, match=r"t.codes' are damaged \(at byte \d+\); the file was removed"):
+        list(cache.chunks("train"))
+    assert open_cache(path) is None
+
+
+SPOILT = {
+    "short": lambda data: data[:-3],
+    "older": lambda data: b"ALRVIZC0" + data[8:],
+    "empty": lambda data: b"",
+    "overwritten": lambda data: data[:-9] + b"\xff" * 9,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_what_is_not_whole_or_of_another_version_is_no_cache(tmp_path, spoil):
+    path = tmp_path / "t.codes"
+    small_cache(path)
+    path.write_bytes(spoil(path.read_bytes()))
+    assert open_cache(path) is None
+
+
+def test_a_cache_has_its_name_only_when_it_is_whole(tmp_path):
+    writer = CacheWriter(tmp_path / "t.codes", 1, ("uint8", "uint8"))
+    writer.add("train", np.zeros((1, 3), np.uint8), np.zeros(3))
+    assert not (tmp_path / "t.codes").exists()
+    writer.abandon()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_oldest_go_beyond_the_quota(tmp_path):
+    for k in range(4):
+        small_cache(tmp_path / f"{k}.codes")
+        os.utime(tmp_path / f"{k}.codes", (k, k))
+    size = (tmp_path / "0.codes").stat().st_size
+    keep_quota(tmp_path / "3.codes", 2 * size)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.codes", "3.codes"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+def test_a_full_disk_is_said(tmp_path, monkeypatch):
+    writer = CacheWriter(tmp_path / "t.codes", 1, ("uint8", "uint8"))
+    writer._file.close()
+    writer._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 (closed by the writer)
+    with pytest.raises(TableFileError, match=r"no space is left for the codes in .* free\)"):
+        writer.add("train", np.zeros((1, 3), np.uint8), np.zeros(3))
+    writer.abandon()

@@ -1,0 +1,180 @@
+"""Fits over chunks of rows: counts, F and gradient are those of the fit in memory, AdaGrad's steps those of the naive
+one, the bits the same for any number of threads and files, and the model the same after a process was killed.
+"""
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.data.encoded import Encoded
+from alrviz.data.stream.table import open_table
+from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError
+from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
+from alrviz.fitting.prepare import Prepared
+from alrviz.models.parameterisation import parameterise
+from alrviz.models.streamed import count_stream
+from alrviz.passes.stream import SPAN
+from tests.data.stream.test_stream import messy, written
+from tests.oracles.stochastic import naive_adagrad
+
+LEVELS, CLASSES = np.array([3, 4, 2, 5]), 3
+ALLOWED = {"dense": 2**24, "seen": 0}
+
+
+def rows(n: int = 700, gaps: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Codes, some of which are no level, and classes that hang on them."""
+    rng = np.random.default_rng(1)
+    codes = np.array([rng.integers(0, top + gaps, n) for top in LEVELS]).astype(np.uint8)
+    return codes, ((codes[0] + codes[1] * codes[2] + rng.integers(0, 2, n)) % CLASSES).astype(np.int32)
+
+
+def chunked(codes, y, size: int = 96):
+    parts = [(codes[:, k : k + size].copy(), y[k : k + size]) for k in range(0, len(y), size)]
+    return (lambda order, stop: [parts[k] for k in (range(len(parts)) if order is None else order)]), len(parts)
+
+
+def counted(codes, y, order: int, cells: str, n_jobs: int = 1, size: int = 96):
+    chunks, number = chunked(codes, y, size)
+    return count_stream(LEVELS, order, chunks, number, CLASSES, 1.0, ALLOWED[cells], n_jobs)
+
+
+def in_memory(codes, y) -> Prepared:
+    names = tuple("abcd")
+    return Prepared(Encoded(codes, y, np.ones(len(y)), LEVELS, np.arange(CLASSES), names), None, n_jobs=1, merge=False)
+
+
+def objective(streamed, family: str, codes, y, **params) -> StreamObjective:
+    of = {"alpha": 0.7, "penalty": "w", "center": 1 if family == "alr" else 0, "unseen": None, **params}
+    part = CodedRows(codes, y, CLASSES)
+    return StreamObjective(streamed, parameterise(family, streamed.tables), trial=Trial(part, part), **of)
+
+
+@pytest.mark.parametrize("cells", list(ALLOWED))
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_counts_are_those_of_the_rows_in_memory(order, cells):
+    codes, y = rows()
+    tables, want = counted(codes, y, order, cells).tables, in_memory(codes, y).tables(order, 1.0)
+    for name in ("seen", "counts", "class_counts", "tuple_counts", "log_theta"):
+        np.testing.assert_array_equal(getattr(tables, name), getattr(want, name), err_msg=name)
+
+
+@pytest.mark.parametrize("cells", list(ALLOWED))
+@pytest.mark.parametrize("family", ["lr", "alr"])
+@pytest.mark.parametrize("penalty", ["w", "phi"])
+def test_value_and_gradient_are_those_of_the_fit_in_memory(cells, family, penalty):
+    from alrviz.fitting.objectives.linear import LinearObjective
+
+    codes, y = rows()
+    streamed, prepared = counted(codes, y, 2, cells), in_memory(codes, y)
+    own = objective(streamed, family, codes, y, penalty=penalty)
+    covered = prepared.covered(2)
+    of = parameterise(family, prepared.tables(2, 1.0))
+    whole = LinearObjective(
+        covered.rows, covered.cover, of, alpha=0.7, penalty=penalty, center=1 if family == "alr" else 0
+    )
+    w = np.random.default_rng(0).normal(size=of.shape)
+    got, want = own.value_grad(w), whole.value_grad(w)
+    assert got.objective == pytest.approx(want.objective, rel=1e-12)
+    np.testing.assert_allclose(got.gradient, want.gradient, rtol=1e-9, atol=1e-9 * np.abs(want.gradient).max())
+    assert got.sums.wrong == want.sums.wrong
+    np.testing.assert_allclose(
+        own.scores(w, CodedRows(codes, y, CLASSES))[:, :CLASSES], whole.model(w).scores(codes), rtol=1e-10, atol=1e-10
+    )
+
+
+def test_the_bits_are_the_same_for_any_number_of_threads():
+    codes, y = rows(3 * SPAN)
+    w = np.random.default_rng(0).normal(size=(len(counted(codes, y, 2, "dense").tables.seen) + 1, CLASSES))
+    found = [
+        objective(counted(codes, y, 2, "dense", jobs, size=SPAN + 40), "alr", codes, y).value_grad(w)
+        for jobs in (1, 2, 3)
+    ]
+    for other in found[1:]:
+        assert other.objective == found[0].objective
+        np.testing.assert_array_equal(other.gradient, found[0].gradient)
+
+
+@pytest.mark.parametrize("cells", list(ALLOWED))
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_steps_are_those_of_naive_adagrad(cells, alpha):
+    codes, y = rows(200)
+    streamed = counted(codes, y, 2, cells)
+    own, tables = objective(streamed, "alr", codes, y, alpha=alpha), streamed.tables
+    # near 0: where a row is all but certain its slope is rounding in single precision, and a first step has length eta
+    w0 = 0.05 * np.random.default_rng(0).normal(size=own.scale.shape)
+    table, order = own.step_table(w0), np.random.default_rng(2).permutation(len(y))
+    own.passes.visit(codes, y, order, table, 0.05, own.penalised)
+
+    seen = {int(cell): place for place, cell in enumerate(tables.seen)}
+    space, places = tables.space, []
+    for i in range(len(y)):
+        levels = codes[:, i].astype(int)
+        cells_of = [
+            seen[int(space.first[t] + (levels[columns] * space.strides[t]).sum())]
+            for t, columns in enumerate(space.tuples)
+            if (levels[columns] < LEVELS[columns]).all()
+        ]
+        places.append([*cells_of, len(seen)])
+    visits = np.append(tables.counts.sum(axis=1), len(y))[:, None] * np.ones(CLASSES)
+    owner = np.arange(own.scale.size).reshape(own.scale.shape)
+    want, _ = naive_adagrad(
+        order, places, y, np.ones(len(y)), own.scale, owner, w0.ravel(), own.center.ravel(),
+        (2 * alpha / visits).ravel(), 0.05,
+    )  # fmt: skip
+    np.testing.assert_allclose(own.weights_in(table), want.reshape(w0.shape), rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def stream(tmp_path):
+    return open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
+
+
+def test_a_run_over_passes_learns_and_gives_a_model(stream, tmp_path):
+    run = alrviz.Run(stream, alrviz.Recipe("alr", order=2, max_iter=4, holdout=0.2))
+    losses = [step.extra["heldout_log_loss"] for step in run.steps()]
+    assert [step.index for step in run.trace] == [0, 1, 2, 3, 4]
+    assert losses[-1] < run.trace.baseline["heldout_class_shares"] < losses[0]
+    assert run.outcome.code == "step limit"
+    model = run.estimator()
+    new = messy()[:50].drop(columns="class")
+    alrviz.save_model(model, tmp_path / "m.zip")
+    predicted = alrviz.predict_table(tmp_path / "m.zip", new)
+    whole = alrviz.read_table(written(tmp_path, messy(), "csv"), "class")
+    rows = np.delete(np.arange(50), [5, 17])  # those have no class
+    np.testing.assert_allclose(predicted["p(yes)"][rows], model.predict_proba(whole.X[:48])[:, 1], rtol=1e-12)
+
+
+def test_anje_over_a_stream_is_anje_in_memory(stream):
+    run = alrviz.Run(stream, alrviz.Recipe("anje", order=2, holdout=0.0))
+    assert [step.index for step in run.steps()] == [0]
+    whole = alrviz.read_table(stream.source.paths[0], "class")
+    want = alrviz.AnJEClassifier(order=2).fit(whole.X, whole.y)
+    np.testing.assert_allclose(run.estimator().predict_proba(whole.X), want.predict_proba(whole.X), rtol=1e-10)
+
+
+def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path):
+    recipe = alrviz.Recipe("alr", order=2, max_iter=5)
+    whole = alrviz.Run(stream, recipe)
+    list(whole.steps())
+    kept = tmp_path / "kept"
+    first = alrviz.Run(stream, recipe, checkpoint=kept, on_step=lambda step: step.index == 2)
+    list(first.steps())
+    second = alrviz.Run(stream, recipe, checkpoint=kept)
+    assert [step.index for step in second.steps()] == [2, 3, 4, 5]
+    np.testing.assert_array_equal(second.model.phi, whole.model.phi)
+    with pytest.raises(AlrvizError, match="is of another fit"):
+        next(alrviz.Run(stream, alrviz.Recipe("alr", order=1), checkpoint=kept).steps())
+    kept.write_bytes(kept.read_bytes()[:100])
+    with pytest.raises(AlrvizError, match="is damaged"):
+        next(alrviz.Run(stream, recipe, checkpoint=kept).steps())
+
+
+def test_what_a_stream_has_not_is_refused(stream):
+    for family in ("tan", "dlr"):
+        with pytest.raises(RecipeError, match=r"expected one of 'lr', 'alr', 'anje'|has no steps"):
+            alrviz.Run(stream, alrviz.Recipe(family))
+    for params in ({"solver": "tron"}, {"objective": "mse"}, {"bounds": (0, 1), "solver": "auto"}):
+        with pytest.raises(RecipeError, match="is not there for a table read in batches"):
+            next(alrviz.Run(stream, alrviz.Recipe("alr", order=1, **params)).steps())
+    with pytest.raises(MemoryLimitError, match="may be used"):
+        next(alrviz.Run(stream, alrviz.Recipe("alr", order=2), max_memory=1000).steps())
