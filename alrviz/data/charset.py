@@ -1,10 +1,14 @@
-"""From bytes to UTF-8: the encoding of a text, found by its mark, by trying UTF-8, or else taken as Western European.
+"""From bytes to UTF-8: the encoding of a text, found by its mark, by trying UTF-8, else by its letters.
 
-UTF-8 is strict enough that text which decodes as it is it. What does not is cp1252, whose rival Latin-1 differs in
-control characters only, unless it holds one of the five bytes that cp1252 leaves undefined.
+UTF-8 is strict enough that text which decodes as it is it. Of the others charset-normalizer tells Cyrillic, Greek and
+the scripts of East Asia by how often their letters occur. It is asked of lines beyond ASCII alone, and among one code
+page for Western letters: left to itself it takes French in cp1252 for cp1250, and a large German table for cp775. What
+it does not know for sure is cp1252, whose rival Latin-1 differs in control characters only, unless it holds one of the
+five bytes that cp1252 leaves undefined.
 """
 
 import codecs
+import re
 from collections.abc import Iterator
 
 from alrviz.data.source import Buffer
@@ -12,6 +16,13 @@ from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
 
 PIECE = 1 << 21  # bytes decoded between two looks at the stop token: a few milliseconds
+SCRIPTS = {
+    "cp1251": "Cyrillic", "koi8_r": "Cyrillic", "cp1253": "Greek", "shift_jis": "Japanese", "euc_jp": "Japanese",
+    "gb18030": "Chinese", "big5": "Chinese", "euc_kr": "Korean",
+}  # fmt: skip
+WESTERN = "cp1252"
+SURE = 0.1  # of 1: how much letters must be spread as in a language, lest a column of Ä and Ö be Japanese
+SAMPLE = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
 HEAD = 1 << 18  # bytes asked whether they are text at all
 CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # what text does not hold; NUL bytes are counted apart
 
@@ -21,8 +32,9 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
     notes: list[str] = []
     if encoding is None:
         encoding = _detect_encoding(data, stop)
-        if encoding in ("cp1252", "latin-1"):
-            notes.append(f"the text is not UTF-8, so it was read as {encoding} (Western European); look at its accents")
+        if encoding in (WESTERN, "latin-1", *SCRIPTS):
+            script, what = SCRIPTS.get(encoding, "Western European"), "words" if encoding in SCRIPTS else "accents"
+            notes.append(f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}")
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:
@@ -68,8 +80,27 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
             pass
         return "utf-8"
     except TableError:
-        undefined = any(byte in data for byte in b"\x81\x8d\x8f\x90\x9d")
-        return "latin-1" if undefined else "cp1252"
+        return _by_letters(data, stop)
+
+
+def _by_letters(data: Buffer, stop: StopToken) -> str:
+    from charset_normalizer import from_bytes
+
+    for start in range(0, len(data), PIECE):
+        stop.check()
+        if found := re.search(rb"[\x80-\xff]", data[start : start + PIECE]):
+            first = max(start + found.start() - SAMPLE, 0)
+            break
+    lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[first : first + HEAD])
+    best = from_bytes(b"\n".join(lines)[:SAMPLE], cp_isolation=[WESTERN, *SCRIPTS]).best()
+    if best is not None and best.encoding in SCRIPTS and best.coherence >= SURE:
+        try:
+            for _ in _decoded(data, best.encoding, stop):
+                pass
+            return str(best.encoding)
+        except TableError:
+            pass
+    return "latin-1" if any(byte in data for byte in b"\x81\x8d\x8f\x90\x9d") else WESTERN
 
 
 def _decoded(data: Buffer, encoding: str, stop: StopToken) -> Iterator[str]:

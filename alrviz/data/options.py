@@ -10,7 +10,10 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 MOST_NAMES = 3  # rows of names
-ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
+ENCODINGS = (
+    "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
+    "big5", "euc_kr",
+)  # fmt: skip
 # Texts that are a missing value wherever they stand: what people, R, pandas, databases and spreadsheets write.
 MISSING = (
     *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "Null", "-"),

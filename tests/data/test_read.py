@@ -41,6 +41,29 @@ def test_encodings_are_detected_and_shown(encoding: str, shown: str, packed: boo
     assert dataset.X["preis"].tolist() == [i + 0.5 for i in range(20)]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "script", "words"),
+    [
+        ("cp1251", "Cyrillic", ["Иван Петров", "Ольга Иванова", "Мария Сидорова", "Дмитрий Кузнецов"]),
+        ("koi8_r", "Cyrillic", ["Москва", "Казань", "Новосибирск", "Екатеринбург"]),
+        ("cp1253", "Greek", ["Γιώργος Παπαδόπουλος", "Ελένη Νικολάου", "Θεσσαλονίκη"]),
+        ("shift_jis", "Japanese", ["田中太郎", "鈴木花子", "佐藤さん", "京都に住む"]),
+        ("gb18030", "Chinese", ["王小明", "李大伟", "张的朋友", "刘在上海"]),
+        ("cp1252", "Western European", ["Müller", "groß", "Käse"]),
+        ("cp1252", "Western European", ["Hélène", "François", "Besançon"]),
+        ("cp1252", "Western European", ["Ä", "Ö", "Ü"]),
+        ("cp1252", "Western European", ["7 °C", "3½", "µm", "5 €"]),
+    ],
+)
+def test_letters_tell_the_code_page(encoding, script, words):
+    plain = "".join(f"plain,{i},no\n" for i in range(40_000))  # beyond what a look at the head shows
+    text = "name,n,class\n" + plain + "".join(f"{words[i % len(words)]},{i},yes\n" for i in range(60))
+    dataset = read_table(text.encode(encoding))
+    assert dataset.options.encoding == encoding
+    assert set(words) < set(dataset.X["name"])
+    assert any(f"read as {encoding} ({script})" in note for note in dataset.notes)
+
+
 def test_bytes_undefined_in_cp1252_make_it_latin_1():
     dataset = read_table(TABLE.encode("latin-1") + b"a\x81b;1,5;ja\n")
     assert dataset.options.encoding == "latin-1"
