@@ -49,6 +49,26 @@ def test_two_browsers_compare_at_once_and_each_finds_its_own(new_explorer: Calla
         explorer.wait(lambda listed=listed: listed.count() == 1, "one run in the list")
 
 
+def test_what_is_chosen_of_a_long_history_is_told_in_sight(new_explorer: Callable[..., Explorer]):
+    for size in ((1280, 400), (390, 500)):
+        explorer = new_explorer(viewport=dict(zip(("width", "height"), size, strict=True)))
+        for data in ("iris", "wine", "monks-1", "monks-3"):
+            explorer.open(f"?data={data}&racers=lr_o1_a1_i8~alr_o1_a1_i8")
+            explorer.wait_says("^(running|ended)$")
+            explorer.wait_says("^ended$")
+        explorer.open("?page=compare&tab=history")
+        explorer.wait_says("^race on iris$")
+        explorer.page.get_by_role("button", name=re.compile("^race on iris")).click()
+        explorer.wait_says("^Race on iris$")
+        heading = explorer.page.get_by_role("heading", name="Race on iris")
+
+        def seen() -> bool:
+            box = heading.bounding_box()  # noqa: B023
+            return box is not None and 0 <= box["y"] < size[1]  # noqa: B023
+
+        explorer.wait(seen, "what is told of it in sight", 10)
+
+
 @slow
 def test_it_looks_right(new_explorer: Callable[..., Explorer]):
     for theme in ("light", "dark"):

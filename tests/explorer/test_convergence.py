@@ -110,6 +110,14 @@ def test_the_recorded_race_is_the_one_that_runs():
     assert all(run.outcome.code == "converged" for run in recorded.runs)
 
 
+def test_the_first_lectures_question_races_naive_bayes_and_logistic_regression():
+    assert QUESTIONS["counted"].words == "Naive Bayes or logistic regression?"
+    assert [(recipe.label, recipe.params["order"]) for recipe in recipes_of("counted", order=3)] == [
+        ("nb", 1),
+        ("lr", 1),
+    ]
+
+
 @pytest.mark.parametrize("slug", QUESTIONS)
 def test_questions_give_recipes_that_exist_and_survive_a_link(slug):
     for order in (1, 2):

@@ -64,9 +64,9 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     compared().close()
     page = listed()
     assert [item["label"] for item in page.tab.list.items] == ["comparison on monks-1, xor", "race on monks-1"]
-    assert page.tab.list.items[1]["secondary"].startswith("lr, alr · done · just now · ")
+    assert page.tab.list.items[1]["secondary"].startswith("lr, alr · n = 1 · done · just now · ")
     assert page.tab.list.items[1]["secondary"].endswith(" · numbers cut by MDL")
-    assert "nb" in page.tab.told.object
+    assert "nb <span class='quiet'>n = 1</span>" in page.tab.told.object
     assert "10 of 10 fits" not in page.tab.told.object
     assert "20 of 20 fits" in page.tab.told.object
     stranger = listed(STRANGER)
@@ -227,7 +227,7 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
     run = store.begin(OWNER, "path", spec, "0", name="n", data_name="led", link="?page=path&data=led")
     store.end(run, "done", "")
     page = listed()
-    assert page.tab.list.items[0]["secondary"].startswith("lr · done")
+    assert page.tab.list.items[0]["secondary"].startswith("lr · n = 2 · done")
     assert "<li>lr " in page.tab.told.object
     (item,) = run_history.items(OWNER)
     assert read_link(item.compare).judged == (Recipe("lr"),)

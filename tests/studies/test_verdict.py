@@ -243,6 +243,13 @@ def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
     assert "But held out lr gets worse" in limit.sentence
 
 
+def test_what_is_only_counted_is_compared_held_out_with_what_is_fitted():
+    counted = lane("nb", [0.5], heldout_loss=[0.6])
+    told = verdict([counted, lane("lr", falling(10, 20), heldout_loss=np.linspace(0.8, 0.5, 22))])
+    assert told.sentence.startswith("lr converged after 21 iterations")
+    assert told.sentence.endswith(" Held-out log loss, nats per row: lr 0.5000, nb 0.6000.")
+
+
 def numbers_in(told):
     return re.findall(r"(?<![\w.])\d+(?:\.\d+)?", told.sentence)
 

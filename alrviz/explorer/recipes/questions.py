@@ -64,6 +64,13 @@ QUESTIONS: Mapping[str, Question] = {
         "The same models and the same best fit; only the path differs. Does log theta as a scale get there sooner?",
         lambda order: (("lr", {}), ("alr", {})),
     ),
+    "counted": Question(
+        "Naive Bayes or logistic regression?",
+        "The same sums of one number per column and class: counted once, or fitted. Fitting lowers the loss of the "
+        "training rows; whether held-out rows gain, and from how many rows on, is the question.",
+        lambda order: (("anje", {"order": 1}), ("lr", {"order": 1})),
+        orders=False,
+    ),
     "start": Question(
         "Where to start?",
         "From nothing (0), from every weight at 1, or from the generative model AnJE.",

@@ -9,9 +9,9 @@ from alrviz.views.core.style import safe
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 NOT_HERE = (
-    "<p>This address is of this machine alone. For others serve the explorer to the network (<code>alrviz explore "
-    "--address 0.0.0.0 --origin NAME</code>), open it by the machine's name there, and share the link from that "
-    "page.</p>"
+    "<p>This address is of this machine alone. For others serve the explorer to the network (<code>panel serve</code> "
+    "with <code>--allow-websocket-origin NAME:PORT</code>, or <code>alrviz explore --address 0.0.0.0 --origin "
+    "NAME</code>), open it by the machine's name there, and share the link from that page.</p>"
 )
 _TOO_LONG = (
     "<p>This link is too long for a QR code: it holds points, names of tables or many recipes. Copy it instead.</p>"

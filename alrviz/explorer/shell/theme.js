@@ -35,6 +35,7 @@
     for (const el of deep(root)) if (el.matches(selector)) return el;
     return null;
   };
+  window.alrvizFirst = first;
   const menu = () => first(".alrviz-menu");
   const rail = () => first(".MuiDrawer-paper.sidebar");
   const narrow = window.matchMedia("(max-width: 1199px)");

@@ -50,6 +50,13 @@ class HistoryItem:
         return f"{look_of(self.kept.kind)[0]} on {self.kept.data_name}"
 
     @property
+    def names(self) -> str:
+        """Its recipes by name, and their order where the names do not tell it."""
+        names = ", ".join(short_names(self.recipes))
+        orders = sorted({recipe.params["order"] for recipe in self.recipes if "order" in recipe.params})
+        return names if not orders or "n=" in names else f"{names} · n = {', '.join(map(str, orders))}"
+
+    @property
     def rows_words(self) -> str:
         """How its numbers were cut and its rows were split, as far as that is known."""
         cut = dict.fromkeys(cuts_text(recipe) for recipe in self.recipes if recipe.cuts != "keep")

@@ -64,11 +64,12 @@ def objective_key(recipe: Recipe) -> Hashable:
 
 
 def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
-    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are left out of it.
+    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are only compared with held out.
 
     `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
     counted in, a key of `UNITS`; the picture's axis, or sentence and picture could name two winners.
     """
+    counted = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):
         broken = [lane for lane in lanes if lane.outcome in ("failed", "stopped", "diverged") and lane.empty]
@@ -91,7 +92,9 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
     if falls_to_zero(lanes):
         return _perfect(lanes)
     told = _raced(lanes, milestones(lanes, unit))
-    return replace(told, sentence=told.sentence + worse_heldout_words(lanes))
+    told_apart = counted and len(lanes) + len(counted) <= FEW and "heldout_log_loss" in counted[0].frame
+    beside = f" {heldout_words([*lanes, *counted])}" if told_apart else ""
+    return replace(told, sentence=told.sentence + worse_heldout_words(lanes) + beside)
 
 
 def _ended_early(lanes: Sequence[RacerSummary], by: str) -> RaceVerdict:

@@ -24,6 +24,8 @@ EMPTY = (
     "also when the server ends. Run one on any page.</p>"
 )
 LOADING = "<p class='quiet'>Reading what is kept …</p>"
+# In a narrow window it stands below the list; beside it, it stays in sight by itself.
+SHOW = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({block: 'nearest'}), 300);"
 DELETE, SURE = "Delete", "Delete: press again"
 
 
@@ -49,7 +51,7 @@ class HistoryTab:
     def build(self) -> None:
         """Make what is shown."""
         self.first = pn.Row(margin=0)  # it has no menus
-        self.list = pmui.MenuList(items=[], dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
+        self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
         self.more = pmui.Button(label="More", variant="text", size="small", visible=False, margin=(4, 0))
         self.more.on_click(lambda _: self._show_more())
@@ -66,7 +68,10 @@ class HistoryTab:
         self.delete.on_click(lambda _: self._delete())
         self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
         left = pn.Column(self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
-        right = pn.Column(self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD)
+        right = pn.Column(
+            self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
+        )
+        self.list.jscallback(active=SHOW)
         self.below = pn.Row(left, right, sizing_mode="stretch_width", margin=0)
         self._tell()
 
@@ -88,7 +93,7 @@ class HistoryTab:
         try:
             self.list.items = [
                 {
-                    "label": item.title, "secondary": f"{', '.join(short_names(item.recipes))} · {line_of(item)}",
+                    "label": item.title, "secondary": f"{item.names} · {line_of(item)}",
                     "icon": look_of(item.kept.kind)[1],
                 }
                 for item in shown
@@ -193,10 +198,11 @@ def item_html(item: HistoryItem, size: int, count: int) -> str:
 
 
 def _settings(recipe: Recipe) -> str:
-    """What differs from a family's defaults, in words."""
+    """The order, and what differs from a family's defaults, in words."""
     given = recipe.definition.params
-    changed = {name: value for name, value in recipe.params.items() if value != given[name].default}
+    changed = {name: value for name, value in recipe.params.items() if name == "order" or value != given[name].default}
+    words = {"order": "n ="}
     return ", ".join(
-        f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+        f"{words.get(name, name.replace('_', ' '))} {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in changed.items()
     )

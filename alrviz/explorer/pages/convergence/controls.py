@@ -18,6 +18,8 @@ from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.explorer.widgets.menus import FILE, pill, select, tables_menu
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
 
+WIDTH, WIDE = 216, 324  # px of the menu of questions
+
 
 class RaceMenus:
     """The row of controls.
@@ -30,7 +32,7 @@ class RaceMenus:
     def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
         self._changed = changed
         self._setting = False
-        self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, 216)
+        self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
         self.data = select("Data", {}, 160)
         self.order = pmui.RadioButtonGroup(
             options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
@@ -65,6 +67,7 @@ class RaceMenus:
             self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
             has = {name for recipe in choice.recipes for name in ("order", "alpha") if name in recipe.params}
             self.order.visible = "order" in has and (asked is None or asked.orders)
+            self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left
             self.alpha.visible = "alpha" in has
             self.order.value = order if order in (1, 2, 3) else None
             alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
