@@ -134,7 +134,7 @@ def picture_maps(browser: Any, name: str) -> None:
         recipe = alrviz.Recipe(family, **CUTS if family != "dlr" else {}, **params)
         model = alrviz.make_estimator(recipe).fit(data.X, data.y)
         *_, finest = decision_map(model, data.X[::3], data.y[::3])
-        figure = decision_map_picture(finest, width=MAP_SIDE).figure
+        figure = decision_map_picture(finest, width=MAP_SIDE).plot().figure
         figure.update(width=MAP_SIDE, height=MAP_SIDE, sizing_mode="fixed", toolbar_location=None)
         figure.title.text = recipe.name
         figures.append(figure)

@@ -7,21 +7,20 @@ step that is shown.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.models import BasicTickFormatter, ColumnDataSource, FixedTicker, HoverTool, Span
+from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, Span
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.labels import LINE, Box, box, place
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
-from alrviz.pictures.picture import FONT, frame
+from alrviz.pictures.picture import FONT, Picture, Plot
 from alrviz.studies.density.density_frames import BandwidthPath
 
-Data = dict[str, Any]
 NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
 _CUT = 20  # letters of a name
 _GAP = 6  # px between a line and the name on it
@@ -32,30 +31,8 @@ STYLES = {"training": "solid", "validation": "dotted", "held-out": "dashed"}
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything the two pictures draw, as columns for sources."""
-
-    ratios: Data
-    moved: Data
-    names: Data
-    losses: Data
-    ratio_box: Box
-    loss_box: Box
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """Two figures, the sources that feed them, and the line in each that marks the step shown."""
-
-    ratios: figure
-    losses: figure
-    sources: tuple[ColumnDataSource, ...]  # ratios, moved, names, losses
-    cursors: tuple[Span, Span]
-
-
-def contents(path: BandwidthPath, *, dark: bool = False) -> Contents:
-    """What the pictures of a path draw; pure data."""
+def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Picture, Picture]:
+    """Return the pictures of a path: of ratios and of losses."""
     x = path.iterations.astype(np.float64)
     count = len(path.columns)
     order, colours = _colours(path)
@@ -66,31 +43,31 @@ def contents(path: BandwidthPath, *, dark: bool = False) -> Contents:
     moved = np.flatnonzero(path.outer)
     at, column = np.repeat(moved, count), np.tile(np.arange(count), len(moved))
     tops = [np.asarray(values, dtype=np.float64) for values in path.losses.values()]
-    return Contents(
-        ratios={
-            "xs": [x] * count,
-            "ys": [path.ratios[:, d] for d in range(count)],
-            "colour": colours,
-            "width": [2.4 if colour != GREY else 1.2 for colour in colours],
-            "column": list(path.columns),
+    below, key = box([x], tops, height=HEIGHTS[1]), (path.columns, tuple(path.losses), dark)
+    ratios = Picture(
+        draw=partial(_draw_ratios, dark=dark),
+        x=(view.left, view.right), y=(view.bottom, view.top),
+        labels=("step", "h / hₛ (log)"),  # as the words of a ratio have it: hₛ is Silverman's
+        axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": ratio_ticks(view.bottom, view.top)}}, key=key,
+        data={
+            "ratios": {
+                "xs": [x] * count, "ys": [path.ratios[:, d] for d in range(count)], "colour": colours,
+                "width": [2.4 if colour != GREY else 1.2 for colour in colours], "column": list(path.columns),
+            },
+            "moved": {"x": x[at], "y": path.ratios[at, column], "colour": np.array(colours, dtype=object)[column]},
+            "names": {
+                "x": [e[0] for e in ends], "y": [e[1] for e in ends], "words": names,
+                "colour": [colours[d] for d in order[:NAMED]][: len(ends)], "dy": _beside_lines(view, ends, names),
+            },
         },
-        moved={"x": x[at], "y": path.ratios[at, column], "colour": np.array(colours, dtype=object)[column]},
-        names={
-            "x": [e[0] for e in ends],
-            "y": [e[1] for e in ends],
-            "words": names,
-            "colour": [colours[d] for d in order[:NAMED]][: len(ends)],
-            "dy": _beside_lines(view, ends, names),
-        },
-        losses={
-            "xs": [x] * len(tops),
-            "ys": tops,
-            "what": list(path.losses),
-            "dash": [STYLES.get(part, "solid") for part in path.losses],
-        },
-        ratio_box=view,
-        loss_box=box([x], tops, height=HEIGHTS[1]),
-    )
+    )  # fmt: skip
+    dashes = [STYLES.get(part, "solid") for part in path.losses]
+    losses = Picture(
+        draw=partial(_draw_losses, parts=list(path.losses), dark=dark),
+        x=(below.left, below.right), y=(below.bottom, below.top), labels=("step", "NLL per row"), key=key,
+        data={"losses": {"xs": [x] * len(tops), "ys": tops, "what": list(path.losses), "dash": dashes}},
+    )  # fmt: skip
+    return ratios, losses
 
 
 def _beside_lines(view: Box, ends: Sequence[tuple[float, float]], names: Sequence[str]) -> list[float]:
@@ -140,44 +117,36 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     return shown
 
 
-def bandwidth_picture(path: BandwidthPath, *, name: str = "bandwidths", dark: bool = False) -> Picture:
-    """Draw a path; `name` is the upper figure's, the lower one's ends with -nll."""
-    what = contents(path, dark=dark)
-    above, below = what.ratio_box, what.loss_box
-    words = ("step", "h / hₛ (log)")  # as the words of a ratio have it: hₛ is Silverman's
-    upper = frame((above.left, above.right), (above.bottom, above.top), words, name, y_axis_type="log")
-    lower = frame((below.left, below.right), (below.bottom, below.top), ("step", "NLL per row"), f"{name}-nll")
-    lower.x_range = upper.x_range
-    upper.yaxis[0].update(
-        ticker=FixedTicker(ticks=ratio_ticks(above.bottom, above.top)),
-        formatter=BasicTickFormatter(use_scientific=False),
-    )
-    for fig in (upper, lower):
-        fig.min_height = 120
-    sources = tuple(ColumnDataSource(part) for part in (what.ratios, what.moved, what.names, what.losses))
-    ratios, moved, names, losses = sources
-    upper.add_layout(Span(location=1.0, dimension="width", line_color=GREY, line_dash=[2, 3], line_width=1.2))
-    lines = upper.multi_line("xs", "ys", source=ratios, line_color="colour", line_width="width")
-    upper.scatter("x", "y", source=moved, size=5, color="colour")
-    upper.text(
+def _draw_ratios(plot: Plot, dark: bool) -> None:
+    fig, names = plot.figure, plot["names"]
+    plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
+    fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
+    fig.add_layout(Span(location=1.0, dimension="width", line_color=GREY, line_dash=[2, 3], line_width=1.2))
+    lines = fig.multi_line("xs", "ys", source=plot["ratios"], line_color="colour", line_width="width")
+    fig.scatter("x", "y", source=plot["moved"], size=5, color="colour")
+    fig.text(
         "x", "y", text="words", source=names, text_color="colour", y_offset="dy", text_align="right", text_font=FONT,
         text_font_size="15px", text_font_style="bold",
     )  # fmt: skip
-    nll = lower.multi_line("xs", "ys", source=losses, line_color=family_colour("dlr"), line_width=2.4, line_dash="dash")
-    for fig, drawn, tips in (
-        (upper, lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")]),
-        (lower, nll, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")]),
-    ):
-        fig.add_tools(HoverTool(renderers=[drawn], tooltips=tips))
-    _legend(lower, list(path.losses))
-    cursors = tuple(_cursor(fig, dark) for fig in (upper, lower))
-    return Picture(upper, lower, sources, (cursors[0], cursors[1]))
+    _mark_step(plot, lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
 
 
-def _cursor(fig: figure, dark: bool) -> Span:
-    line = Span(location=0.0, dimension="height", line_color=readable(GREY, dark), line_width=2)
-    fig.add_layout(line)
-    return line
+def _draw_losses(plot: Plot, parts: Sequence[str], dark: bool) -> None:
+    lines = plot.figure.multi_line(
+        "xs", "ys", source=plot["losses"], line_color=family_colour("dlr"), line_width=2.4, line_dash="dash"
+    )
+    _legend(plot.figure, parts)
+    _mark_step(plot, lines, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
+
+
+def _mark_step(plot: Plot, lines: Any, tips: list[tuple[str, str]], dark: bool) -> None:
+    """Add the tooltips of lines, and the line at the step that is shown."""
+    plot.figure.min_height = 120
+    plot.figure.add_tools(HoverTool(renderers=[lines], tooltips=tips))
+    cursor = plot.parts["cursor"] = Span(
+        location=0.0, dimension="height", line_color=readable(GREY, dark), line_width=2
+    )  # fmt: skip
+    plot.figure.add_layout(cursor)
 
 
 def _legend(fig: figure, parts: Sequence[str]) -> None:

@@ -3,12 +3,11 @@
     opacity = PALE + (FULL - PALE) * certainty,    certainty = (p - 1/C) / (1 - 1/C)
 
 With scores, which are no probabilities, certainty is the margin over the next class (of two classes the score itself)
-relative to its 95th percentile on the map. A point's outline is its true class, its fill what the model predicts. What
-will be drawn is data (`contents`); `decision_map_picture` makes the figure once and sources are fed after that.
+relative to its 95th percentile on the map. A point's outline is its true class, its fill what the model predicts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from bokeh.models import (
     BasicTicker,
     BasicTickFormatter,
     BoxZoomTool,
-    ColumnDataSource,
     CustomJS,
     CustomJSHover,
     HoverTool,
@@ -32,7 +30,7 @@ from alrviz.pictures.columns import class_colours
 from alrviz.pictures.labels import LETTER, WIDTH
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import INKS, MARKERS
-from alrviz.pictures.picture import FONT_NAME, frame
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot
 from alrviz.studies.maps.axes import Axis
 from alrviz.studies.maps.decision_map import Surface
 
@@ -61,33 +59,6 @@ const min_border_right = Math.round(right + wide - width), min_border_bottom = M
 if (cb_obj.min_border_right !== min_border_right || cb_obj.min_border_bottom !== min_border_bottom)
   cb_obj.setv({min_border_right, min_border_bottom}, {sync: false});
 """
-Data = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything a map draws, as columns for sources."""
-
-    ground: Data
-    boundary: Data
-    points: Data
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure, the sources that feed it, the renderer of its points, and what names its classes.
-
-    samples: what the legend shows of each class, and of a boundary last.
-    """
-
-    figure: figure
-    ground: ColumnDataSource
-    boundary: ColumnDataSource
-    points: ColumnDataSource
-    dots: Any
-    hover: HoverTool
-    legend: Legend
-    samples: list[Any]
 
 
 def certainty(surface: Surface) -> NDArray[np.float64]:
@@ -106,9 +77,19 @@ def certainty(surface: Surface) -> NDArray[np.float64]:
     return np.clip(np.nan_to_num(margin / (unit or 1.0), posinf=1.0), 0.0, 1.0)
 
 
-def contents(surface: Surface) -> Contents:
-    """What the map of a surface draws; pure data."""
-    return Contents(_ground(surface), boundary(surface), _points(surface))
+def decision_map_picture(surface: Surface, *, dark: bool = False, width: int = WIDTH) -> Picture:
+    """Return the map of a surface; `width` is how many pixels the legend may count on.
+
+    Its figure can show a surface of other classes too: `name_classes` says them.
+    """
+    across, up = surface.across, surface.up
+    axes = tuple((str(axis.name), axis.low, axis.high, axis.levels) for axis in (across, up))
+    return Picture(
+        draw=partial(_draw, surface=surface, dark=dark, width=width),
+        x=(across.low, across.high), y=(up.low, up.high), labels=("", ""),
+        data={"ground": _ground(surface), "boundary": boundary(surface), "points": _points(surface)},
+        streams=("points",), key=(axes, surface.probability, surface.single, dark),
+    )  # fmt: skip
 
 
 def _ground(surface: Surface) -> Data:
@@ -149,22 +130,16 @@ def _points(surface: Surface) -> Data:
     }
 
 
-def decision_map_picture(
-    surface: Surface, *, name: str = "decision-map", dark: bool = False, width: int = WIDTH
-) -> Picture:
-    """Draw a map; `width` is how many pixels the legend may count on."""
-    what = contents(surface)
-    across, up = surface.across, surface.up
-    fig = frame((across.low, across.high), (up.low, up.high), ("", ""), name)
+def _draw(plot: Plot, surface: Surface, dark: bool, width: int) -> None:
+    fig, points = plot.figure, plot["points"]
     fig.grid.visible = False
     if surface.one_scale:
-        _keep_scale(fig, across.length / up.length)
-    _dress(fig.xaxis[0], across, tilts=True)
-    _dress(fig.yaxis[0], up, tilts=False)
-    ground, lines, points = (ColumnDataSource(part) for part in (what.ground, what.boundary, what.points))
-    image = fig.image_rgba("image", x="x", y="y", dw="width", dh="height", source=ground, level="image")
+        _keep_scale(fig, surface.across.length / surface.up.length)
+    _dress(fig.xaxis[0], surface.across, tilts=True)
+    _dress(fig.yaxis[0], surface.up, tilts=False)
+    image = fig.image_rgba("image", x="x", y="y", dw="width", dh="height", source=plot["ground"], level="image")
     edges: Any = {"line_color": INKS[dark], "line_width": 2.2}
-    fig.multi_line("xs", "ys", source=lines, **edges)
+    fig.multi_line("xs", "ys", source=plot["boundary"], **edges)
     fig.scatter("x", "y", source=points, size=11, marker="marker", fill_color=GROUNDS[dark], line_color=None)
     dots: Any = fig.scatter(
         "x", "y", source=points, size=7, marker="marker", fill_color="fill", line_color="outline", line_width=2
@@ -174,9 +149,9 @@ def decision_map_picture(
     fig.add_tools(hover, _hover_points(dots))
     fig.add_layout(legend, "above")
     edge = fig.line([np.nan], [np.nan], **edges)  # a map may have no boundary to take it from
-    picture = Picture(fig, ground, lines, points, dots, hover, legend, [edge])
-    name_classes(picture, surface, width)
-    return picture
+    # samples: what the legend shows of each class, and of a boundary last
+    plot.parts |= {"dots": dots, "hover": hover, "legend": legend, "samples": [edge]}
+    name_classes(plot, surface, width)
 
 
 def _keep_scale(fig: figure, ratio: float) -> None:
@@ -189,13 +164,13 @@ def _keep_scale(fig: figure, ratio: float) -> None:
         fig.js_on_change(size, fit)
 
 
-def name_classes(picture: Picture, surface: Surface, width: int = WIDTH) -> None:
+def name_classes(plot: Plot, surface: Surface, width: int = WIDTH) -> None:
     """Name a surface's classes in the legend and under the pointer, of a figure that is on a screen too.
 
     A figure in its place would be ready a second later, and would miss what a hand presses until then.
     """
-    _hover_ground(picture.hover, surface)
-    _say_legend(picture, surface, width)
+    _hover_ground(plot.parts["hover"], surface)
+    _say_legend(plot, surface, width)
 
 
 def value_words(surface: Surface) -> str:
@@ -237,9 +212,9 @@ def _hover_points(dots: Any) -> HoverTool:
     return HoverTool(renderers=[dots], tooltips=tips)
 
 
-def _say_legend(picture: Picture, surface: Surface, width: int) -> None:
+def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
-    fig, samples, named = picture.figure, picture.samples, surface.classes[:MOST_NAMED]
+    fig, samples, named = plot.figure, plot.parts["samples"], surface.classes[:MOST_NAMED]
     for k in range(len(samples) - 1, len(named)):  # a class has its colour however many there are
         mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(len(named))[k]}
         samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
@@ -248,7 +223,7 @@ def _say_legend(picture: Picture, surface: Surface, width: int) -> None:
         more: Any = fig.scatter([np.nan], [np.nan], size=0)
         items.append(LegendItem(label={"value": f"and {len(surface.classes) - MOST_NAMED} more"}, renderers=[more]))
     items.append(LegendItem(label="boundary", renderers=samples[-1:]))
-    picture.legend.update(
+    plot.parts["legend"].update(
         items=items,
         title=_wrapped(f"Background: {value_words(surface)}", width),
         ncols=_columns([str(item.label.value) for item in items], width),

@@ -6,8 +6,7 @@ bar of length h on both sides of its middle. Levels are bars (two classes) or ma
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from bokeh.models import BasicTicker, ColumnDataSource, HoverTool, Label, Node, PlainText
@@ -17,49 +16,23 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, frame
+from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot, Range
 from alrviz.studies.density.density_frames import ColumnRatio
 
-Data = dict[str, Any]
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
 ROOM = 30  # characters beside each other below one of several pictures
 NAMED = 14  # characters of the name inside: the heading has all of it, and beside it stands the bandwidth
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything the picture of a column draws, as columns for sources; what does not apply is empty."""
-
-    lines: Data
-    fills: Data
-    marks: Data
-    rug: Data
-    bar: Data
-    low: float  # the heights that the picture shows
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure and the sources that feed it."""
-
-    figure: figure
-    lines: ColumnDataSource
-    fills: ColumnDataSource
-    marks: ColumnDataSource
-    rug: ColumnDataSource
-    bar: ColumnDataSource
-
-
-def contents(
+def density_picture(
     ratio: ColumnRatio,
     classes: Sequence[str],
     *,
     weighted: bool = True,
     dark: bool = False,
-    view: tuple[float, float] | None = None,
-) -> Contents:
-    """What the picture of a column draws; pure data.
+    view: Range | None = None,
+) -> Picture:
+    """Return the picture of a column.
 
     weighted: w phi, with phi itself beside it where there are two classes; otherwise phi alone. view: the heights that
     the picture showed before; they stay while they fit.
@@ -67,18 +40,22 @@ def contents(
     values = ratio.weighted if weighted else ratio.phi
     two = values.ndim == 1
     low, high = _view([values, ratio.phi] if two else [values], ratio, view)
-    return Contents(
-        lines=_lines(ratio, values, classes, two and weighted, dark),
-        fills=_fills(ratio, values) if two else {"x": [], "low": [], "high": [], "zero": []},
-        marks=_marks(ratio, values, classes),
-        rug=_rug(ratio, classes, low, high - low),
-        bar=_bar(ratio, high - 0.05 * (high - low), dark),
-        low=low,
-        high=high,
-    )
+    x = (0.0, float(len(ratio.levels))) if ratio.x is None else (float(ratio.x[0]), float(ratio.x[-1]))
+    return Picture(
+        draw=partial(_draw, ratio=ratio, classes=classes, dark=dark),
+        x=x, y=(low, high), labels=("", ""),
+        data={
+            "lines": _lines(ratio, values, classes, two and weighted, dark),
+            "fills": _fills(ratio, values) if two else {"x": [], "low": [], "high": [], "zero": []},
+            "marks": _marks(ratio, values, classes),
+            "rug": _rug(ratio, classes, low, high - low),
+            "bar": _bar(ratio, high - 0.05 * (high - low), dark),
+        },
+        key=(ratio.column, ratio.levels, x, tuple(classes), dark),
+    )  # fmt: skip
 
 
-def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: tuple[float, float] | None) -> tuple[float, float]:
+def _view(curves: Sequence[Floats], ratio: ColumnRatio, old: Range | None) -> Range:
     """The heights shown: 0, what rows have (beyond them phi may be anything), and room for rug, bandwidth and air."""
     seen = np.concatenate([ratio.at_rows(values).ravel() for values in curves])
     seen = seen[np.isfinite(seen)]
@@ -168,44 +145,35 @@ def _bar(ratio: ColumnRatio, height: float, dark: bool) -> Data:
     }
 
 
-def density_picture(
-    ratio: ColumnRatio, classes: Sequence[str], *, name: str, weighted: bool = True, dark: bool = False
-) -> Picture:
-    """Draw a column of a scene."""
-    what = contents(ratio, classes, weighted=weighted, dark=dark)
-    numeric = ratio.x is not None
-    x = (float(ratio.x[0]), float(ratio.x[-1])) if ratio.x is not None else (0.0, float(len(ratio.levels)))
-    fig = frame(x, (what.low, what.high), ("", ""), name)
+def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) -> None:
+    fig, x, fills, marks = plot.figure, plot.figure.x_range, plot["fills"], plot["marks"]
     fig.toolbar_location = None
     fig.min_height = 110  # what six pictures in a window of 1280x720 leave for one
     fig.min_border_right = 12
     _name_inside(fig, ratio.column, dark)
     fig.yaxis[0].axis_label = "nats"
     fig.yaxis[0].ticker = BasicTicker(desired_num_ticks=5)
-    if numeric:
+    if ratio.x is not None:
         fig.xaxis[0].ticker = BasicTicker(desired_num_ticks=5)
     else:
         level_axis(fig.xaxis[0], ratio.levels, room=ROOM)
-    lines, fills, marks, rug, bar = (
-        ColumnDataSource(part) for part in (what.lines, what.fills, what.marks, what.rug, what.bar)
-    )
-    fig.segment([x[0]], [0.0], [x[1]], [0.0], line_color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
+    fig.segment([x.start], [0.0], [x.end], [0.0], line_color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay")
     colours = class_colours(len(classes))
     if len(classes) == 2:
         fig.varea("x", "zero", "high", source=fills, fill_color=colours[1], fill_alpha=0.35)
         fig.varea("x", "low", "zero", source=fills, fill_color=colours[0], fill_alpha=0.35)
-    curve = fig.multi_line("xs", "ys", source=lines, line_color="colour", line_width="width", line_dash="dash")
+    curve = fig.multi_line("xs", "ys", source=plot["lines"], line_color="colour", line_width="width", line_dash="dash")
     bars = fig.vbar("x", width="width", top="y", bottom="zero", source=marks, fill_color="colour", line_color=None)
     dots = fig.scatter("x", "y", source=marks, size="size", marker="marker", color="colour")
     fig.scatter(
-        "x", "y", source=rug, marker="dash", angle=np.pi / 2, size=9, line_color="colour", line_alpha=0.55, line_width=1
-    )
-    _bar_marks(fig, bar)
+        "x", "y", source=plot["rug"], marker="dash", angle=np.pi / 2, size=9, line_color="colour", line_alpha=0.55,
+        line_width=1,
+    )  # fmt: skip
+    _bar_marks(fig, plot["bar"])
     fig.add_tools(
         HoverTool(renderers=[curve], tooltips=[("line", "@what"), ("x", "$x"), ("nats", "$y")]),
         HoverTool(renderers=[bars, dots], tooltips=[("level", "@level"), ("speaks for", "@what"), ("nats", "@y")]),
     )
-    return Picture(fig, lines, fills, marks, rug, bar)
 
 
 def _name_inside(fig: figure, column: str, dark: bool) -> None:

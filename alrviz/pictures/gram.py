@@ -3,42 +3,27 @@
 Opacity is the square root of |k| over its 95th percentile, at most 1.
 """
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJSHover, CustomJSTickFormatter, FixedTicker, HoverTool, PlainText
+from bokeh.models import CustomJSHover, CustomJSTickFormatter, FixedTicker, HoverTool, PlainText
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import INKS
-from alrviz.pictures.picture import frame
+from alrviz.pictures.picture import Picture, Plot
 from alrviz.studies.density.gram import Gram
 
 ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's
-Data = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything the picture draws, as columns for sources."""
+def gram_picture(gram: Gram, *, dark: bool = False, size: int = 420) -> Picture:
+    """Return the picture of a Gram matrix, `size` pixels wide and high with its axes.
 
-    image: Data
-    borders: Data
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure and the sources that feed it."""
-
-    figure: figure
-    image: ColumnDataSource
-    borders: ColumnDataSource
-
-
-def contents(gram: Gram) -> Contents:
-    """What the picture of a Gram matrix draws; pure data."""
+    The first class stands at the top left.
+    """
     k, n = gram.values.astype(np.float64), len(gram.y)
     unit = float(np.quantile(np.abs(k), 0.95)) if n else 1.0
     bytes_ = np.zeros((n, n, 4), dtype=np.uint8)
@@ -47,21 +32,26 @@ def contents(gram: Gram) -> Contents:
     bytes_[..., 3] = np.rint(255 * np.sqrt(np.clip(np.abs(k) / (unit or 1.0), 0.0, 1.0)))
     at = [float(j) for j in np.flatnonzero(np.diff(gram.y)) + 1]
     lengths = [0.0] * len(at), [float(n)] * len(at)
-    return Contents(
-        image={"image": [bytes_.view(np.uint32).reshape(n, n)], "value": [gram.values], "x": [0], "y": [0], "n": [n]},
-        borders={"x0": at + lengths[0], "y0": lengths[0] + at, "x1": at + lengths[1], "y1": lengths[1] + at},
-    )
+    side = float(max(n, 1))
+    return Picture(
+        draw=partial(_draw, gram=gram, dark=dark, size=size),
+        x=(0.0, side), y=(side, 0.0), labels=("rows, sorted by class", ""),
+        data={
+            "image": {
+                "image": [bytes_.view(np.uint32).reshape(n, n)], "value": [gram.values], "x": [0], "y": [0], "n": [n]
+            },
+            "borders": {"x0": at + lengths[0], "y0": lengths[0] + at, "x1": at + lengths[1], "y1": lengths[1] + at},
+        },
+        key=(gram.rows.tobytes(), gram.y.tobytes(), gram.classes, dark),
+    )  # fmt: skip
 
 
-def gram_picture(gram: Gram, *, name: str = "gram", dark: bool = False, size: int = 420) -> Picture:
-    """Draw a Gram matrix, `size` pixels wide and high with its axes; the first class stands at the top left."""
-    what, n = contents(gram), float(max(len(gram.y), 1))
-    fig = frame((0.0, n), (n, 0.0), ("rows, sorted by class", ""), name)
+def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
+    fig = plot.figure
     fig.update(sizing_mode="fixed", width=size, height=size)
     fig.grid.visible = False
-    image, borders = ColumnDataSource(what.image), ColumnDataSource(what.borders)
-    drawn = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=image, level="image")
-    fig.segment("x0", "y0", "x1", "y1", source=borders, line_color=INKS[dark], line_width=1.5)
+    drawn = fig.image_rgba("image", x="x", y="y", dw="n", dh="n", source=plot["image"], level="image")
+    fig.segment("x0", "y0", "x1", "y1", source=plot["borders"], line_color=INKS[dark], line_width=1.5)
     for axis in (fig.xaxis[0], fig.yaxis[0]):
         _name_classes(axis, gram)
     fig.xaxis[0].axis_label = PlainText(text="rows, sorted by class")
@@ -76,7 +66,6 @@ def gram_picture(gram: Gram, *, name: str = "gram", dark: bool = False, size: in
         )
     )
     _legend(fig)
-    return Picture(fig, image, borders)
 
 
 def _name_classes(axis: Any, gram: Gram) -> None:

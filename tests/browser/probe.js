@@ -94,7 +94,7 @@ window.probe = (() => {
     });
   /** A mark of the density ratios' curves. */
   const curves = () =>
-    figures("alrviz-ratio").map(({ model }) =>
+    figures("alrviz-density-ratio").map(({ model }) =>
       ofGlyph(model, "MultiLine").map((r) => mark(column(r.data_source, "ys").flatMap((y) => Array.from(y)))).join());
   /** Where the lines stand that mark a step. */
   const cursors = () =>

@@ -189,7 +189,7 @@ def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
     tab = page.tab
     tab.drawing.begin()
     until(page, lambda: settled(page) and tab.moment.X is not None)
-    sources = tab.pictures.map.picture._picture.points
+    sources = tab.pictures.map.picture.plot["points"]
     for k in range(10):
         tab.drawing.add(0.1 * k, 0.5)
         assert len(sources.data["x"]) == 201 + k  # nothing was waited for in between

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 import alrviz
 from alrviz.pictures.boundaries import boundary
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.decision_map import FULL, PALE, certainty, contents, decision_map_picture, value_words
+from alrviz.pictures.decision_map import FULL, PALE, certainty, decision_map_picture, value_words
 from alrviz.studies.maps.axes import axis_of
 from alrviz.studies.maps.decision_map import Surface, decision_map
 
@@ -29,17 +29,17 @@ def surface(values, classes=("no", "yes"), probability=True, levels=False):
 
 
 def rgba(what):
-    return what.ground["image"][0].view(np.uint8).reshape(*what.ground["image"][0].shape, 4)
+    return what["ground"]["image"][0].view(np.uint8).reshape(*what["ground"]["image"][0].shape, 4)
 
 
 def test_the_ground_has_the_winners_colour_and_is_paler_where_unsure():
-    what = contents(surface([[[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]]] * 2))
+    what = decision_map_picture(surface([[[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]]] * 2))
     colours = class_colours(2)
     pixels = rgba(what)
     for pixel, colour in zip(pixels[0, [0, 2]], colours, strict=True):
         assert "#" + "".join(f"{part:02X}" for part in pixel[:3]) == colour.upper()
     np.testing.assert_array_equal(pixels[0, :, 3], np.rint(255 * (PALE + (FULL - PALE) * np.array([1.0, 0.0, 0.6]))))
-    np.testing.assert_allclose(what.ground["value"][0], [[0.0, 0.5, 0.8]] * 2, atol=1e-6)
+    np.testing.assert_allclose(what["ground"]["value"][0], [[0.0, 0.5, 0.8]] * 2, atol=1e-6)
 
 
 def test_certainty_of_three_classes_is_0_where_they_are_equal():
@@ -48,9 +48,9 @@ def test_certainty_of_three_classes_is_0_where_they_are_equal():
 
 
 def test_where_the_model_says_nothing_there_is_no_ground():
-    what = contents(surface([[[np.nan, np.nan], [0.1, 0.9]]] * 2))
+    what = decision_map_picture(surface([[[np.nan, np.nan], [0.1, 0.9]]] * 2))
     assert rgba(what)[0, :, 3].tolist()[0] == 0
-    assert what.ground["winner"][0].tolist() == [[-1, 1]] * 2
+    assert what["ground"]["winner"][0].tolist() == [[-1, 1]] * 2
 
 
 def test_scores_are_said_to_be_none_and_their_certainty_is_relative():
@@ -109,13 +109,13 @@ def test_points_are_outlined_by_truth_and_filled_by_prediction():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     model = LogisticRegression().fit(X, ["a", "a", "b", "b"])
     shown = list(decision_map(model, X, ["a", "a", "b", "a"]))[-1]
-    points = contents(shown).points
+    points = decision_map_picture(shown)["points"]
     blue, orange = class_colours(2)
     assert points["outline"].tolist() == [blue, blue, orange, blue]
     assert points["fill"].tolist() == [blue, blue, orange, orange]
     assert points["truth"].tolist() == ["a", "a", "b", "a"]
     assert points["row"].tolist() == [0, 1, 2, 3]
-    unknown = contents(list(decision_map(model, X, ["a", "a", "b", "c"]))[-1]).points
+    unknown = decision_map_picture(list(decision_map(model, X, ["a", "a", "b", "c"]))[-1])["points"]
     assert unknown["truth"].tolist()[3] == "none of these"
 
 
@@ -123,7 +123,7 @@ def test_names_from_data_are_text():
     data = pd.DataFrame({HOSTILE: [HOSTILE, "b", "c"] * 4, "v": np.arange(12.0)})
     y = np.array([HOSTILE, "no", "no"] * 4)
     model = alrviz.LRClassifier(order=1, alpha=1.0).fit(data, y)
-    picture = decision_map_picture(list(decision_map(model, data, y, across=HOSTILE, up="v"))[-1])
+    picture = decision_map_picture(list(decision_map(model, data, y, across=HOSTILE, up="v"))[-1]).plot()
     axis = picture.figure.xaxis[0]
     assert (type(axis.axis_label), axis.axis_label.text) == (PlainText, HOSTILE)
     assert axis.formatter.args["words"][0] == HOSTILE[:13] + "…"
@@ -133,14 +133,14 @@ def test_names_from_data_are_text():
 
 
 def test_the_legend_names_the_classes_and_what_the_ground_means():
-    picture = decision_map_picture(surface(np.full((2, 2, 2), 0.5)))
+    picture = decision_map_picture(surface(np.full((2, 2, 2), 0.5))).plot()
     legend = picture.figure.above[0]
     assert [item.label.value for item in legend.items] == ["no", "yes", "boundary"]
     assert legend.title == "Background: P(yes)"
     line = legend.items[-1].renderers[0].glyph
     assert (type(line), line.line_width) == (Line, 2.2)  # whether this map has a boundary or not
-    scores = decision_map_picture(surface([[[-2.0], [2.0]]] * 2, probability=False), width=264)
+    scores = decision_map_picture(surface([[[-2.0], [2.0]]] * 2, probability=False), width=264).plot()
     assert scores.figure.above[0].title == "Background: score of yes,\nnot a probability: boundary at 0"
     many = [f"class {k}" for k in range(26)]
-    crowded = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many)))
+    crowded = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many))).plot()
     assert crowded.figure.above[0].items[12].label.value == "and 14 more"

@@ -34,50 +34,50 @@ def path(columns=2, steps=4, names=()):
 
 
 def test_two_classes_show_w_phi_filled_and_phi_beside_it():
-    what = density.contents(ratio(), ["no", "yes"])
-    assert what.lines["what"] == ["w phi", "phi"]
-    np.testing.assert_array_equal(what.lines["ys"][0], 2 * X)
-    np.testing.assert_array_equal(what.lines["ys"][1], X)
-    np.testing.assert_array_equal(what.fills["high"] + what.fills["low"], 2 * X)
-    assert (what.fills["high"] >= 0).all()
-    alone = density.contents(ratio(), ["no", "yes"], weighted=False)
-    assert alone.lines["what"] == ["phi"]
-    np.testing.assert_array_equal(alone.lines["ys"][0], X)
+    what = density.density_picture(ratio(), ["no", "yes"])
+    assert what["lines"]["what"] == ["w phi", "phi"]
+    np.testing.assert_array_equal(what["lines"]["ys"][0], 2 * X)
+    np.testing.assert_array_equal(what["lines"]["ys"][1], X)
+    np.testing.assert_array_equal(what["fills"]["high"] + what["fills"]["low"], 2 * X)
+    assert (what["fills"]["high"] >= 0).all()
+    alone = density.density_picture(ratio(), ["no", "yes"], weighted=False)
+    assert alone["lines"]["what"] == ["phi"]
+    np.testing.assert_array_equal(alone["lines"]["ys"][0], X)
 
 
 def test_three_classes_have_a_line_each_in_their_colours():
     phi = np.stack([X, -X, 0 * X], axis=1)
-    what = density.contents(ratio(phi, np.array([1.0, 2.0, 3.0])), ["a", "b", "c"])
-    assert what.lines["what"] == ["a", "b", "c"]
-    assert what.lines["colour"] == class_colours(3)
-    np.testing.assert_array_equal(what.lines["ys"][1], -2 * X)
-    assert len(what.fills["x"]) == 0
+    what = density.density_picture(ratio(phi, np.array([1.0, 2.0, 3.0])), ["a", "b", "c"])
+    assert what["lines"]["what"] == ["a", "b", "c"]
+    assert what["lines"]["colour"] == class_colours(3)
+    np.testing.assert_array_equal(what["lines"]["ys"][1], -2 * X)
+    assert len(what["fills"]["x"]) == 0
 
 
 def test_heights_go_by_the_rows_and_rest_while_they_fit():
-    what = density.contents(ratio(X**9), ["no", "yes"])
-    assert what.high > 2 * 1.5**9
-    assert what.high < 2 * 2.0**9
-    view = what.low, what.high
-    again = density.contents(ratio(0.9 * X**9), ["no", "yes"], view=view)
-    assert (again.low, again.high) == view
-    lower = density.contents(ratio(0.01 * X**9), ["no", "yes"], view=view)
-    assert lower.high < what.high
-    higher = density.contents(ratio(2 * X**9), ["no", "yes"], view=view)
-    assert higher.high > what.high
+    what = density.density_picture(ratio(X**9), ["no", "yes"])
+    assert what.y[1] > 2 * 1.5**9
+    assert what.y[1] < 2 * 2.0**9
+    view = what.y
+    again = density.density_picture(ratio(0.9 * X**9), ["no", "yes"], view=view)
+    assert again.y == view
+    lower = density.density_picture(ratio(0.01 * X**9), ["no", "yes"], view=view)
+    assert lower.y[1] < what.y[1]
+    higher = density.density_picture(ratio(2 * X**9), ["no", "yes"], view=view)
+    assert higher.y[1] > what.y[1]
 
 
 def test_the_rug_has_a_tick_a_row_below_the_curve():
-    what = density.contents(ratio(), ["no", "yes"])
-    np.testing.assert_array_equal(what.rug["x"], RUG)
-    assert what.rug["colour"].tolist() == [class_colours(2)[k] for k in CODES]
-    assert len(set(what.rug["y"].tolist())) == 2
-    assert what.rug["y"].max() < -2.0  # the lowest of w phi at a row
-    assert what.rug["y"].min() > what.low
+    what = density.density_picture(ratio(), ["no", "yes"])
+    np.testing.assert_array_equal(what["rug"]["x"], RUG)
+    assert what["rug"]["colour"].tolist() == [class_colours(2)[k] for k in CODES]
+    assert len(set(what["rug"]["y"].tolist())) == 2
+    assert what["rug"]["y"].max() < -2.0  # the lowest of w phi at a row
+    assert what["rug"]["y"].min() > what.y[0]
 
 
 def test_the_bandwidth_is_a_bar_of_its_length():
-    bar = density.contents(ratio(), ["no", "yes"]).bar
+    bar = density.density_picture(ratio(), ["no", "yes"])["bar"]
     assert bar["x1"][0] - bar["x0"][0] == pytest.approx(0.5)
     assert bar["words"] == ["±h = 0.25"]
 
@@ -85,57 +85,59 @@ def test_the_bandwidth_is_a_bar_of_its_length():
 def test_the_name_and_the_bandwidth_stand_beside_each_other():
     """In the smallest picture, 215 px wide; letters are 7.5 px. A long bar keeps its length in the middle."""
     across = X[-1] - X[0]
-    narrow = density.contents(replace(ratio(), column="Signup date year", bandwidth=0.02 * across), ["no", "yes"])
-    picture = density.density_picture(replace(ratio(), column="Signup date year"), ["no", "yes"], name="a")
+    narrow = density.density_picture(
+        replace(ratio(), column="Signup date year", bandwidth=0.02 * across), ["no", "yes"]
+    )
+    picture = density.density_picture(replace(ratio(), column="Signup date year"), ["no", "yes"]).plot()
     (label,) = picture.figure.select({"type": Label})
     ends = 4 + 7.5 * len(label.text.text)
-    words = 215 * (narrow.bar["middle"][0] - X[0]) / across - 7 * len(narrow.bar["words"][0]) / 2
+    words = 215 * (narrow["bar"]["middle"][0] - X[0]) / across - 7 * len(narrow["bar"]["words"][0]) / 2
     assert ends < words
-    wide = density.contents(replace(ratio(), bandwidth=0.4 * across), ["no", "yes"]).bar
+    wide = density.density_picture(replace(ratio(), bandwidth=0.4 * across), ["no", "yes"])["bar"]
     assert wide["x1"][0] - wide["x0"][0] == pytest.approx(0.8 * across)
     assert wide["x1"][0] <= X[-1]
 
 
 def test_levels_are_bars_or_marks():
     two = ColumnRatio("c", np.array([1.0, -0.5]), 2.0, levels=(HOSTILE, "b"))
-    what = density.contents(two, ["no", "yes"])
-    assert what.marks["y"].tolist() == [2.0, -1.0]
-    assert what.marks["colour"].tolist() == [class_colours(2)[1], class_colours(2)[0]]
-    assert what.marks["what"].tolist() == ["yes", "no"]
-    assert what.lines["xs"] == []
-    assert len(what.bar["x0"]) == len(what.rug["x"]) == 0
+    what = density.density_picture(two, ["no", "yes"])
+    assert what["marks"]["y"].tolist() == [2.0, -1.0]
+    assert what["marks"]["colour"].tolist() == [class_colours(2)[1], class_colours(2)[0]]
+    assert what["marks"]["what"].tolist() == ["yes", "no"]
+    assert what["lines"]["xs"] == []
+    assert len(what["bar"]["x0"]) == len(what["rug"]["x"]) == 0
     three = ColumnRatio("c", np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.ones(3), levels=("a", "b"))
-    marks = density.contents(three, ["p", "q", "r"]).marks
+    marks = density.density_picture(three, ["p", "q", "r"])["marks"]
     assert marks["y"].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 1.0]
     assert marks["x"] == pytest.approx([0.3, 0.5, 0.7, 1.3, 1.5, 1.7])
-    picture = density.density_picture(two, ["no", "yes"], name="x")
+    picture = density.density_picture(two, ["no", "yes"]).plot()
     assert picture.figure.xaxis[0].formatter.args["words"][0] == HOSTILE[:13] + "…"
 
 
 def test_of_many_levels_some_are_named_on_the_axis():
     many = ColumnRatio("c", np.arange(200.0), 1.0, levels=tuple(map(str, range(200))))
-    axis = density.density_picture(many, ["no", "yes"], name="x").figure.xaxis[0]
+    axis = density.density_picture(many, ["no", "yes"]).plot().figure.xaxis[0]
     assert axis.ticker.ticks[:2] == [0.5, 5.5]
     assert len(axis.ticker.ticks) == 40
 
 
 def test_names_of_columns_are_text():
-    picture = density.density_picture(ratio(), ["no", "yes"], name="x")
+    picture = density.density_picture(ratio(), ["no", "yes"]).plot()
     label = next(part for part in picture.figure.center if isinstance(part, Label))
     assert (type(label.text), label.text.text) == (PlainText, HOSTILE[:13] + "…")
 
 
 def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
-    what = bandwidths.contents(path())
-    assert what.ratios["column"] == ["c0", "c1"]
-    np.testing.assert_array_equal(what.ratios["ys"][1], path().ratios[:, 1])
-    assert what.moved["x"].tolist() == [2.0, 2.0, 3.0, 3.0]
-    assert sorted(what.names["words"]) == ["c0", "c1"]
-    assert what.losses["what"] == ["training", "held-out"]
-    assert what.ratio_box.log
-    assert what.ratio_box.bottom < path().ratios.min()
-    assert what.ratio_box.top > 1
-    assert what.loss_box.right == what.ratio_box.right  # one cursor stands in both
+    what, losses = bandwidths.bandwidth_pictures(path())
+    assert what["ratios"]["column"] == ["c0", "c1"]
+    np.testing.assert_array_equal(what["ratios"]["ys"][1], path().ratios[:, 1])
+    assert what["moved"]["x"].tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert sorted(what["names"]["words"]) == ["c0", "c1"]
+    assert losses["losses"]["what"] == ["training", "held-out"]
+    assert what.axes["y_axis_type"] == "log"
+    assert what.y[0] < path().ratios.min()
+    assert what.y[1] > 1
+    assert losses.x == what.x  # one cursor stands in both
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_ticks_of_bandwidths_are_round_few_and_hold_1(low, high, ticks):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_columns_have_none_of_the_classes_colours(dark):
-    drawn = bandwidths.contents(path(columns=7), dark=dark).ratios["colour"]
+    drawn = bandwidths.bandwidth_pictures(path(columns=7), dark=dark)[0]["ratios"]["colour"]
     taken = {readable(colour, dark) for colour in class_colours(7)} | {*class_colours(7), *FAMILY_COLOURS.values()}
     assert len(set(drawn)) == 7
     assert not taken & set(drawn)
@@ -163,51 +165,44 @@ def test_columns_have_none_of_the_classes_colours(dark):
 
 
 def test_names_end_before_the_end_of_the_picture_whatever_their_length():
-    what = bandwidths.contents(path(names=("temperature of the patient", "b")))
-    picture = bandwidths.bandwidth_picture(path(names=("temperature of the patient", "b")))
-    words = next(glyph.glyph for glyph in picture.ratios.renderers if isinstance(glyph.glyph, Text))
+    what, _ = bandwidths.bandwidth_pictures(path(names=("temperature of the patient", "b")))
+    words = next(glyph.glyph for glyph in what.plot().figure.renderers if isinstance(glyph.glyph, Text))
     assert words.text_align == "right"
-    assert set(what.names["words"]) == {"temperature of the …", "b"}
+    assert set(what["names"]["words"]) == {"temperature of the …", "b"}
 
 
 def test_of_many_columns_those_that_moved_most_have_colours_and_names():
-    what = bandwidths.contents(path(columns=12))
-    assert what.ratios["colour"].count(GREY) == 5
-    assert set(what.names["words"]) == {f"c{d}" for d in range(5, 12)}
-    grey = [name for name, colour in zip(what.ratios["column"], what.ratios["colour"], strict=True) if colour == GREY]
+    what, _ = bandwidths.bandwidth_pictures(path(columns=12))
+    assert what["ratios"]["colour"].count(GREY) == 5
+    assert set(what["names"]["words"]) == {f"c{d}" for d in range(5, 12)}
+    grey = [
+        name for name, colour in zip(what["ratios"]["column"], what["ratios"]["colour"], strict=True) if colour == GREY
+    ]
     assert grey == [f"c{d}" for d in range(5)]
-
-
-def test_the_cursors_stand_in_both_figures():
-    picture = bandwidths.bandwidth_picture(path(), name="n")
-    assert picture.losses.x_range is picture.ratios.x_range
-    assert picture.losses.name == "n-nll"
-    for figure, cursor in zip((picture.ratios, picture.losses), picture.cursors, strict=True):
-        assert cursor in figure.center
 
 
 def test_a_path_without_numeric_columns_or_losses_is_drawn():
     none = BandwidthPath(np.arange(3), (), np.empty((3, 0)), {"training": np.full(3, np.nan)}, np.zeros(3, bool))
-    what = bandwidths.contents(none)
-    assert what.names["words"] == []
-    bandwidths.bandwidth_picture(none)
+    what, losses = bandwidths.bandwidth_pictures(none)
+    assert what["names"]["words"] == []
+    what.plot(), losses.plot()
 
 
 def test_the_gram_matrix_is_warm_where_rows_are_alike():
     y = np.array([1, 0, 1])
-    what = gram_pictures.contents(gram((2.0 * y - 1)[None, None], y, ["no", "yes"]))
-    pixels = what.image["image"][0].view(np.uint8).reshape(3, 3, 4)
+    what = gram_pictures.gram_picture(gram((2.0 * y - 1)[None, None], y, ["no", "yes"]))
+    pixels = what["image"]["image"][0].view(np.uint8).reshape(3, 3, 4)
     warm = [int(gram_pictures.ALIKE[k : k + 2], 16) for k in (1, 3, 5)]
     alike = (pixels[..., :3] == warm).all(axis=2)
     assert alike.tolist() == [[True, False, False], [False, True, True], [False, True, True]]
     assert (pixels[..., 3] == 255).all()
-    assert what.borders["x0"] == [1.0, 0.0]
-    assert what.borders["y1"] == [3.0, 1.0]
+    assert what["borders"]["x0"] == [1.0, 0.0]
+    assert what["borders"]["y1"] == [3.0, 1.0]
 
 
 def test_the_gram_picture_names_the_classes_in_the_middle_of_their_rows():
     y = np.array([1, 0, 1])
-    picture = gram_pictures.gram_picture(gram(np.ones((1, 1, 3)), y, [HOSTILE, "yes"]))
+    picture = gram_pictures.gram_picture(gram(np.ones((1, 1, 3)), y, [HOSTILE, "yes"])).plot()
     axis = picture.figure.xaxis[0]
     assert axis.ticker.ticks == [0.5, 2.0]
     assert axis.formatter.args["words"] == [HOSTILE[:13] + "…", "yes"]

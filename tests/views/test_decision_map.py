@@ -76,15 +76,15 @@ def test_a_changed_model_replaces_data_and_not_the_figure(table, model):
     settle(view)
     assert view.picture.pane.object is figure
     assert np.abs(view.surface.values - before).max() > 0.01
-    np.testing.assert_array_equal(view.picture._picture.ground.data["value"][0], view.surface.values[..., 1])
+    np.testing.assert_array_equal(view.picture.plot["ground"].data["value"][0], view.surface.values[..., 1])
 
 
 def test_of_the_points_only_changed_predictions_are_sent(table, model):
     X, y = table
     view = settle(view_of(model, X, y))
-    source, sent = view.picture._picture.points, []
+    source, sent = view.picture.plot["points"], []
     source.on_change("data", lambda attr, old, new: sent.append(attr))
-    before = view.picture._picture.points.data
+    before = view.picture.plot["points"].data
     view.set_model(LogisticRegressionLike(model))
     settle(view)
     assert sent == []
@@ -107,7 +107,7 @@ def test_points_that_move_leave_the_axes_alone(table, model):
     settle(view)
     assert view.picture.pane.object is figure
     assert view.surface.across.low == low
-    assert view.picture._picture.points.data["x"][5] == X["u"].median()
+    assert view.picture.plot["points"].data["x"][5] == X["u"].median()
     more = pd.concat([moved, moved.iloc[:1]], ignore_index=True)
     settle(view)
     view.watch(model, more, [*y, y[0]])
@@ -128,7 +128,7 @@ def test_a_class_more_is_named_in_the_same_figure(table):
         assert view.picture.pane.object is figure
         assert [item.label.value for item in figure.above[0].items] == [*classes, "boundary"]
         marks = [item.renderers[0].glyph for item in figure.above[0].items[:-1]]
-        points = view.picture._picture.points.data
+        points = view.picture.plot["points"].data
         assert {m.line_color for m in marks} == set(points["outline"])
         assert {m.marker for m in marks} == set(points["marker"])
         ground = next(tool for tool in figure.tools if isinstance(tool, HoverTool) and len(tool.tooltips) == 4)
@@ -285,7 +285,7 @@ def test_a_hand_means_the_row_of_the_map_it_sees(table, model):
     view.watch(model, X.iloc[40:], y[40:])  # asked for, not there yet
     press(view, points.x[17], points.y[17])
     assert removed == [517]
-    source = view.picture._picture.points
+    source = view.picture.plot["points"]
     source.data = {**source.data, "x": np.where(np.arange(120) == 3, 0.0, source.data["x"])}
     assert moved == [503]
 
@@ -320,7 +320,7 @@ def test_a_point_that_is_dragged_says_where_to(table, model):
     view = settle(view_of(model, *table, on_move=lambda *to: moved.append(to)))
     view.drawing = "move"
     assert moved == []
-    source = view.picture._picture.points
+    source = view.picture.plot["points"]
     x = np.array(source.data["x"])
     x[3] = 0.125
     source.data = {**source.data, "x": x}

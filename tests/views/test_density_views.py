@@ -48,11 +48,11 @@ def test_a_picture_a_column_with_its_weight_and_bandwidth():
 def test_another_scene_replaces_data_and_not_the_figure():
     view = alrviz.DensityRatioView(scene())
     cell = view.cells["v"]
-    figure = cell.pane.object
+    figure = cell.picture.pane.object
     view.watch(scene(scale=3.0, iteration=1))
     assert view.cells["v"] is cell
-    assert cell.pane.object is figure
-    np.testing.assert_allclose(cell._picture.lines.data["ys"][0], 1.5 * 6 * X)
+    assert cell.picture.pane.object is figure
+    np.testing.assert_allclose(cell.picture.plot["lines"].data["ys"][0], 1.5 * 6 * X)
     assert figure.y_range.end > 9.0
     view.watch(scene(columns=("w",)))
     assert list(view.cells) == ["w", "c"]
@@ -61,8 +61,8 @@ def test_another_scene_replaces_data_and_not_the_figure():
 def test_a_switch_takes_the_weight_off():
     view = alrviz.DensityRatioView(scene())
     view._weighted.value = False
-    np.testing.assert_array_equal(view.cells["v"]._picture.lines.data["ys"][0], 2 * X)
-    assert view.cells["v"]._picture.lines.data["what"] == ["phi"]
+    np.testing.assert_array_equal(view.cells["v"].picture.plot["lines"].data["ys"][0], 2 * X)
+    assert view.cells["v"].picture.plot["lines"].data["what"] == ["phi"]
 
 
 def test_of_many_columns_those_that_matter_most_are_shown_until_others_are_chosen():
@@ -187,26 +187,27 @@ def test_the_numbers_of_a_scene():
 
 def test_the_step_shown_is_marked_in_both_pictures_and_in_words():
     view = alrviz.BandwidthView(path(), head=1)
-    assert [cursor.location for cursor in view._picture.cursors] == [1.0, 1.0]
+    assert [picture.plot.parts["cursor"].location for picture in (view.ratios, view.losses)] == [1.0, 1.0]
     assert "Step 1: NLL per row training 0.6000 nats; bandwidths moved 1 time so far" in view.sentence.object
     view.head = 2
-    assert [cursor.location for cursor in view._picture.cursors] == [2.0, 2.0]
+    assert [picture.plot.parts["cursor"].location for picture in (view.ratios, view.losses)] == [2.0, 2.0]
     assert "moved 2 times" in view.sentence.object
 
 
 def test_a_path_that_grows_feeds_the_figures():
     view = alrviz.BandwidthView(path())
-    figures = [pane.object for pane in view.panes]
+    figures = [pane.object for pane in (view.ratios.pane, view.losses.pane)]
+    assert figures[0].x_range is figures[1].x_range, "steps stand below each other"
     view.watch(path(40))
-    assert [pane.object for pane in view.panes] == figures
-    assert len(view._picture.sources[0].data["xs"][0]) == 40
+    assert [pane.object for pane in (view.ratios.pane, view.losses.pane)] == figures
+    assert len(view.ratios.plot["ratios"].data["xs"][0]) == 40
     assert figures[0].x_range.end > 39
 
 
 def test_a_press_scrubs_to_the_nearest_step():
     scrubbed = []
     view = alrviz.BandwidthView(path(), on_scrub=scrubbed.append)
-    for pane in view.panes:
+    for pane in (view.ratios.pane, view.losses.pane):
         pane.object._trigger_event(Tap(pane.object, x=1.4, y=0.5, sx=0, sy=0))
     assert scrubbed == [1, 1]
 
@@ -215,7 +216,7 @@ def test_no_path_yet():
     view = alrviz.BandwidthView(head=3)
     assert "No bandwidths yet" in view.sentence.object
     view.watch(path(5))
-    assert view._picture.cursors[0].location == 3.0
+    assert view.ratios.plot.parts["cursor"].location == 3.0
 
 
 def test_the_numbers_of_a_path():
@@ -233,15 +234,15 @@ def test_the_kernel_says_how_many_pairs_it_tells():
     view = alrviz.GramMatrixView(gram((2.0 * y - 1)[None, None], y, ["<i>no</i>", "yes"]))
     assert "<b>100.0 %</b> of the pairs" in view.sentence.object
     assert "one answer for all pairs: 66.7 %" in view.sentence.object
-    figure = view.pane.object
+    figure = view.picture.pane.object
     view.watch(gram((1.0 * y)[None, None], y, ["<i>no</i>", "yes"]))
-    assert view.pane.object is figure
+    assert view.picture.pane.object is figure
     assert "100.0 %" not in view.sentence.object
     view._numbers.open = True
     assert "&lt;i&gt;no&lt;/i&gt;" in view._numbers.table.object
     assert sum(not line.startswith("#") for line in view._csv().splitlines()) == 1 + 10
     view.watch(gram(np.ones((1, 1, 3)), [0, 1, 1], ["a", "b"]))
-    assert view.pane.object is not figure
+    assert view.picture.pane.object is not figure
 
 
 def test_the_numbers_of_a_kernel_leave_a_row_beside_itself_out():

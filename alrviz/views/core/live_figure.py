@@ -122,13 +122,16 @@ class LiveFigure:
         A notebook's browser sends back what it was given, and late: a range it once had is no zoom.
         """
         old = self.picture
-        if not anew and old is not None and (old.x, old.y) == (picture.x, picture.y):
-            return
         shown = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
         follows = anew or all(side in given for side, given in zip(shown, self._given, strict=True))
         given = _sides(old) if anew and old is not None else self._given
         self._given = tuple(sides | new for sides, new in zip(given, _sides(picture), strict=True))
-        for axis, (start, end) in ((fig.x_range, picture.x), (fig.y_range, picture.y)):
+        for axis, (start, end), before in (
+            (fig.x_range, picture.x, None if old is None else old.x),
+            (fig.y_range, picture.y, None if old is None else old.y),
+        ):
+            if not anew and (start, end) == before:
+                continue
             if follows and (axis.start, axis.end) != (start, end):
                 axis.update(start=start, end=end)
             if (axis.reset_start, axis.reset_end) != (start, end):

@@ -1,11 +1,10 @@
 """BandwidthView: bandwidths and losses along a DLR fit, with a line at the step that is shown; a press scrubs.
 
-It is given a `BandwidthPath`, which may grow while the fit goes on. The panes are built once, and a figure is made anew
-only where other columns or parts of the loss are shown.
+It is given a `BandwidthPath`, which may grow while the fit goes on.
 """
 
-import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,15 @@ import panel as pn
 import param
 
 from alrviz import __version__
-from alrviz.pictures.bandwidths import Picture, bandwidth_picture, contents, ratio_ticks
-from alrviz.pictures.labels import Box
+from alrviz.pictures.bandwidths import bandwidth_pictures
+from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import to_csv
 from alrviz.studies.density.density_frames import BandwidthPath, path_frame
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import as_high, html, say
-from alrviz.views.core.saving import Origin, buttons_of_parts, by_version, csv_button, file_button
+from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
 from alrviz.views.core.style import FADED, html_table, safe
 from alrviz.views.maps.live_map import PRESSES
 from alrviz.views.race.words import ROWS_SHOWN, number
@@ -66,23 +66,22 @@ class BandwidthView(NotebookViewer):
         super().__init__(**params)
         self._on_scrub, self._made_from = on_scrub, made_from
         self.path: BandwidthPath | None = None
-        self._picture: Picture | None = None
-        self._made_of: Any = None
-        self._boxes: tuple[Box, Box] | None = None
-        self._name = f"alrviz-bandwidths-{uuid.uuid4().hex[:12]}"
+        self.ratios = LiveFigure("alrviz-bandwidths", made=self._made)
+        self.losses = LiveFigure("alrviz-bandwidths-nll", made=self._made)
         self._build(heights, numbers, film)
         self.param.watch(lambda *_: self._mark(), ["head", "outdated"])
         self.param.watch(lambda _: self.watch(self.path), "dark")
         self.watch(path)
 
     def _build(self, heights: tuple[str, str], numbers: str, film: Callable[[], bytes] | None) -> None:
-        self.panes = [pn.pane.Bokeh(sizing_mode="stretch_both", margin=0) for _ in heights]
-        self.places = [as_high(pane, height, _PX) for pane, height in zip(self.panes, heights, strict=True)]
+        panes = self.ratios.pane, self.losses.pane
+        self.places = [as_high(pane, height, _PX) for pane, height in zip(panes, heights, strict=True)]
         self.sentence = html()
-        parts = (("", "the bandwidths"), ("-nll", "the losses"))
-        figures = buttons_of_parts(self._name, "alrviz-bandwidths", parts, self.origin)
-        save = csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step")
-        saved = [*figures, save]
+        saved = [
+            *self.ratios.buttons("the bandwidths", partial(self.origin, "the bandwidths"), named=True),
+            *self.losses.buttons("the losses", partial(self.origin, "the losses"), named=True),
+            csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step"),
+        ]
         if film is not None:
             saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
         self._numbers = Numbers(saved, self._numbers_html, title=numbers)
@@ -105,38 +104,20 @@ class BandwidthView(NotebookViewer):
         if path is None or not len(path.iterations):
             say(self.sentence, "<p class='quiet'>No bandwidths yet: they come with the steps of a fit.</p>")
             return
-        made_of = (path.columns, tuple(path.losses), self.dark)
         with pn.io.hold():
-            if self._picture is None or made_of != self._made_of:
-                self._make(path)
-                self._made_of = made_of
-            else:
-                self._feed(self._picture, path)
+            above, below = bandwidth_pictures(path, dark=self.dark)
+            self.ratios.show(above)
+            self.losses.show(below)
+            self.places[0].visible = bool(path.columns)
             self._mark()
         self._numbers.refresh()
 
-    def _make(self, path: BandwidthPath) -> None:
-        picture = bandwidth_picture(path, name=self._name, dark=self.dark)
-        what = contents(path, dark=self.dark)
-        self._picture, self._boxes = picture, (what.ratio_box, what.loss_box)
-        for pane, place, figure in zip(self.panes, self.places, (picture.ratios, picture.losses), strict=True):
-            for kind in PRESSES:
-                figure.on_event(kind, lambda event: self._pressed(event.x))
-            pane.object = figure
-            place.visible = figure is picture.losses or bool(path.columns)
-
-    def _feed(self, picture: Picture, path: BandwidthPath) -> None:
-        what = contents(path, dark=self.dark)
-        for source, data in zip(picture.sources, (what.ratios, what.moved, what.names, what.losses), strict=True):
-            source.data = data
-        boxes = (what.ratio_box, what.loss_box)
-        for figure, box, old in zip((picture.ratios, picture.losses), boxes, self._boxes or boxes, strict=True):
-            if box != old:
-                figure.y_range.update(start=box.bottom, end=box.top, reset_start=box.bottom, reset_end=box.top)
-                figure.x_range.update(start=box.left, end=box.right, reset_start=box.left, reset_end=box.right)
-        if self._boxes is None or boxes[0] != self._boxes[0]:
-            picture.ratios.yaxis[0].ticker.ticks = ratio_ticks(boxes[0].bottom, boxes[0].top)
-        self._boxes = boxes
+    def _made(self, plot: Plot) -> None:
+        upper = self.ratios.plot
+        if upper is not None and plot is not upper:
+            plot.figure.x_range = upper.figure.x_range  # steps are below each other
+        for kind in PRESSES:
+            plot.figure.on_event(kind, lambda event: self._pressed(event.x))
 
     def _pressed(self, x: float) -> None:
         if self.path is not None and self._on_scrub is not None:
@@ -145,14 +126,15 @@ class BandwidthView(NotebookViewer):
 
     def _mark(self) -> None:
         """Move the line to the step shown, and say what is there."""
-        path, picture = self.path, self._picture
+        path = self.path
         faded = {"opacity": FADED if self.outdated else "1"}
         for place in self.places:  # not the figures: of one that another replaces at once the browser never hears
             place.styles = place.styles | faded
-        if path is None or picture is None or not len(path.iterations):
+        if path is None or not len(path.iterations):
             return
-        for cursor in picture.cursors:
-            if cursor.location != self.head:
+        for picture in (self.ratios, self.losses):
+            cursor = None if picture.plot is None else picture.plot.parts["cursor"]
+            if cursor is not None and cursor.location != self.head:
                 cursor.location = float(self.head)
         at = int(np.clip(np.searchsorted(path.iterations, self.head, side="right") - 1, 0, len(path.iterations) - 1))
         losses = [f"{safe(part)} {number(float(values[at]))}" for part, values in path.losses.items()]

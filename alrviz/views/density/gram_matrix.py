@@ -1,6 +1,5 @@
 """GramMatrixView: the kernel between rows that DLR's features make, and how far it tells classes apart."""
 
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +9,14 @@ import panel as pn
 import param
 
 from alrviz import __version__
-from alrviz.pictures.gram import Picture, contents, gram_picture
+from alrviz.pictures.gram import gram_picture
 from alrviz.studies.core.export import to_csv
 from alrviz.studies.density.gram import Gram
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
-from alrviz.views.core.saving import Origin, by_version, save_buttons
+from alrviz.views.core.saving import Origin, by_version, csv_button
 from alrviz.views.core.style import FADED, html_table, safe
 
 SIZE = 480  # px, with axes
@@ -51,23 +51,16 @@ class GramMatrixView(NotebookViewer):
         super().__init__(**params)
         self._made_from = made_from
         self.gram: Gram | None = None
-        self._picture: Picture | None = None
-        self._made_of: Any = None
-        self._name = f"alrviz-gram-{uuid.uuid4().hex[:12]}"
-        self.pane = pn.pane.Bokeh(width=size, height=size, margin=0)
+        self.picture = LiveFigure("alrviz-gram", sizing_mode=None, width=size, height=size)
         self._size = size
         self.sentence = html()
-        buttons = save_buttons(
-            self._name,
-            "alrviz-gram",
-            "the Gram matrix",
-            self._csv,
-            "the kernel of every pair of rows shown",
-            self.origin,
-        )
+        buttons = [
+            *self.picture.buttons("the Gram matrix", self.origin),
+            csv_button("alrviz-gram.csv", self._csv, "the kernel of every pair of rows shown"),
+        ]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
-        self._place = pn.Column(self.pane, margin=0)
+        self._place = pn.Column(self.picture.pane, margin=0)
         self.layout = ViewLayout(self.sentence, self._place, self._numbers, sizing_mode="stretch_width", margin=0)
         self.param.watch(lambda _: self.watch(self.gram), "dark")
         self.param.watch(lambda _: self._mark(), "outdated")
@@ -90,13 +83,7 @@ class GramMatrixView(NotebookViewer):
         if gram is None:
             say(self.sentence, "<p class='quiet'>No kernel yet: it comes with the first step of a fit.</p>")
             return
-        made_of = (gram.rows.tobytes(), gram.y.tobytes(), gram.classes, self.dark)
-        if self._picture is None or made_of != self._made_of:
-            self._picture = gram_picture(gram, name=self._name, dark=self.dark, size=self._size)
-            self._made_of = made_of
-            self.pane.object = self._picture.figure
-        else:
-            self._picture.image.data = contents(gram).image
+        self.picture.show(gram_picture(gram, dark=self.dark, size=self._size))
         say(self.sentence, sentence_html(gram))
         self._numbers.refresh()
 

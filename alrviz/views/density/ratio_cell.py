@@ -4,7 +4,6 @@ While the reader drags the slider it is theirs: scenes that come in late do not 
 """
 
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,10 +11,11 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.pictures.density import Picture, contents, density_picture
+from alrviz.pictures.density import density_picture
 from alrviz.studies.density.density_frames import ColumnRatio
+from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.panes import as_high, html, say
-from alrviz.views.core.saving import Origin, by_version, figure_buttons
+from alrviz.views.core.saving import Origin, by_version
 from alrviz.views.core.style import safe
 from alrviz.views.core.transport import SLIDER_FOCUS
 
@@ -42,9 +42,7 @@ class RatioCell:
         made_from: Callable[[], str] = by_version,
     ):
         self.column, self._slid, self._made_from = column, slid, made_from
-        name = f"alrviz-ratio-{uuid.uuid4().hex[:12]}"
-        self._name = name
-        self.pane = pn.pane.Bokeh(sizing_mode="stretch_both", margin=0)
+        self.picture = LiveFigure("alrviz-density-ratio")
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio): float(ratio) for ratio in RATIOS}  # as the words have it
         self.slider = pmui.DiscreteSlider(
@@ -55,18 +53,15 @@ class RatioCell:
         self.slider.param.watch(self._moved, "value")
         self._placing, self._touched = False, float("-inf")
         self.panel = pn.Column(
-            self.words, as_high(self.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
+            self.words, as_high(self.picture.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
             min_width=MIN_WIDTH, margin=0,
         )  # fmt: skip
-        buttons = figure_buttons(name, "alrviz-density-ratio", f"the picture of {column}", self.origin)
+        buttons = self.picture.buttons(f"the picture of {column}", self.origin)
         title = html(sizing_mode=None, align="center", margin=(0, 8, 0, 0))
         say(title, f"<p>{safe(column, 60)}</p>")
         self.saving = pn.Row(title, *buttons, margin=0)
-        self._picture: Picture | None = None
-        self._made_of: Any = None
-        self._view: tuple[float, float] | None = None
         self.ratio: ColumnRatio | None = None
-        self._weighted = False
+        self._shown: Any = None  # how it was shown last
 
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""
@@ -79,19 +74,16 @@ class RatioCell:
 
     def show(self, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
         """Show the column as it is now."""
-        made_of = (ratio.levels, _ends(ratio), tuple(classes), dark)
-        if self._picture is None or made_of != self._made_of:
-            self._picture = density_picture(ratio, classes, name=self._name, weighted=weighted, dark=dark)
-            heights = self._picture.figure.y_range
-            self._made_of, self._view = made_of, (heights.start, heights.end)
-            self.pane.object = self._picture.figure
-        elif not self._same(ratio, weighted):
-            self._feed(self._picture, ratio, classes, weighted, dark)
-        self.ratio, self._weighted = ratio, weighted
+        shown = (tuple(classes), weighted, dark)
+        if shown != self._shown or not self._same(ratio):
+            old = self.picture.picture
+            view = None if old is None else old.y
+            self.picture.show(density_picture(ratio, classes, weighted=weighted, dark=dark, view=view))
+        self.ratio, self._shown = ratio, shown
         say(self.words, words_html(ratio))
         self._place(ratio)
 
-    def _same(self, ratio: ColumnRatio, weighted: bool) -> bool:
+    def _same(self, ratio: ColumnRatio) -> bool:
         """Whether it is what is drawn: of two columns a hand moves one."""
         old = self.ratio
         return (
@@ -99,21 +91,7 @@ class RatioCell:
             and old.phi is ratio.phi
             and old.rug is ratio.rug
             and np.array_equal(old.weight, ratio.weight)
-            and self._weighted == weighted
         )
-
-    def _feed(self, picture: Picture, ratio: ColumnRatio, classes: Sequence[str], weighted: bool, dark: bool) -> None:
-        what = contents(ratio, classes, weighted=weighted, dark=dark, view=self._view)
-        picture.lines.data, picture.fills.data, picture.bar.data = what.lines, what.fills, what.bar
-        if ratio.x is None:
-            picture.marks.data = what.marks
-        old = self.ratio
-        view = what.low, what.high
-        if view != self._view or old is None or old.rug is not ratio.rug:
-            picture.rug.data = what.rug
-        if view != self._view:
-            low, high = self._view = view
-            picture.figure.y_range.update(start=low, end=high, reset_start=low, reset_end=high)
 
     def _place(self, ratio: ColumnRatio) -> None:
         """Put the slider where the bandwidth is, unless the reader holds it."""
@@ -141,10 +119,6 @@ class RatioCell:
             return
         self._touched = time.monotonic()
         self._slid(self.column, float(value) * self.ratio.silverman)
-
-
-def _ends(ratio: ColumnRatio) -> Any:
-    return None if ratio.x is None else (float(ratio.x[0]), float(ratio.x[-1]))
 
 
 def plain(value: float, digits: int = 3) -> str:

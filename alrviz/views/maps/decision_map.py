@@ -5,7 +5,6 @@ periodic callback, or a page's) shows what is there. The view computes nothing: 
 `studies.decision_map`.
 """
 
-import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,7 +24,7 @@ from alrviz.views.core.background_task import BackgroundTask, at_rest
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
-from alrviz.views.core.saving import Origin, save_buttons
+from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import CSS, FADED, safe
 from alrviz.views.maps import words
 from alrviz.views.maps.live_map import LiveMap
@@ -117,8 +116,7 @@ class DecisionMapView(NotebookViewer):
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
-        name = f"alrviz-map-{uuid.uuid4().hex[:12]}"
-        self.picture = LiveMap(name, self.hand.press, self.hand.drag if self.hand.moves else None, width)
+        self.picture = LiveMap(self.hand.press, self.hand.drag if self.hand.moves else None, width)
         self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
@@ -127,7 +125,9 @@ class DecisionMapView(NotebookViewer):
             self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
         )
         told = "the value of every class at every place of the map"
-        buttons = save_buttons(name, "alrviz-map", "the decision map", self._csv, told, self.origin)
+        buttons = [
+            *self.picture.buttons("the decision map", self.origin), csv_button("alrviz-map.csv", self._csv, told)
+        ]  # fmt: skip
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
@@ -247,7 +247,7 @@ class DecisionMapView(NotebookViewer):
     def _redraw(self) -> None:
         if self.surface is not None:
             with pn.io.hold():
-                self.picture.show(self.surface, dark=self.dark, drawing=self.drawing)
+                self.picture.show_surface(self.surface, dark=self.dark, drawing=self.drawing)
                 self._say()
                 self._numbers.refresh()
 
