@@ -53,7 +53,11 @@ class Attribute:
 
 
 def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of an ARFF file; "?" is missing unless `options` says otherwise."""
+    """Return the columns of an ARFF file (bytes); "?" is missing unless `options` says otherwise.
+
+    Raises:
+        TableError: no table of that format, or more than `limits` allow.
+    """
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
     attributes = _header(lines, limits)

@@ -28,7 +28,11 @@ CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # what text does 
 
 
 def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer, str, list[str]]:
-    """Return the text in UTF-8 without mark, the encoding it was in, and notes."""
+    """Return the text in UTF-8 without mark, the encoding it was in (`encoding`, found where it is None), and notes.
+
+    Raises:
+        TableError: `data` are no text, or not in the encoding that was said.
+    """
     notes: list[str] = []
     if encoding is None:
         encoding = _detect_encoding(data, stop)

@@ -152,7 +152,7 @@ def _finish(
 
 
 def interval_labels(cuts: np.ndarray) -> list[str]:
-    """Return the intervals in words, with as few digits as tell the cuts apart.
+    """Return the intervals between `cuts` (k,) in words (k + 1,), with as few digits as tell the cuts apart.
 
     >>> interval_labels(np.array([3.5, 7]))
     ['<= 3.5', '(3.5, 7]', '> 7']

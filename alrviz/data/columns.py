@@ -26,7 +26,11 @@ _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", 
 
 
 def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
-    """Return the names of X's columns, the columns, and whether the names are the table's own."""
+    """Return the names of X's columns, the columns, and whether the names are the table's own.
+
+    Raises:
+        TableError: X is no table of rows and columns, or two columns have one name.
+    """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if isinstance(X, pd.DataFrame):
@@ -168,7 +172,7 @@ def _chosen(names: Sequence[str], features: Any) -> set[int]:
 
 
 def as_numbers(column: pd.Series, name: str) -> np.ndarray:
-    """Return the column as float64 with NaN where missing; text and infinities are a `TableError` naming the column."""
+    """Return the column as float64 (N,), NaN where missing; text and infinities are a `TableError` that names it."""
     try:
         if types.is_object_dtype(column.dtype) or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
             column = pd.to_numeric(column.astype(object))
@@ -184,7 +188,7 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
 
 
 def as_levels(column: pd.Series) -> tuple[np.ndarray, list[Level]]:
-    """Return each row's place in the list of distinct values (-1 where missing), and that list."""
+    """Return each row's place (N,) in the list of distinct values (-1 where missing), and that list."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
     try:

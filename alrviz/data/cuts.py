@@ -35,7 +35,9 @@ def quantile_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None)
 
 
 def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return at most n_bins - 1 cuts into intervals of equal width; an empty interval joins the one above it."""
+    """Return at most n_bins - 1 cuts (k,) of x (N,) into intervals of equal width; an empty interval joins the one
+    above it.
+    """
     low, high = x.min(), x.max()
     share = np.arange(1, n_bins) / n_bins
     edges = np.unique(low * (1 - share) + high * share)  # never high - low, which may leave the range of floats

@@ -84,6 +84,9 @@ class Table:
         """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
 
         `alone`: one column is enough.
+
+        Raises:
+            TableError: fewer columns than a class and one to tell it by, or no rows.
         """
         result = with_date_parts(values)
         if len(values) < 2 - alone:
@@ -135,7 +138,11 @@ class Table:
         quartiles: bool | None = None,
         stop: StopToken = NEVER,
     ) -> "Dataset":
-        """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed)."""
+        """Return the table as a data set with this target (None: guessed) and these kinds (others are guessed).
+
+        Raises:
+            TableError: no such column, no kind of that name, or a target that cannot be a class or be guessed.
+        """
         notes, guessed = list(self.notes), target is None
         if target is None:
             target, why = self.default_target()
@@ -282,7 +289,11 @@ class Dataset:
         return split_again(self.table.dataset(name, kinds=self._said(name), quartiles=quartiles), self.splitting)
 
     def with_kinds(self, /, **kinds: str) -> "Dataset":
-        """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits."""
+        """Return the same table with these columns' kinds changed; the others stay as they are, and so do splits.
+
+        Raises:
+            TableError: no such column, or no kind of that name.
+        """
         targets = [name for name, kind in kinds.items() if kind == "target" and name != self.target]
         if len(targets) > 1:
             raise TableError(f"{listed(targets)} cannot all be the target; one column is")

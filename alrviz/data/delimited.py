@@ -51,6 +51,9 @@ def read_delimited(
     """Return the columns, the options with all that was detected filled in, and notes.
 
     `known` are the names of a table like it that was read before.
+
+    Raises:
+        TableError: `data` are no table of lines, or more than `limits` allow.
     """
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     start, end, named = _edges(data)

@@ -77,7 +77,18 @@ class Encoder:
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, stop: StopToken = NEVER) -> "Encoder":
-        """Learn levels, cuts and classes from the rows of weight above 0; a weight of 2 is the row twice, exactly."""
+        """Learn levels, cuts and classes from the rows of weight above 0; a weight of 2 is the row twice, exactly.
+
+        Args:
+            X: a table of N rows, as `table_columns` takes it.
+            y: (N,) class labels.
+            sample_weight: (N,) how often each row counts; None for once.
+            stop: asked between columns.
+
+        Raises:
+            TableError: no rows, labels that are missing, or a column that cannot be of its kind.
+            RecipeError: a setting that is not known, or columns named that are not there.
+        """
         names, columns, named = table_columns(X)
         rows = len(columns[0]) if columns else 0
         if not rows:
@@ -228,7 +239,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Encoder":
-        """Rebuild the fitted encoder that `to_dict` described."""
+        """Rebuild the fitted encoder whose state `to_dict` gave; `TableError` for a format of another version."""
         if state.get("format") != _FORMAT:
             raise TableError(f"encoder format {state.get('format')!r}: this version reads format {_FORMAT}")
         parameters = ("discretize", "n_bins", "missing", "categorical_features")
@@ -269,7 +280,9 @@ def lost_text(encoder: Encoder, advice: str = LOST_ADVICE) -> str:
 
 
 def class_codes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes and each row's index among them."""
+    """Return the sorted classes (C,) of labels y (N,), and each row's index (N,) among them; `TableError` where one of
+    n_rows has none, or numbers and text are mixed.
+    """
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
         raise TableError(f"y must have one class per row, shape ({n_rows},), got {labels.shape}")
@@ -284,7 +297,9 @@ def class_codes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return the weights as float64 (ones for None); they must be finite, not negative, and not all 0."""
+    """Return the weights as float64 (N,) (ones for None); else `TableError`: they must be finite, not negative, and not
+    all 0.
+    """
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)

@@ -21,7 +21,7 @@ from alrviz.errors import TableError
 
 
 def code_dtype(levels: np.ndarray) -> np.dtype:
-    """Return the smallest unsigned dtype that holds every level and, behind the last one, "no level"."""
+    """Return the smallest unsigned dtype that holds every level of levels (a,) and, behind the last one, "no level"."""
     return np.min_scalar_type(int(levels.max(initial=0)))
 
 
@@ -84,7 +84,7 @@ class Encoded:
         return float(self.weights.sum())
 
     def take(self, rows: np.ndarray) -> "Encoded":
-        """Return the given rows (indices or mask), in the given order, with the same levels and classes."""
+        """Return the given rows, indices (n,) or a mask (N,), in the given order, with the same levels and classes."""
         return Encoded(
             codes=self.codes[:, rows],
             y=self.y[rows],

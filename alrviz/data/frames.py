@@ -44,7 +44,11 @@ BATCH = 16384  # rows of a Parquet file between two looks at the stop token
 
 
 def read_frame(frame: pd.DataFrame, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of a DataFrame; its index is left out."""
+    """Return the columns of a DataFrame; its index is left out.
+
+    Raises:
+        TableError: values that cannot be read, no rows, or more than `limits` allow.
+    """
     check_columns(frame.shape[1], limits)
     check_rows(len(frame), limits)
     check_cells(len(frame), frame.shape[1], limits)
@@ -110,7 +114,11 @@ def parse_text(
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:
-    """Return one column by its dtype; what of it is not as it was is added to `notes`."""
+    """Return one column by its dtype; what of it is not as it was is added to `notes`.
+
+    Raises:
+        TableError: a column of values that are neither numbers, text, levels nor dates.
+    """
     series = series.rename(name)
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -250,7 +258,11 @@ def _categorical(name: str, series: pd.Series, labels: list[str], codes: pd.Seri
 
 
 def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading."""
+    """Return the columns of a Parquet file, checked against `limits` by its own figures and again while reading.
+
+    Raises:
+        TableError: a file that is damaged, or of more than `limits` allow.
+    """
     try:
         schema = pq.read_schema(pa.BufferReader(data))
         check_columns(len(schema), limits)
@@ -266,7 +278,11 @@ def read_parquet(data: Buffer, options: ReadOptions, limits: Limits, stop: StopT
 
 
 def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
-    """Return the columns of an Arrow file (Feather of version 2 is one), batch by batch."""
+    """Return the columns of an Arrow file (Feather of version 2 is one), batch by batch.
+
+    Raises:
+        TableError: a file that is damaged, or of more than `limits` allow.
+    """
     try:
         file = pa.ipc.open_file(pa.BufferReader(data))
         batches = (file.get_batch(i) for i in range(file.num_record_batches))
@@ -278,7 +294,11 @@ def read_arrow(data: Buffer, options: ReadOptions, limits: Limits, stop: StopTok
 def read_batches(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], options: ReadOptions, limits: Limits, stop: StopToken
 ) -> RawTable:
-    """Return the columns of Arrow's record batches, checked against `limits` as they come."""
+    """Return the columns of Arrow's record batches, checked against `limits` as they come.
+
+    Raises:
+        TableError: values that cannot be read, no rows, or more than `limits` allow.
+    """
     check_columns(len(schema), limits)
     names, notes = clean_names(list(schema.names))
     taken, size, rows = [], 0, 0

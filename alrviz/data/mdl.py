@@ -88,7 +88,10 @@ def mdl_cuts(
 def sorted_entries(
     x: np.ndarray, y: np.ndarray, n_classes: int, weights: np.ndarray | None, stop: StopToken = NEVER
 ) -> Entries:
-    """Sort the rows that have a number and weight, and merge rows of one value and class where that saves half."""
+    """Sort the rows of x, y and weights (N,) that have a number and weight; merge rows of one value and class (of
+    n_classes) where that saves half; an infinite
+    number is a `TableError`.
+    """
     x = np.asarray(x, dtype=np.float64)
     if np.isinf(x).any():
         raise TableError(f"a numeric column holds an infinite number (row {int(np.isinf(x).argmax())})")

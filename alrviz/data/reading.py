@@ -64,7 +64,7 @@ def without_limits(levels: "pa.Array") -> "pa.Array":
 
 
 def as_floats(levels: "pa.Array", decimal: str, thousands: str) -> "np.ndarray":
-    """Return texts that are numbers of this convention as float64, infinite where they are beyond it."""
+    """Return texts (L,) that are numbers of this convention as float64 (L,), infinite where they are beyond it."""
     levels = pc.ascii_ltrim(levels, "+")
     if thousands:
         marks = "[' \\x{00a0}\\x{202f}\\x{2019}]" if thousands in " '" else "\\" + thousands
@@ -171,7 +171,7 @@ _NO_DATE = np.datetime64("NaT", "us")
 
 
 def dates_of(levels: "pa.Array", form: str, day_first: bool) -> "np.ndarray":
-    """Return texts of one form as datetime64[us], NaT where one is of another or in no calendar."""
+    """Return texts (L,) of one form as datetime64[us] (L,), NaT where one is of another or in no calendar."""
     fits, parts = _parts(levels, DATE_FORMS[form])
     day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
     years = _whole(parts["year"])
@@ -191,14 +191,14 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool) -> "np.ndarray":
 
 
 def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
-    """Return texts of one form of times as hours, NaN where one is of another."""
+    """Return texts (L,) of one form of times as hours (L,), NaN where one is of another."""
     fits, parts = _parts(levels, TIME_FORMS[form])
     micros, timely = _microseconds(parts, len(levels), most=24 if form == "clock" else 1000)
     return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
 
 
 def part_of(dates: "np.ndarray", part: str) -> "np.ndarray":
-    """Return a part of dates as numbers, NaN where there is none; months and weekdays count from 0."""
+    """Return a part of dates (N,) as numbers (N,), NaN where there is none; months and weekdays count from 0."""
     present = ~np.isnat(dates)
     some = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
     days = some.astype("datetime64[D]")
@@ -389,7 +389,7 @@ class ColumnReading:
         return values, bad
 
     def of_numbers(self, numbers: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
-        """Return the same of numbers, NaN where missing."""
+        """Return the same of numbers (N,), NaN where missing."""
         if self.how in ("number", "time") or (self.how == "levels" and self.kind == "numeric"):
             return self._as_kind(self._without_tokens(numbers)), np.zeros(len(numbers), dtype=bool)
         distinct, inverse = np.unique(numbers, return_inverse=True)
@@ -398,7 +398,7 @@ class ColumnReading:
         return values[inverse], (bad & ~np.isnan(distinct))[inverse]
 
     def of_dates(self, dates: "np.ndarray") -> "np.ndarray":
-        """Return the part that the feature is of dates, NaT where missing."""
+        """Return the part that the feature is of dates (N,), NaT where missing."""
         numbers = part_of(dates, self.part)
         labels = PARTS[self.part]
         if not labels:

@@ -98,7 +98,11 @@ def repeat_by_nature(X: pd.DataFrame) -> bool:
 
 
 def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Dataset":
-    """Return `dataset` with what splits of it keep to; see `Dataset.split_by`."""
+    """Return `dataset` with what splits of it keep to; see `Dataset.split_by`.
+
+    Raises:
+        TableError: a way that is not known, splits that were said before, or rows without a group or time.
+    """
     if repeats not in REPEATS:
         raise TableError(f"repeats={repeats!r}: expected one of {', '.join(REPEATS)}{nearest(repeats, REPEATS)}")
     if sum([repeats == "together", groups is not None, time is not None]) > 1:

@@ -88,7 +88,11 @@ def _may_be_class(column: Values) -> bool:
 
 
 def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, list[str]]:
-    """Return the target as a categorical of strings, and notes; `quartiles` None refuses a measured number."""
+    """Return the target as a categorical of strings, and notes; `quartiles` None refuses a measured number.
+
+    Raises:
+        TableError: a column that cannot be a class: dates, one value alone, a measured number.
+    """
     series = column.series
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         raise TableError(f"column {column.name!r} holds dates and cannot be the class; choose another target")

@@ -213,7 +213,7 @@ def require_learnable(encoded: Encoded) -> None:
 def split(
     y: NDArray[Any], holdout: float, seed: int, splitting: Splitting = AT_RANDOM
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return ascending row numbers for training and for holding out, stratified by class.
+    """Return ascending row numbers for training (n,) and for holding out (N - n,), stratified by class y (N,).
 
     A class of one row is never held out, and every class keeps a row for training. Of groups that many are held out,
     whole; in time the last rows are, those of equal time together.
@@ -274,7 +274,9 @@ def _turn(lock: Any, stop: StopToken) -> Iterator[None]:
 
 
 def class_weighted(rows: Rows, class_weight: Any, classes: Any) -> Rows:
-    """Return `rows`, their weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1."""
+    """Return `rows`, their weights multiplied by their class's weight; "balanced" is N / (C N_y), None is 1.
+    `RecipeError` of a class that is not there.
+    """
     if class_weight is None:
         return rows
     if class_weight == "balanced":

@@ -53,7 +53,7 @@ def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
 
 
 def warm_stream(n_classes: int, levels: NDArray[np.int64]) -> float:
-    """Make ready the passes over codes of so many levels; return the seconds it took (0.0 if they were)."""
+    """Make ready the passes over codes of so many levels (a,); return the seconds it took (0.0 if they were)."""
     kind, lanes = code_dtype(levels), lanes_of(n_classes)[0]
     with _lock:
         if (kind, lanes) in _streams:

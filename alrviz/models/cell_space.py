@@ -26,7 +26,7 @@ _SMALL = 2**24
 
 
 def count_cells(levels: ArrayLike, order: int) -> int:
-    """Return the number of cells of order n, e_n(levels), exactly, in O(a n) steps.
+    """Return the number of cells of order n of columns of so many levels (a,), e_n(levels), exactly, in O(a n) steps.
 
     >>> count_cells([4] * 54 + [5] * 2, 2) * 3 + 3
     75246
@@ -39,7 +39,7 @@ def count_cells(levels: ArrayLike, order: int) -> int:
 
 
 def count_parameters(levels: ArrayLike, order: int, n_classes: int) -> int:
-    """Return the number of parameters of order n: one per cell and class, one per class."""
+    """Return the number of parameters of order n of levels (a,): one per cell and class, one per class."""
     return n_classes * (1 + count_cells(levels, order))
 
 

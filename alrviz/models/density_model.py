@@ -80,7 +80,7 @@ def parts_of(encoded: "Encoded") -> tuple[Floats, NDArray[np.unsignedinteger]]:
 
 
 def others_of(encoded: "Encoded") -> NDArray[np.intp]:
-    """Return the columns that are not numeric."""
+    """Return which columns (a_cat,) are not numeric."""
     return np.setdiff1d(np.arange(encoded.n_columns), encoded.numeric)
 
 

@@ -270,7 +270,7 @@ def category_codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArra
 
 
 def require_fit(numbers: Floats) -> None:
-    """Raise `TableError` where a number is beyond LARGEST."""
+    """Raise `TableError` where one of numbers (a_num, N) is beyond LARGEST."""
     if not (np.abs(numbers) <= LARGEST)[~np.isnan(numbers)].all():
         column, row = np.argwhere(np.abs(numbers) > LARGEST)[0]
         raise TableError(

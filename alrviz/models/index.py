@@ -189,7 +189,7 @@ def index_cells(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> CellIndex[S]:
-    """Return the index of the cells that rows lie in.
+    """Return the index of the cells that rows, codes (a, N), lie in.
 
     `pieces` have each tuple once: some tuples, and rows that show all joint values of their columns.
     """

@@ -15,12 +15,12 @@ from alrviz.passes.density import Kinds
 
 
 def strangers(n_rows: int, class_counts: Floats, n_features: int) -> Kinds:
-    """Return the one kind of rows that take nothing from any sum."""
+    """Return the one kind of rows that take nothing from any sum; class_counts (C,) are weights of training rows."""
     return Kinds(np.zeros(n_rows, np.int32), _arrays(np.array([-1]), np.zeros(1), class_counts, n_features))
 
 
 def left_out(y: NDArray[np.int32], weights: Floats, class_counts: Floats, n_features: int) -> Kinds:
-    """Return the kinds of training rows that are left out of their own sums."""
+    """Return the kinds of training rows, y and weights (N,), that are left out of their own sums."""
     amounts, amount = np.unique(np.minimum(1.0, weights), return_inverse=True)
     classes = len(class_counts)
     found, rows = np.unique(amount * classes + y, return_inverse=True)

@@ -171,7 +171,8 @@ def count_network(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> NetworkCounts:
-    """Count the cells of `structure` on training rows of positive weight; `tables` are those of order 1.
+    """Count the cells of `structure` on training rows of positive weight, codes (a, N), y and weights (N,); `tables`
+    are those of order 1.
 
     Raises:
         MemoryLimitError: where a column has more possible cells with its parents than can be numbered.

@@ -46,7 +46,8 @@ def select(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> SelectedNetwork:
-    """Return the best of `structure` with fewer parents and columns, by leaving one row out.
+    """Return the best of `structure` with fewer parents and columns, by leaving one row out; codes are (a, N), y and
+    weights (N,).
 
     Every column of every row must have a level (a missing value is one).
     """

@@ -60,7 +60,8 @@ def cover_rows(
 ) -> tuple[Cover, list[Codes]]:
     """Carry out `plan` on training rows, the first of `codes`, and on rows that are only watched, the others.
 
-    `live` are the training rows of positive weight: only they make cells seen. Returns the cover and the keys of each.
+    `live` (N,) are the training rows of positive weight: only they make cells seen. Returns the cover and the keys of
+    each.
     """
     together = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
     joined = join(plan.blocks, together, space.levels, n_jobs, stop)

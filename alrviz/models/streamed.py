@@ -43,7 +43,9 @@ def count_stream(
     n_jobs: int | None = None,
     stop: StopToken = NEVER,
 ) -> Streamed:
-    """Count the cells of order n in a pass; in two, where a row for every possible cell takes over `allowed` bytes."""
+    """Count the cells of order n, of columns of so many levels (a,), in a pass; in two, where a row for every possible
+    cell takes over `allowed` bytes.
+    """
     space = CellSpace(levels, order)
     wide = _with_gaps(levels, order, allowed, n_classes)
     if wide is not None:

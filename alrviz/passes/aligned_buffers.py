@@ -58,7 +58,7 @@ class Pool:
         self._closed = False
 
     def empty(self, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return room for an array of that shape, not initialised, in C order from the start of a cache line on."""
+        """Return room for an array shaped `shape`, not initialised, in C order from the start of a cache line on."""
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
         free = self._free.get(size)
@@ -71,7 +71,7 @@ class Pool:
         self._free = {}
 
     def take_back(self, raw: NDArray[np.uint8]) -> None:
-        """Keep memory that was lent for the next who asks for as much."""
+        """Keep memory that was lent, raw (bytes,), for the next who asks for as much."""
         self._free.setdefault(len(raw) - _LINE, []).append(raw)
         if self._closed:  # asked last: another thread may close at any time
             self._free = {}

@@ -293,5 +293,5 @@ def _trial(parts: Floats) -> Trial:
 
 
 def as_compiled(keys: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-    """Return keys or codes in the dtype and the memory order that kernels are compiled for."""
+    """Return keys (B, N) or codes (a, N) in the dtype and the memory order that kernels are compiled for."""
     return np.require(keys, np.uint32 if keys.dtype.itemsize > 2 else np.uint16, _AS_COMPILED)

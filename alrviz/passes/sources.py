@@ -164,7 +164,9 @@ class Grid:
         return votes
 
     def sums(self, h: float, stop: StopToken = NEVER) -> tuple[np.ndarray, ...]:
-        """Return what kernels take as `grid` at the bandwidth h; nothing if sums are exact."""
+        """Return what kernels take as `grid` at the bandwidth h (sums (C, M), origin, nodes per unit); nothing if sums
+        are exact.
+        """
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH * h / self.delta)))

@@ -180,7 +180,9 @@ class StreamPasses:
     def adagrad(
         self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], penalised: bool, stop: StopToken = NEVER
     ) -> float:
-        """Visit all rows once, chunks and the rows in each in an order drawn from `seed`; move `table` (see kernel).
+        """Visit all rows once, chunks and the rows in each in an order drawn from `seed`.
+
+        `table` (cells, parts, W) is moved: see the kernel.
 
         Return the sum of -log p(y), each as its row was met.
         """
@@ -194,7 +196,7 @@ class StreamPasses:
         self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
         penalised: bool, stop: StopToken = NEVER,
     ) -> float:  # fmt: skip
-        """Visit `rows` of codes in memory, in their order."""
+        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order."""
         total, flag = 0.0, (0,) if penalised else ()
         for begin in range(0, len(rows), _VISITED):
             stop.check()

@@ -30,7 +30,9 @@ def available_threads() -> int:
 
 
 def resolve_jobs(n_jobs: object) -> int:
-    """Return the number of threads that `n_jobs` asks for: None or -1 all, -2 all but one, k at most k."""
+    """Return the number of threads that `n_jobs` asks for: None or -1 all, -2 all but one, k at most k; else
+    `RecipeError`.
+    """
     if n_jobs is None:
         return available_threads()
     wanted = 0 if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) else int(n_jobs)

@@ -22,13 +22,13 @@ _MOVED = 2**16
 
 
 def dot(a: Floats | Short, b: Floats | Short, n_jobs: int = 1) -> float:
-    """Return the sum of products."""
+    """Return the sum of products of a and b (P,)."""
     flat_a, flat_b = a.reshape(-1), b.reshape(-1)
     return _sum(flat_a.size, n_jobs, lambda parts, begin, end: kernels.dot(flat_a, flat_b, parts, begin, end))
 
 
 def combine(q: Floats, g: float, c: float, x: Floats | Short, d: Floats | Short, n_jobs: int = 1) -> float:
-    """Make q to g q + c x, and return its product with d."""
+    """Make q (P,) to g q + c x, and return its product with d (P,)."""
     flat_q, flat_x, flat_d = q.reshape(-1), x.reshape(-1), d.reshape(-1)
     return _sum(
         flat_q.size, n_jobs,
@@ -37,20 +37,20 @@ def combine(q: Floats, g: float, c: float, x: Floats | Short, d: Floats | Short,
 
 
 def step(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> Floats:
-    """Write w + t d to `out`."""
+    """Write w + t d to `out`, all shaped alike."""
     flat = [of.reshape(-1) for of in (w, d, out)]
     _share(flat[0].size, n_jobs, lambda begin, end: kernels.step(flat[0], t, flat[1], flat[2], begin, end), _MOVED)
     return out
 
 
 def add_ridge_gradient(gradient: Floats, q: Floats, w: Floats, center: Floats, n_jobs: int = 1) -> float:
-    """Add q (w - center) to the gradient, and return the sum of q (w - center)^2."""
+    """Add q (w - center) to the gradient, all shaped alike, and return the sum of q (w - center)^2."""
     flat = [of.reshape(-1) for of in (gradient, q, w, center)]
     return _sum(flat[0].size, n_jobs, lambda parts, begin, end: kernels.add_ridge_gradient(*flat, parts, begin, end))
 
 
 def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
-    """Return the sums of q (w - center) d and of q d^2."""
+    """Return the sums of q (w - center) d and of q d^2, all shaped alike."""
     flat = [of.reshape(-1) for of in (q, w, center, d)]
     parts = np.zeros((-(-flat[0].size // kernels.CHUNK), 2))
     _share(flat[0].size, n_jobs, lambda begin, end: kernels.ridge_line_derivatives(*flat, parts, begin, end))
@@ -59,7 +59,7 @@ def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jo
 
 
 def difference(new: Floats, old: Floats, out: Short, n_jobs: int = 1) -> Short:
-    """Write new - old to `out`."""
+    """Write new - old to `out`, all shaped alike."""
     flat = [of.reshape(-1) for of in (new, old, out)]
     _share(flat[0].size, n_jobs, lambda begin, end: kernels.difference(*flat, begin, end), _MOVED)
     return out

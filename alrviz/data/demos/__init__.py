@@ -194,7 +194,11 @@ def demo_truth(name: str) -> Callable[[pd.DataFrame], np.ndarray] | None:
 
 
 def demo_frame(name: str, rows: int | None = None, seed: int = 0) -> pd.DataFrame:
-    """Return a demo set as a DataFrame whose last column is "class"; `load_demo` says more."""
+    """Return a demo set as a DataFrame whose last column is "class"; `load_demo` says more.
+
+    Raises:
+        TableError: no set of that name, or rows that it cannot have.
+    """
     demo = _find(name)
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1):
         raise TableError(f"rows={rows!r}: expected a whole number of at least 1, or None for the usual size")

@@ -20,13 +20,15 @@ MISSING = 0.1  # share of pressures that are missing, whatever they were
 
 
 def age_risk(age: np.ndarray) -> np.ndarray:
-    """The score's part by age: high for the newborn, lowest near 29, highest near 68, lower again in the very old."""
+    """The score's part (N,) by age (N,) in years: high for the newborn, lowest near 29, highest near 68, lower again in
+    the very old.
+    """
     newborn, old = np.exp(-((age / 12) ** 2)), np.exp(-(((age - 68) / 16) ** 2))
     return -2.0 + 3.2 * newborn + 4.0 * old
 
 
 def age_score(frame: pd.DataFrame) -> np.ndarray:
-    """The score of the age curve: by age, and a little by pressure."""
+    """The score (N,) of the age curve: by age, and a little by pressure."""
     return np.asarray(age_risk(frame["age"].to_numpy()) - 0.04 * (frame["pressure"].to_numpy() - 85))
 
 
@@ -37,7 +39,7 @@ def age_curve(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def mixed_score(frame: pd.DataFrame) -> np.ndarray:
-    """The score of mixed types: a hump in temperature, the pressure's logarithm, region, stage and smoking add up."""
+    """The score (N,) of mixed types: a hump in temperature, log pressure, region, stage and smoking add up."""
     pressure = np.log(frame["pressure"].to_numpy() / 120)
     stage = frame["stage"].astype(object).map({name: k for k, name in enumerate(_STAGES)}).to_numpy(dtype=float)
     region = frame["region"].astype(object).map(_REGION_RISK).to_numpy(dtype=float)

@@ -163,7 +163,7 @@ class CacheWriter:
         self._file.write(_MAGIC)
 
     def add(self, part: str, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer]) -> None:
-        """Write a chunk of a part."""
+        """Write a chunk of a part: codes (a, n) and y (n,)."""
         data = np.ascontiguousarray(codes, self._dtypes[0]).tobytes() + y.astype(self._dtypes[1]).tobytes()
         place = _Place(self._file.tell(), len(y), zlib.crc32(data))
         self._write(data)

@@ -37,7 +37,7 @@ Tell = Callable[[str, int], None]  # hears what is done, and of how many rows it
 
 
 def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
-    """Return a hash, even over 64 bits, of the row numbers from `first` on."""
+    """Return a hash (n_rows,), even over 64 bits, of the row numbers from `first` on."""
     with np.errstate(over="ignore"):
         x = np.arange(first, first + n_rows, dtype=np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -112,13 +112,13 @@ class DensityObjective:
         return self.mode != "silverman" and len(self.columns) > 0
 
     def start(self, value: float) -> Floats:
-        """Return the vector of weights of that value, intercepts 0, and Silverman's bandwidths."""
+        """Return the vector v (P,) of weights of that value, intercepts 0, and Silverman's bandwidths."""
         of = self.features
         w = all_weights(np.empty((of.n_features, of.n_values, 0)), value)
         return np.concatenate([w.ravel(), np.log(of.silverman)])
 
     def weights_of(self, model: DensityModel) -> Floats:
-        """Return the vector of a model of the same columns and classes.
+        """Return the vector v (P,) of a model of the same columns and classes.
 
         Raises:
             RecipeError: if the model has others.
@@ -141,7 +141,7 @@ class DensityObjective:
     def training(
         self, log_h: Floats, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
     ) -> VoteFeatures:
-        """Return the features of the training rows, on the grids of log h or on given ones."""
+        """Return the features of the training rows, on the grids of log h (D_num,) or on given ones."""
         leave = self.mode in LEAVES_OUT
         return self.features.training(log_h, leave, self.moves, spacing, previous, self.stop)
 
@@ -152,7 +152,8 @@ class DensityObjective:
     def beside(
         self, features: VoteFeatures, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
     ) -> VoteFeatures | None:
-        """Return the features of the validation rows at the bandwidths of `features`; None without such rows.
+        """Return the features of the validation rows at the bandwidths of `features`, on grids of `spacing` (D_num,);
+        None without such rows.
 
         previous: those of other bandwidths, as in `DensityFeatures.rows`.
         """
@@ -180,7 +181,9 @@ class DensityObjective:
         return self.point(of, inner, features, self.beside(features))
 
     def goal(self, inner: Point, beside: VoteFeatures | None) -> tuple[float, Sums | None, Floats | None]:
-        """Return E at a point of the weights, the sums over validation rows and their residuals (None without any)."""
+        """Return E at a point of the weights, the sums over validation rows and their residuals (N, W); None without
+        any.
+        """
         if self.validation is None or beside is None:
             return inner.objective, None, None
         z = FeatureRows(self.validation, beside.phi).scores(inner.w, self.stop)
@@ -235,7 +238,7 @@ class DensityObjective:
         return (w[:count] * rows.sums(features.dphi, residual, stop=self.stop)[:count]).sum(axis=1)
 
     def curvature(self, point: DensityPoint) -> Floats:
-        """Return Gauss-Newton's second derivatives of E by log h at fixed w, sum_i sum_k p (1 - p) (w dphi)^2."""
+        """Return Gauss-Newton's d2E/dlog h2 (D_num,) at fixed w, sum_i sum_k p (1 - p) (w dphi)^2."""
         rows, features, z = self.rows, point.features, point.z
         if self.validation is not None and point.beside is not None:
             rows, features = self.validation, point.beside

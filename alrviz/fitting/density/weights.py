@@ -65,7 +65,8 @@ def all_weights(phi: Floats, value: float) -> Floats:
 
 
 def solve(objective: Objective, point: Point, right: Floats, most: int = 200) -> tuple[Floats, int]:
-    """Return x with H x = right, H the Hessian of F at `point`, and the products it took: conjugate gradients from 0.
+    """Return x with H x = right, shaped as the weights, H the Hessian of F at `point`, and the products it took:
+    conjugate gradients from 0.
 
     From 0 the iterates stay in the range of H, which softmax leaves singular without a penalty: of all solutions the
     shortest is found.

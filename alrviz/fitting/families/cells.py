@@ -255,7 +255,7 @@ class LR(Fitted):
     }
 
     def check_together(self, params: Mapping[str, Any]) -> None:
-        """AnJE as a start or a center is no lr between bounds or of shared weights."""
+        """AnJE as a start or a center is no lr between bounds or of shared weights: a `RecipeError`."""
         super().check_together(params)
         for name in ("start", "center"):
             if params["share"] != "cell-class" and params[name] == "anje":

@@ -82,7 +82,7 @@ def first_rise() -> Observer:
 
 
 def shares_loss(log_pi: Floats, rows: Rows) -> float:
-    """Return the log loss per row of the class prior, whose logarithms are given."""
+    """Return the log loss per row of the class prior, whose logarithms (C,) are given."""
     return -float((log_pi[rows.y] * rows.weights).sum()) / float(rows.weights.sum())
 
 

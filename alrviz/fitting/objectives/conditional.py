@@ -74,11 +74,11 @@ class ConditionalObjective:
         return self._forward(self.tables.phi(w[:-1]), w[-1], self.rows if rows is None else rows)
 
     def value(self, w: Floats) -> float:
-        """Return F: one forward pass."""
+        """Return F at w (P, C): one forward pass."""
         return self.loss_and_errors(w, self.rows)[0]
 
     def loss_and_errors(self, w: Floats, rows: ConditionalRows) -> tuple[float, float]:
-        """Return the log loss of `rows`, and the weight of those that are classified wrongly."""
+        """Return the log loss of `rows` at w (P, C), and the weight of those that are classified wrongly."""
         z = self.scores(w, rows)
         sums = rows.loss_and_residual(z, None, 0.0, z, None, self.stop)
         return sums.nll, sums.wrong

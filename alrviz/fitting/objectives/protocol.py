@@ -41,7 +41,7 @@ class ObjectiveProtocol(Protocol):
         """Return the scores (N, W) of the training rows, or of others of the objective's kind."""
 
     def value_grad(self, w: Floats) -> Point:
-        """Return the point at `w`."""
+        """Return the point at `w`, shaped as all weights of the objective are."""
 
     def monitored(self, point: Any) -> float:
         """Return the value whose fall over the last steps says whether there is more to gain."""
@@ -50,13 +50,13 @@ class ObjectiveProtocol(Protocol):
         """Return what must be small at the optimum: the largest slope, per row."""
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of what the weights say."""
+        """Return the length of what the weights say; w is shaped as for `value_grad`."""
 
     def release(self, point: Any) -> None:
         """Keep no room any more: a fit has ended at `point`, or before it had any."""
 
     def model(self, w: Floats) -> Any:
-        """Return the model with weights `w`."""
+        """Return the model with weights `w`, shaped as for `value_grad`."""
 
     def weights_of(self, model: Any) -> Floats:
-        """Return the weights of a model of the same kind, cells and classes."""
+        """Return the weights of a model of the same kind, cells and classes, shaped as for `value_grad`."""

@@ -108,7 +108,7 @@ class StreamObjective(CellWeights):
         return self._ridge is not None
 
     def step_table(self, w: Floats) -> NDArray[np.float32]:
-        """Return what AdaGrad moves (see kernels/adagrad.py), at `w` and with G of 0."""
+        """Return what AdaGrad moves (shaped as kernels/adagrad.py says), at `w` and with G of 0."""
         table = single_table(self.passes.cells.n_rows + 1, 5 if self.penalised else 3, self.passes.padded)
         places = np.append(self._at, len(table) - 1)
         table[places, SCALE, : self.n_classes] = self.scale
@@ -121,7 +121,7 @@ class StreamObjective(CellWeights):
         return table
 
     def weights_in(self, table: NDArray[np.float32]) -> Floats:
-        """Return the weights of a table that was moved."""
+        """Return the weights (S + 1, C) of a table that was moved."""
         places = np.append(self._at, len(table) - 1)
         return table[places, WEIGHT, : self.n_classes].astype(np.float64)
 

@@ -43,7 +43,9 @@ class TableSizes(NamedTuple):
 def tables_of(
     levels: NDArray[np.int64], order: int, rows: "RowCounts", cells_seen: int | None, plan: Plan | None, jobs: int
 ) -> TableSizes:
-    """Return what is planned; without a plan every tuple is a block, and "no level" makes joint values too."""
+    """Return what is planned for columns of so many levels (a,); without a plan every tuple is a block, and "no level"
+    makes joint values too.
+    """
     if plan is not None:
         blocks, joint, links, largest = len(plan.blocks), plan.joint, plan.links, plan.largest
     else:
@@ -77,7 +79,9 @@ def peak_bytes(
     steps: int,
     solver: int,
 ) -> int:
-    """Return the bytes at the peak, of merging, planning, covering or fitting `steps`; `solver` are its own."""
+    """Return the bytes at the peak for levels (a,), of merging, planning, covering or fitting `steps`; `solver` are its
+    own.
+    """
     a, top = len(levels), int(levels.max(initial=0))
     kept = rows.kept + rows.kept_held
     code = 4 if top >= 2**16 else 2

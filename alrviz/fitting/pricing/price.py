@@ -123,7 +123,7 @@ def price(
     max_memory: int | None = None,
     timed: bool = True,
 ) -> Price:
-    """Return the price of `recipe` on a table of that shape; nothing is allocated.
+    """Return the price of `recipe` on a table of n_rows and levels (a,); nothing is allocated.
 
     `kept` are the training and held-out rows left once repeats are merged, all where it is not known; `weight` that of
     all training rows, 1 each where it is not known; `n_jobs` threads, None for all.

@@ -21,7 +21,7 @@ class Snapshots:
         self._lock = threading.Lock()
 
     def add(self, index: int, w: Floats) -> None:
-        """Keep `w`, thinning what is kept if it grew too large."""
+        """Keep `w`, of any shape, thinning what is kept if it grew too large."""
         copy = w.astype(np.float32)
         with self._lock:
             self._last = (index, copy)
@@ -40,7 +40,9 @@ class Snapshots:
             return sorted(self._kept.keys() | last)
 
     def at(self, index: int) -> tuple[int, NDArray[np.float32]]:
-        """Return the kept step at or before `index`, and its weights; raises `IndexError` before the first."""
+        """Return the kept step at or before `index`, and its weights, shaped as they were; raises `IndexError` before
+        the first.
+        """
         with self._lock:
             kept = dict(self._kept)
             if self._last:

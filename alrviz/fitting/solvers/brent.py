@@ -66,7 +66,7 @@ class BrentGradients(Solver):
         )  # fmt: skip
 
     def direction(self, gradient: Floats, memory: BrentMemory) -> Floats:
-        """Return the direction to search along."""
+        """Return the direction to search along, shaped as the gradient."""
         before = memory.gradient
         beta = (dot(gradient, gradient) - dot(gradient, before)) / dot(before, before)
         return max(0.0, beta) * memory.direction - gradient

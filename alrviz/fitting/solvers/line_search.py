@@ -95,7 +95,7 @@ def quasi_newton(
 ) -> tuple[SolverState, Pairs | None]:
     """Return the state after a step of L-BFGS, carrying nothing, and the corrections then; None where F falls no more.
 
-    `metric` is D of the start of the two loops, None for the identity.
+    `metric`, shaped as w, is D of the start of the two loops, None for the identity.
     """
     gradient, jobs = state.point.gradient, objective.rows.n_jobs
     new, falls = state, False
@@ -150,6 +150,6 @@ def two_loop(
 
 
 def start_size(pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1) -> float:
-    """Return s.y / y.D y of the last pair: what the two loops multiply the metric D with."""
+    """Return s.y / y.D y of the last pair: what the two loops multiply the metric D, shaped as w, with."""
     _, y, rho = pairs[-1]
     return 1.0 / (rho * dot(y, y if metric is None else metric * y, n_jobs))

@@ -29,7 +29,9 @@ def newton(objective: Objective, state: SolverState) -> SolverState:
 
 
 def minimise(objective: Objective, w: Floats) -> tuple[Point, int, float]:
-    """Return the point at which the weights are settled, from `w` on, and the evaluations and passes it took."""
+    """Return the point at which the weights are settled, from `w` (K + 1, W) on, and the evaluations and passes it
+    took.
+    """
     state = SolverState(0, objective.value_grad(w), 1, 1.0)
     for _ in range(MOST_STEPS):
         if objective.criterion(state.point) < SETTLED:

@@ -146,7 +146,7 @@ class LBFGSB(Solver):
         return replace(first, carry=SciPyThread(objective, first.point, options))
 
     def advance(self, objective: Objective, state: SolverState) -> SolverState:
-        """Return the state one iteration later."""
+        """Return the state one iteration later; `AlrvizError` of a state before the latest: SciPy cannot go back."""
         helper: SciPyThread = state.carry
         if helper.index != state.index:
             raise AlrvizError(f"SciPy's L-BFGS-B is at step {helper.index} and cannot go back to step {state.index}")

@@ -60,7 +60,7 @@ class Solver(Protocol):
     """What a driver needs of a solver."""
 
     def init(self, objective: Any, w0: Floats) -> SolverState:
-        """Return the state at the start point."""
+        """Return the state at the start point w0, shaped as the objective's weights."""
 
     def advance(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
@@ -70,7 +70,7 @@ class Solver(Protocol):
         return {}
 
     def resumed(self, objective: Any, kept: Mapping[str, Any]) -> SolverState:
-        """Return the state that `kept` was made of."""
+        """Return the state that `kept` was made of; `RecipeError` where the solver cannot be resumed."""
         raise RecipeError(f"{type(self).__name__} does not go on from what another process kept")
 
     def look(self, objective: Any, state: SolverState) -> SolverState:
@@ -79,7 +79,7 @@ class Solver(Protocol):
 
 
 def start(objective: Objective, w0: Floats) -> SolverState:
-    """Return the state at `w0`."""
+    """Return the state at `w0`, shaped as the objective's weights."""
     return SolverState(0, objective.value_grad(w0), 1, 1.0)
 
 
@@ -91,7 +91,7 @@ def line_search_step(
     share: float = 1.0,
     untried: bool = True,
 ) -> tuple[SolverState, bool]:
-    """Return the state after the search along `direction`, carrying nothing, and whether F falls.
+    """Return the state after the search along `direction`, shaped as w, carrying nothing, and whether F falls.
 
     If it does not, the state is the one given, charged with what the search took.
     `share` of the step that is found is gone; all of it where F is not convex and may be higher on the way.

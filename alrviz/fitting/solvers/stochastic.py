@@ -181,7 +181,7 @@ def _shuffled(rows: NDArray[np.intp], *seeds: int) -> NDArray[np.intp]:
 
 
 def drawn_sample(rows: NDArray[np.intp], y: NDArray[np.integer], seed: int) -> NDArray[np.intp]:
-    """Return a sample of `rows`, stratified by class (y is of each row number)."""
+    """Return a sample (k,) of `rows` (n,), stratified by class; y (N,) is of each row number."""
     order = _shuffled(rows, seed, 0)
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in a drawn order
     size = min(len(order), max(LEAST, round(SHARE * len(order))))

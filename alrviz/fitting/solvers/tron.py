@@ -140,7 +140,9 @@ def _milder(diagonal: Floats, objective: LinearObjective) -> Floats:
 
 
 def inverted(diagonal: Floats) -> Floats:
-    """Overwrite it by its inverse, what is next to nothing, or nothing, counted as LEAST of the largest."""
+    """Overwrite the diagonal, shaped as w, by its inverse, what is next to nothing, or nothing, counted as LEAST of the
+    largest.
+    """
     np.maximum(diagonal, LEAST * float(diagonal.max(initial=0.0)) or 1.0, out=diagonal)
     return np.reciprocal(diagonal, out=diagonal)
 
@@ -179,9 +181,9 @@ def newton_step(
 ) -> tuple[Floats, int]:
     """Return the step within `radius` by preconditioned conjugate gradients (Steihaug), and its number of products.
 
-    `inverse` is 1 / M; `pairs` are those of another such loop, for the preconditioner; `seen` takes those of this one.
-    Vectors come from the objective's room and are dropped once they are used: a turn takes no more of them than a step
-    of the start.
+    `inverse`, shaped as w, is 1 / M; `pairs` are those of another such loop, for the preconditioner; `seen` takes those
+    of this one. Vectors come from the objective's room and are dropped once they are used: a turn takes no more of them
+    than a step of the start.
     """
     jobs, room = objective.rows.n_jobs, objective.room
     step, residual, direction = (room.empty(*point.gradient.shape) for _ in range(3))
