@@ -9,6 +9,7 @@ import pytest
 
 import alrviz
 from alrviz.data.demos import load_demo
+from alrviz.data.encode import Encoder
 from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT, WHY
@@ -24,8 +25,11 @@ from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.widgets.price_line import price_html
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
+from alrviz.fitting.pricing import price
 from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs import run
+from alrviz.fitting.runs.run import Run
 from alrviz.passes.threads import available_threads
 from alrviz.studies.race.race import race
 from alrviz.studies.race.recorded import read_recorded
@@ -383,6 +387,39 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     until(page, lambda: page.session.entry is not made and ended(page))
     assert not page.pricing.refused
     assert "Refused" not in page.pricing.pane.object
+
+
+def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
+    calls = []
+
+    def counted(name, function):
+        return lambda *given, **named: calls.append(name) or function(*given, **named)
+
+    monkeypatch.setattr(Encoder, "encode", counted("encode", Encoder.encode))
+    for module in (price, run):
+        monkeypatch.setattr(module, "price_of", counted("price", module.price_of))
+    page = open_page("?data=led&rows=300&racers=lr_o1_i20~alr_o1_i20")
+    page._autorun = False
+    until(page, lambda: page.pricing.known)
+    known = ["encode", "encode", "price", "price"]
+    assert sorted(calls) == known, "training and held-out rows, once for both; a price each"
+    page.race_view.press_run()
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    assert [of.price for of in page.race_view.race.runs] == [found for _, found in page.pricing.found]
+    assert sorted(calls) == known
+
+
+def test_a_price_that_less_memory_is_free_for_by_now_is_asked_anew(monkeypatch):
+    dataset, recipe = load_demo("led", rows=300), Recipe("lr", order=1, max_iter=5)
+    first = Run(dataset, recipe)
+    list(first.steps())
+    again = Run(dataset, recipe, price=first.price)
+    list(again.steps())
+    assert again.price is first.price
+    monkeypatch.setattr(run, "free_memory", lambda: 2 * first.price.bytes - 2)
+    short = Run(dataset, recipe, price=first.price)
+    list(short.steps())
+    assert short.price is not first.price
 
 
 def test_what_went_wrong_is_said_until_that_work_is_begun_anew():

@@ -20,7 +20,7 @@ class PageTasks:
     """
 
     def __init__(self, session: Session):
-        self._session = session
+        self.session = session
         self._tasks: dict[str, BackgroundTask] = {}
         self._lookers: dict[str, Callable[[], None]] = {}
         self._told: dict[str, Exception] = {}  # the last problem of each kind of work
@@ -40,17 +40,17 @@ class PageTasks:
         self._lookers[kind] = look
         task = self._tasks.setdefault(kind, BackgroundTask(kind, PAGES))
         task.run(work, done, failed or partial(self.failed, kind), begin=False)
-        self._session.begin(task)
+        self.session.begin(task)
 
     def failed(self, kind: str, error: Exception) -> None:
         """Tell the visitor what went wrong with this kind of work, until it is begun anew."""
-        self._told[kind] = self._session.problem = error
+        self._told[kind] = self.session.problem = error
 
     def withdraw(self, kind: str) -> None:
         """Take back what was told of this kind of work, if it is still said: its cause is gone."""
         told = self._told.pop(kind, None)
-        if told is not None and self._session.problem is told:
-            self._session.problem = None
+        if told is not None and self.session.problem is told:
+            self.session.problem = None
 
     def cancel(self, kind: str) -> None:
         """End the work of this kind, if there is any: nothing is handed over, and nothing more is said of the last."""

@@ -94,4 +94,4 @@ class FitCard:
         dataset, recipe = self.dataset, self.recipe
         if dataset is None or recipe is None:
             return None
-        return self.pricing.start(self.session, dataset, (recipe,), self.session.adopt_fit)
+        return self.pricing.start(dataset, (recipe,), self.session.adopt_fit)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import panel as pn
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.server.registry import Registry
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.fitting.recipe import Recipe
@@ -19,7 +18,6 @@ from alrviz.views.core.style import safe
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.session.managed_jobs import ManagedRace
-    from alrviz.explorer.session.session import Session
     from alrviz.fitting.pricing.price import Price
 
 _SAID = "as the recipe says"
@@ -91,8 +89,13 @@ class PriceLine:
         self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
         self._tell("pricing")
         self._look()
+        threads = self._threads
         self._tasks.start(
-            "price", lambda stop: priced(dataset, recipes, stop, self._tell), self._take, self._fail, self._look
+            "price",
+            lambda stop: priced(dataset, recipes, stop, self._tell, threads),
+            self._take,
+            self._fail,
+            self._look,
         )
         return True
 
@@ -109,30 +112,23 @@ class PriceLine:
         """Show what the thread is at."""
         self.say(" ".join(filter(None, [f"{self._doing} …", self._then()])))
 
-    def begin(
-        self, registry: Registry, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
-    ) -> "ManagedRace":
-        """Return the race of these racers, priced, as `adopt` (of the session) hands it back.
-
-        Raises:
-            AlrvizError: where a racer is refused, or the server can never hold it.
-        """
-        if self.refused:
-            raise AlrvizError(self.refused)
+    @property
+    def _threads(self) -> int:
+        """Threads of a race, or of the fit of a map."""
         from alrviz.passes.threads import available_threads
-        from alrviz.studies.race.race import race
 
-        threads = min(available_threads(), registry.limits.threads or available_threads())
-        return adopt(race(dataset, recipes, n_jobs=threads), bytes=self.bytes, threads=threads)
+        return min(available_threads(), self._tasks.session.registry.limits.threads or available_threads())
 
     def start(
-        self, session: "Session", dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
+        self, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
     ) -> "ManagedRace | None":
-        """Return the race that Run starts, as `adopt` hands it back; None where there is none.
+        """Return the race that Run starts, at this price, as `adopt` (of the session) hands it back; None without one.
 
         Where the price is not known yet, or was refused before the press, it is asked for, and the press is to be
         repeated when it arrives.
         """
+        from alrviz.studies.race.race import race
+
         if not self.known or (self.refused and not self._for_press):
             self.ask(dataset, recipes)
             self._for_press = True
@@ -140,8 +136,11 @@ class PriceLine:
         self._for_press = False
         self._tasks.withdraw("price")
         try:
-            return self.begin(session.registry, dataset, recipes, adopt)
-        except AlrvizError as error:
+            if self.refused:
+                raise AlrvizError(self.refused)
+            made = race(dataset, recipes, n_jobs=self._threads, prices=[price for _, price in self.found])
+            return adopt(made, bytes=self.bytes, threads=self._threads)
+        except AlrvizError as error:  # refused, or more than the server can ever hold
             self._tasks.failed("price", error)
             self._given_up()
             return None
@@ -167,6 +166,7 @@ def priced(
     recipes: tuple[Recipe, ...],
     stop: StopToken,
     tell: Callable[[str], None] = lambda doing: None,
+    n_jobs: int | None = None,
 ) -> "list[tuple[str, Price]]":
     """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
     from alrviz.fitting.parallel_compile import CompileProcess
@@ -177,7 +177,7 @@ def priced(
     found, beside = [], None
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         tell("preparing: encoding")
-        prepared = prepare(dataset, recipe, stop=stop)
+        prepared = prepare(dataset, recipe, n_jobs, stop)
         tell("preparing: compiling")
         if recipe.definition.counts_cells:
             beside = beside or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))

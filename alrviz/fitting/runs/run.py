@@ -61,6 +61,8 @@ class Run(RunAttributes, Driven):
         checkpoint: of a table read in batches, a file in which the state is kept after every pass; a run goes on from
             what is there, to the same model. Whoever has the model removes it.
         tell: of a table read in batches, hears what is read or encoded and of how many rows that is done.
+        price: what it was priced at beforehand, on the same rows and threads; None to price it when it starts, as it is
+            where less memory is free by then than the price takes.
 
     Raises:
         RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
@@ -95,6 +97,7 @@ class Run(RunAttributes, Driven):
         on_step: Callable[[Step], object] | None = None,
         checkpoint: Path | None = None,
         tell: Tell = quiet,
+        price: Price | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
             require_dataset(dataset)
@@ -119,7 +122,7 @@ class Run(RunAttributes, Driven):
         self.trace = Trace()
         self.outcome: Outcome | None = None
         self.activity = ""
-        self.price: Price | None = None
+        self.price = price
         self.compile_seconds = 0.0
         self._n_jobs = n_jobs
         self._max_memory = max_memory
@@ -367,14 +370,9 @@ class Run(RunAttributes, Driven):
         self.compile_seconds = warm_covers(prepared.wide) if recipe.definition.counts_cells else 0.0
         stop.check()
         self.activity = "pricing"
-        self.price = price_of(
-            prepared.encoded,
-            recipe,
-            prepared.holdout,
-            self._max_memory,
-            stop,
-            prepared=prepared,
-        )
+        allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
+        if self.price is None or self.price.refused or self.price.bytes > allowed:
+            self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
         require_memory(self.price)
         return recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop))
 

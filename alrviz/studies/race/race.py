@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import AlrvizError
+from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.runs.worker import Driven, Worker
@@ -51,11 +52,15 @@ class Race(Driven):
         *,
         n_jobs: int | None = None,
         max_memory: int | None = None,
+        prices: Sequence[Price] = (),
     ):
         self.dataset = dataset
         self.recipes = tuple(recipes)
         self.stopped_at: int | None = None
-        self.runs = tuple(Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory) for recipe in self.recipes)
+        priced = zip(self.recipes, prices or [None] * len(self.recipes), strict=True)
+        self.runs = tuple(
+            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price) for recipe, price in priced
+        )
         self._worker = Worker(self._round, "alrviz-race")
 
     def __repr__(self) -> str:
@@ -115,11 +120,23 @@ class Race(Driven):
 
 
 def race(
-    dataset: Dataset, recipes: Sequence[Recipe] | Recipe, *, n_jobs: int | None = None, max_memory: int | None = None
+    dataset: Dataset,
+    recipes: Sequence[Recipe] | Recipe,
+    *,
+    n_jobs: int | None = None,
+    max_memory: int | None = None,
+    prices: Sequence[Price] = (),
 ) -> Race:
     """Return a race of `recipes` on `dataset`; nothing is started.
 
     Racers share what they have in common: the split, the encoding, the counts.
+
+    Args:
+        dataset: the table.
+        recipes: one for each racer, or one alone.
+        n_jobs: threads for the passes; None for all.
+        max_memory: bytes each fit may take; None for half of what is free when it starts.
+        prices: of the racers on so many threads, where they were priced beforehand; () to price them at the start.
 
     Raises:
         RecipeError: without any recipe.
@@ -132,4 +149,4 @@ def race(
     ['lr', 'alr']
     """
     require_dataset(dataset)
-    return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory)
+    return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory, prices=prices)

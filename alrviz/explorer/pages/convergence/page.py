@@ -326,7 +326,7 @@ class ConvergencePage:
         session, dataset = self.session, self.session.dataset
         if dataset is None:
             return None
-        race = self.pricing.start(session, dataset, self.recipes, self._adopt)
+        race = self.pricing.start(dataset, self.recipes, self._adopt)
         if race is not None:
             session.keep_race()
         return race
