@@ -57,9 +57,10 @@ class Race(Driven):
         self.dataset = dataset
         self.recipes = tuple(recipes)
         self.stopped_at: int | None = None
-        priced = zip(self.recipes, prices or [None] * len(self.recipes), strict=True)
+        known: Sequence[Price | None] = prices or [None] * len(self.recipes)
         self.runs = tuple(
-            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price) for recipe, price in priced
+            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price)
+            for recipe, price in zip(self.recipes, known, strict=True)
         )
         self._worker = Worker(self._round, "alrviz-race")
 
