@@ -91,7 +91,7 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
     """Return the target as a categorical of strings, and notes; `quartiles` None refuses a measured number.
 
     Raises:
-        TableError: a column that cannot be a class: dates, one value alone, a measured number.
+        TableError: dates, quartiles of text, or a measured number that was not to be cut.
     """
     series = column.series
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
