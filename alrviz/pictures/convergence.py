@@ -17,7 +17,6 @@ from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
 
-from alrviz.pictures.downsample import min_max
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
     MEASURES,
@@ -34,6 +33,7 @@ from alrviz.pictures.measures import (
 from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
 from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot
 
+DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
@@ -279,3 +279,29 @@ def _kinds(measure: str) -> list[str]:
     """The words of the kinds of lines that a measure has."""
     of = MEASURES[measure]
     return [words for (words, _), column in zip(KINDS, (of.train, of.heldout), strict=True) if column is not None]
+
+
+def min_max(y: np.ndarray, limit: int = DENSE) -> np.ndarray:
+    """Positions of at most `limit` points of `y` (points,) to draw, ascending; all of them when there are few.
+
+    Thinned so as to keep what the eye would see: the line is cut into stretches of equally many points; each gives its
+    minimum and its maximum in their own order, and the first and the last point always stay. Spikes survive, which
+    taking every k-th point would lose. A stretch has a power of two of points: while a line grows, all stretches but
+    the last stay what they were, and need not be sent again. NaN counts as neither. `limit` is at least 4.
+    """
+    inner = len(y) - 2
+    if len(y) <= limit:
+        return np.arange(len(y))
+    size = 1
+    while -(-inner // size) > (limit - 2) // 2:
+        size *= 2
+    stretches = -(-inner // size)
+    padded = np.full(stretches * size, np.nan)
+    padded[:inner] = y[1:-1]
+    table = padded.reshape(stretches, size)
+    absent = np.isnan(table)
+    begin = 1 + size * np.arange(stretches)
+    lowest = begin + np.where(absent, np.inf, table).argmin(axis=1)
+    highest = begin + np.where(absent, -np.inf, table).argmax(axis=1)
+    there = ~absent.all(axis=1)
+    return np.unique(np.concatenate([[0], lowest[there], highest[there], [len(y) - 1]]))

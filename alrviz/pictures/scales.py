@@ -7,13 +7,13 @@ to one factor for all cells, which the line search finds), the rounder the valle
 lies on that line by construction, lr is flat, alr rises because log theta grows as a cell gets rarer.
 """
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
-from bokeh.models import ColumnDataSource
-from bokeh.plotting import figure
 
 from alrviz.pictures.palette import family_colour, readable
-from alrviz.pictures.picture import FONT, frame
+from alrviz.pictures.picture import FONT, Data, Picture, Plot
 
 SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
 
@@ -44,34 +44,46 @@ def _positive(points: pd.DataFrame) -> pd.DataFrame:
     return kept.assign(scale=kept["scale"] / middle)
 
 
-def scales(points: pd.DataFrame, *, name: str = "scales", dark: bool = False) -> figure:
-    """Draw each family's scale against the Hessian's diagonal, both logarithmic; `points` as for `binned`.
-
-    dark: whether the ground is dark.
-    """
+def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
+    """Return the picture of each family's scale against the Hessian's diagonal; `points` as for `binned`."""
     lines, dots = binned(points), _positive(points)
-    x = (float(dots["hessian"].min()) / 1.3, float(dots["hessian"].max()) * 1.3) if len(dots) else (0.1, 10.0)
-    y = (float(dots["scale"].min()) / 1.5, float(dots["scale"].max()) * 1.5) if len(dots) else (0.1, 10.0)
-    labels = ("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale")
-    fig = frame(x, y, labels, name, x_axis_type="log", y_axis_type="log")
-    for label in dict.fromkeys(points["label"]):
-        colour = family_colour(str(label))
-        mine = dots[dots["label"] == label]
-        mine = mine.iloc[:: max(1, len(mine) // SHOWN)]
-        data = ColumnDataSource({"x": mine["hessian"].to_numpy(), "y": mine["scale"].to_numpy()})
-        fig.scatter("x", "y", source=data, size=3.5, color=colour, alpha=0.25, line_color=None, name=f"{label} dots")
-        line = lines[lines["label"] == label]
-        fig.line(line["hessian"].to_numpy(), line["middle"].to_numpy(), color=colour, line_width=3, name=str(label))
-        if len(line):
-            fig.text(
-                x=[line["hessian"].iloc[0]],
-                y=[line["middle"].iloc[0]],
-                text=[str(label)],
-                text_color=readable(colour, dark),
-                text_font=FONT,
-                text_font_size="16px",
-                text_font_style="bold",
-                text_baseline="bottom",
-                y_offset=-4,
-            )
-    return fig
+    x, y = (
+        (float(dots[name].min()) / air, float(dots[name].max()) * air) if len(dots) else (0.1, 10.0)
+        for name, air in (("hessian", 1.3), ("scale", 1.5))
+    )
+    labels = tuple(str(label) for label in dict.fromkeys(points["label"]))
+    shown, middle = ([part[part["label"] == label] for label in labels] for part in (dots, lines))
+    named = [(label, line.iloc[0]) for label, line in zip(labels, middle, strict=True) if len(line)]
+    return Picture(
+        draw=partial(_draw, labels=labels),
+        x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
+        labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
+        data={
+            "dots": tuple(_columns(mine.iloc[:: max(1, len(mine) // SHOWN)], "scale") for mine in shown),
+            "lines": tuple(_columns(line, "middle") for line in middle),
+            "names": {
+                "x": [first["hessian"] for _, first in named], "y": [first["middle"] for _, first in named],
+                "words": [label for label, _ in named],
+                "colour": [readable(family_colour(label), dark) for label, _ in named],
+            },
+        },
+        key=(x, y, labels, dark),
+    )  # fmt: skip
+
+
+def _columns(part: pd.DataFrame, y: str) -> Data:
+    return {"x": part["hessian"].to_numpy(), "y": part[y].to_numpy()}
+
+
+def _draw(plot: Plot, labels: tuple[str, ...]) -> None:
+    fig = plot.figure
+    # A size of its own: a part that is just unfolding has none to stretch to.
+    fig.update(width=640, height=340, sizing_mode="fixed")
+    for label, dots, line in zip(labels, plot["dots"], plot["lines"], strict=True):
+        colour = family_colour(label)
+        fig.scatter("x", "y", source=dots, size=3.5, color=colour, alpha=0.25, line_color=None, name=f"{label} dots")
+        fig.line("x", "y", source=line, color=colour, line_width=3, name=label)
+    fig.text(
+        "x", "y", text="words", source=plot["names"], text_color="colour", text_font=FONT, text_font_size="16px",
+        text_font_style="bold", text_baseline="bottom", y_offset=-4,
+    )  # fmt: skip

@@ -321,8 +321,8 @@ def test_why_is_drawn_when_it_is_unfolded():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.dataset is not None)
     page.why.part.open = True
-    until(page, lambda: page.why.picture.object is not None)
-    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.why.picture.object.renderers}
+    until(page, lambda: page.why.picture.pane.object is not None)
+    assert {"lr", "alr", "diagonal"} <= {r.name for r in page.why.picture.pane.object.renderers}
 
 
 def test_texts_are_html_without_leftovers():
@@ -443,16 +443,16 @@ def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
     page = open_page("?data=monks-1")
     until(page, lambda: page.session.dataset is not None)
     page.why.part.open = True
-    until(page, lambda: page.why.picture.object is not None)
+    until(page, lambda: page.why.picture.pane.object is not None)
     assert "monks-1, all cells of order 2" in page.why.about.object
     text = page.why._csv()
     assert text.count("# recipe") == 1
     assert {"label", "hessian", "scale"} == set(pd.read_csv(io.StringIO(text), comment="#").columns)
-    old = page.why.picture.object
+    old = page.why.picture.pane.object
     page.controls.order.value = 1
-    assert page.why.picture.styles["opacity"] != "1"
-    until(page, lambda: page.why.picture.object is not old)
-    assert page.why.picture.styles["opacity"] == "1"
+    assert page.why.picture.pane.styles["opacity"] != "1"
+    until(page, lambda: page.why.picture.pane.object is not old)
+    assert page.why.picture.pane.styles["opacity"] == "1"
     assert "order 1" in page.why.about.object
 
 

@@ -177,7 +177,7 @@ def test_it_says_who_paused(registry):
 
 
 def test_once_held_out_rows_were_scored_the_sentence_tells_a_tie(registry, monkeypatch):
-    monkeypatch.setattr("alrviz.views.race.heldout_scorer.heldout_losses", lambda run: np.array([0.5, 0.7, 0.6, 0.4]))
+    monkeypatch.setattr("alrviz.views.core.trace_reader.heldout_losses", lambda run: np.array([0.5, 0.7, 0.6, 0.4]))
     race, _, feed = shared(registry, ByHand(Recipe("lr", alpha=0), Recipe("lr", alpha=1.0)))
     race.take(5)
     race.end()

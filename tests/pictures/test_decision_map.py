@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import alrviz
-from alrviz.pictures.boundaries import boundary
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.decision_map import FULL, PALE, certainty, decision_map_picture, value_words
+from alrviz.pictures.decision_map import FULL, PALE, boundary, certainty, decision_map_picture, value_words
 from alrviz.studies.maps.axes import axis_of
 from alrviz.studies.maps.decision_map import Surface, decision_map
 

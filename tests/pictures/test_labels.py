@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from alrviz.pictures.downsample import min_max
+from alrviz.pictures.convergence import min_max
 from alrviz.pictures.labels import LETTER, LINE, Box, Crossing, box, place, round_up, spread
 
 

@@ -26,7 +26,7 @@ from PIL import Image
 import alrviz
 from alrviz import views
 from alrviz.errors import AlrvizError
-from alrviz.pictures.downsample import min_max
+from alrviz.pictures.convergence import min_max
 from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_link
 from alrviz.views.core.notebook import EXEC, NotebookViewer
 from alrviz.views.core.notebook_link import ESM, Link, packed

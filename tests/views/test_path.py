@@ -14,7 +14,7 @@ from alrviz.studies.protocols import live_alpha_path
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.alpha_path_verdict import sentence
 from alrviz.views.studies import path_follower
-from alrviz.views.studies.path_slider import AlphaSlider, nearest
+from alrviz.views.studies.path import AlphaSlider, nearest
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("alr", order=1, center="anje"), Recipe("lr", order=1)]

@@ -201,7 +201,7 @@ def test_scrubbing_a_race_that_runs_pauses_it():
 
 def scored_by(scores, monkeypatch):
     """A view at the end of its race, between two slow looks, whose held-out rows have just been scored by `scores`."""
-    monkeypatch.setattr("alrviz.views.race.heldout_scorer.heldout_losses", scores)
+    monkeypatch.setattr("alrviz.views.core.trace_reader.heldout_losses", scores)
     race = finished(30, Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
     view = view_of(race)
     view._scoring.wait()

@@ -10,8 +10,7 @@ from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.pictures.replay_delta import ReplayDelta
 from alrviz.views.core.background_task import BackgroundTask
-from alrviz.views.core.trace_reader import RaceReader
-from alrviz.views.race.heldout_scorer import score_heldout
+from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.replay.replay import race_film
 
 STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second

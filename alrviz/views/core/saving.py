@@ -8,7 +8,7 @@ that runs a script in the browser first cannot be sent from a part that came aft
 import base64
 import json
 import mimetypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -149,22 +149,6 @@ class SaveButton(pmui.Button):
             self.job = json.dumps({"press": self._presses, "file": self.filename, **job})
 
 
-def save_buttons(
-    figure: str,
-    file: str,
-    what: str,
-    numbers: Callable[[], str],
-    told: str,
-    origin: Callable[[], Origin] | None = None,
-) -> list[Any]:
-    """Return the buttons PNG, SVG and CSV.
-
-    figure, file, what, origin: as for `figure_buttons`. numbers: makes the text of the CSV when it is asked for. told:
-    what it holds.
-    """
-    return [*figure_buttons(figure, file, what, origin), csv_button(f"{file}.csv", numbers, told)]
-
-
 def figure_buttons(
     figure: str, file: str, what: str, origin: Callable[[], Origin] | None = None, named: bool = False
 ) -> list[Any]:
@@ -184,24 +168,6 @@ def figure_buttons(
         label = f"{kind.upper()} of {what}" if named else kind.upper()
         told = f"{label}: save {'this picture' if named else what}"
         buttons.append(SaveButton(partial(job, kind), label=label, filename=f"{file}.{kind}", description=told))
-    return buttons
-
-
-def buttons_of_parts(
-    figure: str, file: str, parts: Sequence[tuple[str, str]], origin: Callable[[str], Origin] | None = None
-) -> list[Any]:
-    """Return the buttons PNG and SVG of several pictures, each saying which it saves.
-
-    figure, file: as for `figure_buttons`, without what is at their ends. parts: those ends, and what each shows.
-    origin: of what a part shows, as for `figure_buttons`.
-    """
-    buttons = []
-    for end, what in parts:
-        of = None if origin is None else lambda what=what: origin(what)
-        for button in figure_buttons(f"{figure}{end}", f"{file}{end}", what, of):
-            label = f"{button.label} of {what}"
-            button.param.update(label=label, description=f"{label}: save this picture")
-            buttons.append(button)
     return buttons
 
 

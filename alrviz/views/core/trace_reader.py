@@ -6,6 +6,7 @@ over sooner than a reader can look. A fit may run far ahead of what is shown: `l
 looks, where Stop was pressed or where somebody else's screen is. Nothing here touches Panel or Bokeh.
 """
 
+import logging
 from itertools import count
 from typing import Any
 
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
 from alrviz.pictures.convergence import RacerCurve
+from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
+from alrviz.studies.race.heldout import heldout_losses
 from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
 from alrviz.studies.race.race_like import RaceLike, RunLike
 from alrviz.studies.race.verdict import objective_key
+from alrviz.views.core.background_task import BackgroundTask
 
 # Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
 LEAST, SHARE = 2, 1 / 20
@@ -297,3 +301,25 @@ def _lead_only(racer: Racer) -> RacerSummary:
         bounded=racer.bounded,
         outcome=code,
     )
+
+
+_log = logging.getLogger(__name__)
+
+
+def score_heldout(watched: RaceReader) -> BackgroundTask:
+    """Begin to score the held-out rows of a race that has ended one by one: only they can tell a tie from a lead.
+
+    What says a tie has to be said anew once that is done.
+    """
+
+    def work(stop: StopToken) -> None:
+        for racer in watched.racers:
+            stop.check()
+            racer.heldout = heldout_losses(racer.run)
+
+    def failed(error: Exception) -> None:  # the race is shown all the same; only its sentence cannot tell a tie
+        _log.error("the held-out rows could not be scored", exc_info=error)
+
+    task = BackgroundTask("held-out rows")
+    task.run(work, lambda _: None, failed)
+    return task

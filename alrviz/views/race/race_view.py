@@ -30,11 +30,9 @@ from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
-from alrviz.views.core.trace_reader import RaceReader
+from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.core.transport import SPEEDS, Playback, Transport
 from alrviz.views.race import words
-from alrviz.views.race.heldout_scorer import score_heldout
-from alrviz.views.race.measure_menu import MeasureMenu
 from alrviz.views.race.player import Player
 from alrviz.views.replay.replay import replay
 
@@ -388,3 +386,33 @@ class RaceView(NotebookViewer):
     def _replay(self) -> bytes:
         shown = self.player.shown
         return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
+
+
+class MeasureMenu:
+    """The menu of a view that has a parameter `measure`."""
+
+    def __init__(self, view: Any):
+        self._view, self._wished, self._falling_back = view, view.measure, False
+        self.select = pmui.Select(
+            label="Measure", options=_options(True), value=view.measure, size="small", width=220, margin=(0, 12, 0, 0)
+        )
+        self.select.link(view, value="measure", bidirectional=True)
+        view.param.watch(self._chosen, "measure")
+
+    def offer(self, watched: RaceReader) -> None:
+        """Offer what fits; a gap needs one objective, and one whose lowest value is not known to be 0."""
+        options = _options(watched.same_objective and not watched.to_zero)
+        self._falling_back = True
+        try:
+            self.select.options = options
+            self._view.measure = self._wished if self._wished in options.values() else "nll"
+        finally:
+            self._falling_back = False
+
+    def _chosen(self, event: Any) -> None:
+        if not self._falling_back:
+            self._wished = event.new
+
+
+def _options(gap: bool) -> dict[str, str]:
+    return {of.words: key for key, of in MEASURES.items() if gap or key != "gap"}

@@ -5,7 +5,9 @@ tables the model is fitted there as it moves, on large ones when a button is pre
 """
 
 import json
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -19,6 +21,7 @@ from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
+    alpha_text,
     generative_name,
     path_names,
     paths_of,
@@ -31,9 +34,9 @@ from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import ICONS
+from alrviz.views.core.transport import SLIDER_FOCUS
 from alrviz.views.replay.replay import replay
 from alrviz.views.studies.path_follower import PathFollower
-from alrviz.views.studies.path_slider import AlphaSlider
 from alrviz.views.studies.path_words import fitted_html, numbers_html, sentence_html
 from alrviz.views.studies.study_view import StudyView
 
@@ -277,3 +280,72 @@ def named(study: Any) -> tuple[list[Named], list[Named]]:
 def alphas_of(study: Any) -> list[float]:
     """The alphas of a study of paths, from the largest down."""
     return [float(alpha) for alpha in json.loads(study.spec)["alphas"]]
+
+
+FINER = 4  # steps from one alpha of a path to the next
+
+
+class AlphaSlider:
+    """The slider, `panel`.
+
+    Args:
+        moved: called with the alpha to which the reader moved it.
+    """
+
+    def __init__(self, moved: Callable[[float], Any]):
+        self._moved, self._placing = moved, False
+        self.panel = pmui.DiscreteSlider(
+            label="alpha", show_value=False, tooltips=False, options={"1": 1.0}, value=1.0, size="small",
+            sizing_mode="stretch_width", margin=0, sx=SLIDER_FOCUS,
+        )  # fmt: skip
+        self.panel._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
+        self.panel.param.watch(self._slid, "value")
+
+    def offer(self, alphas: Sequence[float], at: float) -> None:
+        """Offer the alphas of a path, and some between each two."""
+        options = {alpha_text(step): step for step in finer(alphas)}
+        self._placing = True
+        try:
+            if self.panel.options != options:
+                # The browser knows the value by its place among the options; one that stays the same is not sent.
+                self.panel.param.update(options=options, value=next(iter(options.values())))
+        finally:
+            self._placing = False
+        self.place(at)
+
+    def place(self, alpha: float) -> None:
+        """Put it at an alpha, or at the step next to it."""
+        value = nearest(list(self.panel.options.values()), alpha)
+        if self.panel.value != value:
+            self._placing = True
+            try:
+                self.panel.value = value
+            finally:
+                self._placing = False
+
+    def say(self, alpha: float) -> None:
+        """Name the alpha that is looked at."""
+        label = f"alpha = {alpha_text(alpha)}"
+        if self.panel.label != label:
+            self.panel.label = label
+
+    def _slid(self, event: Any) -> None:
+        if not self._placing and event.new is not None:
+            self._moved(float(event.new))
+
+
+def finer(alphas: Sequence[float]) -> list[float]:
+    """The steps of a slider: the path's alphas, and some between each two.
+
+    >>> finer([100.0, 1.0])
+    [100.0, 31.6, 10.0, 3.16, 1.0]
+    """
+    between = [
+        float(f"{high * (low / high) ** (k / FINER):.3g}") for high, low in pairwise(alphas) for k in range(FINER)
+    ]
+    return list(dict.fromkeys([*between, alphas[-1]]))
+
+
+def nearest(steps: Sequence[float], alpha: float) -> float:
+    """The step that is nearest to an alpha, by their ratio."""
+    return min(steps, key=lambda step: max(step / alpha, alpha / step))

@@ -15,14 +15,12 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Collapsible
-from alrviz.views.core.saving import Origin, save_buttons
+from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import FADED, safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-
-
-_NAME = "alrviz-why"
 
 
 class PreconditionerChart:
@@ -33,14 +31,17 @@ class PreconditionerChart:
         self._drawn_for: str | None = None
         self._points: pd.DataFrame | None = None
         self.recipe: Recipe | None = None
-        self.picture = pn.pane.Bokeh(margin=0)
+        self.picture = LiveFigure("alrviz-why", sizing_mode=None)
         self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
         text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
-        buttons = save_buttons(_NAME, "alrviz-why", "the picture of scales", self._csv, "its points", self.origin)
+        buttons = [
+            *self.picture.buttons("the picture of scales", self.origin),
+            csv_button("alrviz-why.csv", self._csv, "its points"),
+        ]
         self.part = Collapsible(
             "Why is it faster?",
             self.about,
-            pn.Row(self.picture, text, sizing_mode="stretch_width", margin=0),
+            pn.Row(self.picture.pane, text, sizing_mode="stretch_width", margin=0),
             pn.Row(*buttons, margin=(4, 0, 0, 0)),
         )
         self.part.param.watch(lambda _: self.show(), "open")
@@ -56,7 +57,7 @@ class PreconditionerChart:
         if asked == self._drawn_for:
             return
         self._drawn_for = asked
-        self.picture.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
+        self.picture.pane.styles = {"opacity": FADED}  # what is drawn belongs to other settings until the new one comes
         self.about.object = "<p class='quiet'>counting &hellip;</p>"
         words = f"{safe(dataset.name, 60)}, all cells of order {recipe.params['order']}"
         self._tasks.start(
@@ -66,12 +67,9 @@ class PreconditionerChart:
     def _draw(self, points: "pd.DataFrame", words: str) -> None:
         from alrviz.pictures.scales import scales
 
-        figure = scales(points, name=_NAME, dark=self._session.dark)
-        # A size of its own: a part that is just unfolding has none to stretch to.
-        figure.update(width=640, height=340, sizing_mode="fixed")
+        self.picture.show(scales(points, dark=self._session.dark))
         self._points = points
-        self.picture.styles = {"opacity": "1"}
-        self.picture.object = figure
+        self.picture.pane.styles = {"opacity": "1"}
         self.about.object = f"<p class='quiet'>{words}</p>"
 
     def _csv(self) -> str:

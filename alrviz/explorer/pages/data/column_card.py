@@ -1,10 +1,12 @@
 """One column of the table: its kind, its rows by level and class with the cuts a race would make, its numbers."""
 
+import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
+from bokeh.models import ColumnDataSource
 from panel.viewable import Viewable
 from param.parameterized import Event
 
@@ -16,11 +18,11 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import card, html, room
 from alrviz.explorer.widgets.table_settings import cut_params, cuts_menu, show_cuts
-from alrviz.pictures.columns import ColumnPicture, numbers
+from alrviz.pictures.columns import ColumnPicture, bars, column_figure, cut_lines, frame_axis, numbers
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.column import ColumnView
-from alrviz.views.core.saving import Origin, save_buttons
+from alrviz.views.core.panes import as_high
+from alrviz.views.core.saving import Origin, csv_button, figure_buttons
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -58,14 +60,11 @@ class ColumnCard:
         self.kind.param.watch(self._kind_changed, "value")
         self.title = html((4, 0))
         self.view = ColumnView(height=room(256, 540))
-        save = save_buttons(
-            self.view.figure.name,
-            "alrviz-column",
-            "the picture of the column",
-            self.csv,
-            "rows per level and class",
-            self.origin,
-        )
+        figure, file = self.view.figure.name, "alrviz-column"
+        save = [
+            *figure_buttons(figure, file, "the picture of the column", self.origin),
+            csv_button(f"{file}.csv", self.csv, "rows per level and class"),
+        ]
         self.numbers = Numbers(save, self._numbers_html)
         controls = pn.Row(self.column, self.kind, self.cuts, sizing_mode="stretch_width", margin=0)
         self.panel = card(controls, self.title, self.view, below, self.numbers)
@@ -138,3 +137,26 @@ class ColumnCard:
 
 def _select(label: str, options: Sequence[str], **params: object) -> pmui.Select:
     return pmui.Select(label=label, options=options, sizing_mode="stretch_width", **params)
+
+
+class ColumnView(pn.viewable.Viewer):
+    """Shows one `ColumnPicture` at a time; `height` of the picture as CSS has it."""
+
+    def __init__(self, *, height: str = "300px"):
+        super().__init__()
+        self._bars = ColumnDataSource(
+            {k: [] for k in ("left", "right", "bottom", "top", "colour", "level", "class", "rows", "share")}
+        )
+        self._cuts = ColumnDataSource({"x": [], "low": [], "high": []})
+        name = f"alrviz-column-{uuid.uuid4().hex[:12]}"  # by which buttons find the figure to save it
+        self.figure = column_figure(self._bars, self._cuts, name=name)
+        self._pane = as_high(pn.pane.Bokeh(self.figure, sizing_mode="stretch_both", margin=0), height, 300)
+
+    def show(self, picture: ColumnPicture, classes: Sequence[str]) -> None:
+        """Draw another column."""
+        self._bars.data = {str(name): values.to_numpy() for name, values in bars(picture, classes).items()}
+        self._cuts.data = {str(name): values.to_numpy() for name, values in cut_lines(picture).items()}
+        frame_axis(self.figure, picture)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self._pane
