@@ -40,7 +40,7 @@ def test_a_line_a_fold_and_the_means_with_their_errors_over_them():
     np.testing.assert_array_equal(what["losses"]["folds"]["ys"][1], [0.6, 0.5, 0.55])
     np.testing.assert_array_equal(what["losses"]["means"]["y"], [0.65, 0.45, 0.5])
     np.testing.assert_allclose(what["losses"]["means"]["high"] - what["losses"]["means"]["low"], [0.2, 0.02, 0.04])
-    assert what["losses"]["means"]["words"] == [".650", ".450", ".500"]
+    assert what["losses"]["means"]["words"] == ["0.650", "0.450", "0.500"]
     assert (what["losses"]["chosen"]["x"].tolist(), what["losses"]["chosen"]["y"].tolist()) == ([1.0], [0.45])
     low, high = what["losses"].y
     assert low < 0.4

@@ -44,7 +44,7 @@ def test_what_is_far_outside_is_named_at_the_edge_with_an_arrow():
     what = contents()
     assert what["levels"]["y"] == [0.55]
     words = what["words"]["words"]
-    assert words == ["alr to AnJE", "lr to 0", "lr, unregularised 7.000 ↑", "AnJE .550"]
+    assert words == ["alr to AnJE", "lr to 0", "lr, unregularised 7.000 ↑", "AnJE 0.550"]
     assert what.y[0] < 0.2
     assert 0.9 < what.y[1] < 7
     assert what["words"]["y"][2] == what.y[1]

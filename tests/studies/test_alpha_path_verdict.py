@@ -67,27 +67,27 @@ class Told:
     [
         (
             (0.5, 0.4, 0.6),
-            "An intermediate alpha is best: alpha 1 has held-out log loss .400, below .500 at alpha 100 (AnJE itself "
-            ".700) and .600 at alpha 0.01 (unregularised 1.500).",
+            "An intermediate alpha is best: alpha 1 has held-out log loss 0.400, below 0.500 at alpha 100 (AnJE itself "
+            "0.700) and 0.600 at alpha 0.01 (unregularised 1.500).",
         ),
         (
             (0.4, 0.5, 0.6),
-            "The best lies at the generative end: held-out log loss .400 at alpha 100 (AnJE itself .700), against .600 "
-            "at alpha 0.01 (unregularised 1.500).",
+            "The best lies at the generative end: held-out log loss 0.400 at alpha 100 (AnJE itself 0.700), against "
+            "0.600 at alpha 0.01 (unregularised 1.500).",
         ),
         (
             (0.6, 0.4, 0.41),
-            "The best is as good as the weakest-penalty end: alpha 1 has held-out log loss .400, within two standard "
-            "errors of .410 at alpha 0.01 (unregularised 1.500); .600 at alpha 100 (AnJE itself .700) is worse.",
+            "The best is as good as the weakest-penalty end: alpha 1 has held-out log loss 0.400, within two standard "
+            "errors of 0.410 at alpha 0.01 (unregularised 1.500); 0.600 at alpha 100 (AnJE itself 0.700) is worse.",
         ),
         (
             (0.41, 0.4, 0.41),
-            "alpha hardly matters: alpha 1 has held-out log loss .400, .410 at alpha 100 (AnJE itself .700) and .410 "
-            "at alpha 0.01 (unregularised 1.500) within two standard errors of it.",
+            "alpha hardly matters: alpha 1 has held-out log loss 0.400, 0.410 at alpha 100 (AnJE itself 0.700) and "
+            "0.410 at alpha 0.01 (unregularised 1.500) within two standard errors of it.",
         ),
         (
             (0.4, 0.41, 0.41),
-            "alpha hardly matters: held-out log loss .400 at alpha 100 (AnJE itself .700) and .410 at alpha 0.01 "
+            "alpha hardly matters: held-out log loss 0.400 at alpha 100 (AnJE itself 0.700) and 0.410 at alpha 0.01 "
             "(unregularised 1.500), within two standard errors.",
         ),
     ],
@@ -98,8 +98,8 @@ def test_the_sentences(losses, said):
 
 def test_a_dip_of_rmse_is_said_where_log_loss_has_none():
     told = Told((0.4, 0.5, 0.6), rmse=(0.21, 0.19, 0.25))
-    assert sentence(told).endswith(" RMSE dips between all the same: .190 at alpha 1, .210 and .250 at the ends.")
-    assert sentence(told, "rmse").startswith("An intermediate alpha is best: alpha 1 has held-out RMSE .190")
+    assert sentence(told).endswith(" RMSE dips between all the same: 0.190 at alpha 1, 0.210 and 0.250 at the ends.")
+    assert sentence(told, "rmse").startswith("An intermediate alpha is best: alpha 1 has held-out RMSE 0.190")
     assert "dips" not in sentence(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25)))
 
 

@@ -88,23 +88,24 @@ def test_the_rule_by_hand(planted):
     assert lines.gain[2] == pytest.approx(0.004)
     assert lines.gain_se[2] == pytest.approx(corrected_error(one - two, 20, 80))
     assert lines.gain_se[2] == pytest.approx(0.00367, abs=1e-5)
-    assert study.verdict().order == 2, "a gain of .0040 with an error of .0037"
+    assert study.verdict().order == 2, "a gain of 0.0040 with an error of 0.0037"
     uneven = planted({0: np.full(5, 0.69), 1: one, 2: one - np.array([0.016, -0.002, 0.0, 0.01, -0.004])})
     assert uneven.summary().gain[2] == pytest.approx(0.004)
-    assert uneven.verdict().order == 1, "a gain of .0040 with an error of .0058"
+    assert uneven.verdict().order == 1, "a gain of 0.0040 with an error of 0.0058"
     assert uneven.verdict().best == 2
 
 
 def test_the_sentence_says_gain_folds_and_cost(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40) + 0.01 * np.arange(5), 2: np.full(5, 0.60)})
     assert study.verdict().sentence == (
-        "n = 1 lowers held-out log loss from .690 to .420, by .270 ± .011, in 5 of 5 folds, for 10 times the "
+        "n = 1 lowers held-out log loss from 0.690 to 0.420, by 0.270 ± 0.011, in 5 of 5 folds, for 10 times the "
         "parameters; n = 2 does not"
     )
     flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
     assert flat.verdict().order == 0
-    assert flat.verdict().sentence.startswith("the class prior (order 0) has the held-out log loss .500 ± .000; n = 1")
-    assert flat.verdict().sentence.endswith("; n = 1 and n = 2 are no lower by more than chance")
+    sentence = flat.verdict().sentence
+    assert sentence.startswith("the class prior (order 0) has the held-out log loss 0.500 ± 0.000; n = 1")
+    assert sentence.endswith("; n = 1 and n = 2 are no lower by more than chance")
 
 
 def test_the_sentence_names_the_best_where_the_order_below_is_lower_in_the_mean(planted):
@@ -113,8 +114,8 @@ def test_the_sentence_names_the_best_where_the_order_below_is_lower_in_the_mean(
     study = planted({0: np.full(5, 0.69), 1: sure, 2: unsure, 3: best}, orders=(0, 1, 2, 3))
     assert (study.verdict().order, study.verdict().best) == (2, 3)
     assert study.verdict().sentence == (
-        f"n = 2 has the held-out log loss .345 ± .{1000 * study.summary().se[2]:03.0f}, within a standard error of the "
-        "lowest, .320 at n = 3"
+        f"n = 2 has the held-out log loss 0.345 ± 0.{1000 * study.summary().se[2]:03.0f}, within a standard error of "
+        "the lowest, 0.320 at n = 3"
     )
 
 
@@ -169,7 +170,7 @@ def test_what_has_no_order():
 def test_the_example_of_the_docs_runs(capsys):
     (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/studies.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(source, "studies.md", "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().out.startswith("n = 2 lowers held-out log loss from .6")
+    assert capsys.readouterr().out.startswith("n = 2 lowers held-out log loss from 0.6")
 
 
 def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_hardly_one(planted):
@@ -177,7 +178,7 @@ def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_hardly_one(plant
     two = one - np.array([0.0052, 0.0042, 0.0032, -0.0008, -0.0013])
     told = planted({0: np.full(5, 0.5), 1: one, 2: two}).verdict()
     assert (told.order, told.clear) == (2, False)
-    assert told.sentence.startswith("n = 2 hardly lowers held-out log loss from .193 to .191, by .0021 ± ")
+    assert told.sentence.startswith("n = 2 hardly lowers held-out log loss from 0.193 to 0.191, by 0.0021 ± ")
     assert told.sentence.endswith("in 3 of 5 folds, for 10 times the parameters: n = 1 will do")
     small = planted({0: np.full(5, 0.5), 1: one, 2: one - 0.001}).verdict()
     assert (small.order, small.clear) == (2, False), "sure, but a hundredth of the loss for ten times the parameters"

@@ -111,7 +111,7 @@ def test_a_single_recipe_has_means_and_no_picture():
 def test_a_p_that_is_tiny_has_one_sign():
     tables = [replace(alrviz.load_demo("xor", rows=100, seed=k), name=f"xor {k}") for k in range(11)]
     view = alrviz.CompareView(compare(tables, RECIPES[:2], repeats=1, n_jobs=1).run())
-    assert "higher on 0: more than chance (p &lt; .001)." in text(view.sentence)
+    assert "higher on 0: more than chance (p &lt; 0.001)." in text(view.sentence)
 
 
 def test_without_a_study_nothing_can_be_pressed_or_saved():

@@ -135,16 +135,17 @@ def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -
 
 
 def loss_text(value: float) -> str:
-    """Return a loss as a sentence has it, three digits that count and no 0 in front; what is rounding alone is .000.
+    """Return a loss as sentences, tables and pictures have it: three decimals, and two digits that count of less.
+
+    What is rounding alone is 0.000; what is too small to be read so has a power of ten.
 
     >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
-    ('.391', '.0046', '1.200', '.0000616')
+    ('0.391', '0.0046', '1.200', '0.000062')
     >>> loss_text(3.21e-7), loss_text(5.82e-19)
-    ('3.21e-07', '.000')
+    ('3.2e-07', '0.000')
     """
-    text = f"{value:.3f}"
     if 1e-12 < abs(value) < 1e-5:
-        return f"{value:.3g}"
+        return f"{value:.2g}"
     if 1e-5 <= abs(value) < 0.01:
-        text = np.format_float_positional(value, precision=3, fractional=False, trim="-")
-    return text.removeprefix("0") if text.startswith("0.") else text
+        return np.format_float_positional(value, precision=2, fractional=False, min_digits=2)
+    return f"{value:.3f}"

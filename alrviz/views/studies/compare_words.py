@@ -64,18 +64,13 @@ def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, 
     words = value_text(value, measure)
     if fits == total and value == lowest:
         words = f"<b>{words}</b>"
-    notes = [f"± {_spread(spread, value)}"] if fits == total and not pd.isna(spread) else []
+    notes = [f"± {value_text(spread, measure)}"] if fits == total and not pd.isna(spread) else []
     if failed is not None:
         count, why = failed
         notes.append(f"<abbr class='bad' title='{safe(why)}'>{count} failed</abbr>")
     elif fits < total:
         notes.append(f"{fits} of {total}")
     return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
-
-
-def _spread(spread: float, mean: float) -> str:
-    """A standard deviation, with no more digits than stand beside it."""
-    return f"{spread:.3f}".removeprefix("0") if mean >= 0.01 else f"{spread:.1e}"
 
 
 def _reasons(study: Any) -> dict[tuple[str, int], tuple[int, str]]:
@@ -132,8 +127,8 @@ def _pair(line: Any) -> str:
 
 
 def p_text(p: float) -> str:
-    """A probability as tables have it: ".031", "1", "< .001"."""
-    return "&lt; .001" if p < LEAST else "1" if p == 1 else f"{p:.3f}".removeprefix("0")
+    """A probability as tables have it: "0.031", "1", "< 0.001"."""
+    return "&lt; 0.001" if p < LEAST else "1" if p == 1 else f"{p:.3f}"
 
 
 def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
@@ -172,7 +167,7 @@ def _best(study: Any, lines: pd.DataFrame, measure: str, table: pd.DataFrame, wh
     wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
     draws = f", {pair.draws} equal" if pair.draws else ""
     sure = "more than chance" if pair.p < CHANCE else "may be chance"
-    sign = "" if pair.p < LEAST else "= "  # "p < .001" has a sign of its own
+    sign = "" if pair.p < LEAST else "= "  # "p < 0.001" has a sign of its own
     return (
         f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
         f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."

@@ -47,7 +47,7 @@ over the fits with its standard deviation; the lowest mean of a line is bold.
 
 *Win / draw / loss* counts the data sets on which one recipe is lower than another. The [[sign test]] asks how likely so
 uneven a count is if neither were better: with $W$ wins and $L$ losses $p = \min(1, 2 P(B \le \min(W, L)))$, $B$
-binomial with $W + L$ trials of probability $1/2$. A few data sets cannot say much: 5 wins of 5 have $p = .06$. The
+binomial with $W + L$ trials of probability $1/2$. A few data sets cannot say much: 5 wins of 5 have $p = 0.06$. The
 [[mean rank]] gives every data set one vote; the [[geometric mean]] of ratios says how much lower a recipe is.
 
 In the picture every data set is a point: its mean for one recipe on x, for the other on y, both log axes.
