@@ -205,7 +205,7 @@ def tic_tac_toe(chromium: Any, options: argparse.Namespace, found: Findings) -> 
             with page_of(chromium, server.url + "explorer?data=tic-tac-toe") as page:
                 server.ask("forget")
                 started(page, server)
-                wait(page, "bench.says('^ended$')")  # its first race: all is prepared, as for a reader who looks again
+                wait(page, "bench.says('^ended$')")  # its first race: all is prepared
                 taken.append(seconds_of(page.evaluate(f"bench.again('Run', '^ended$', {PATIENCE})")))
     found.add("tic-tac-toe, n = 2: from Run to the finished trace", taken, 0.3)
 

@@ -105,7 +105,7 @@ def test_without_the_weights_answer_the_slope_of_validation_is_another():
     )
     point = total.follow(np.log(total.features.silverman) - 1.0, np.zeros((4, 1)))
     other = partial._slopes(
-        point.of, point.inner, point.features, point.beside, total.goal(point.inner, point.beside)[2]
+        point.of, point.inner, point.features, point.validated, total.goal(point.inner, point.validated)[2]
     )
     assert np.abs(other - point.slopes).max() > 0.1 * np.abs(point.slopes).max()
 

@@ -215,7 +215,7 @@ def open_table(
 ) -> Stream:
     """Open a table that need not fit into memory: Parquet, Arrow or delimited text, in one file or many.
 
-    `paths` is a path, a folder, a pattern ("part-*.csv.gz") or a list of them; text may be packed (gzip, bzip2, xz,
+    `paths` is a path, a folder, a pattern (``part-*.csv.gz``) or a list of them; text may be packed (gzip, bzip2, xz,
     Zstandard). `target`, `options` and `kinds` (name to kind) are as in `read_table`, but a numeric target is not cut
     into classes. All rows are gone over once, for a sample that tells what columns are. `unreadable` says what becomes
     of a value that is not what its column's are ("abc" among numbers): "error", with its row, or "missing". `cache` is

@@ -56,7 +56,7 @@ class OuterTrial:
     of: WeightsObjective
     inner: Point
     features: VoteFeatures
-    beside: VoteFeatures | None
+    validated: VoteFeatures | None
     goal: float
     evaluations: int
     passes: float
@@ -96,7 +96,7 @@ class Hierarchical(Solver):
         new = newton(point.of, replace(state, point=point.inner))
         if new.stalled:
             return new
-        moved = objective.point(point.of, new.point, point.features, point.beside)
+        moved = objective.point(point.of, new.point, point.features, point.validated)
         memory = replace(state.carry, settled=point.of.criterion(new.point) < SETTLED)
         return replace(new, point=moved, carry=memory, extra=objective.report(moved))
 
@@ -153,9 +153,9 @@ def _trial(objective: DensityObjective, point: DensityPoint, log_h: Floats, spac
         inner, evaluations, passes = of.value_grad(point.inner.w), 1, 1.0
     else:
         inner, evaluations, passes = minimise(of, point.inner.w)
-    beside = objective.beside(features, spacing, point.beside)
-    goal, _, _ = objective.goal(inner, beside)
-    return OuterTrial(of, inner, features, beside, goal, evaluations, passes + 1.0)
+    validated = objective.validation_features(features, spacing, point.validated)
+    goal, _, _ = objective.goal(inner, validated)
+    return OuterTrial(of, inner, features, validated, goal, evaluations, passes + 1.0)
 
 
 def _accepted(
@@ -168,7 +168,7 @@ def _accepted(
         again = _trial(objective, start, trial.features.log_h, None)
         state = replace(state, evaluations=state.evaluations + again.evaluations, passes=state.passes + again.passes)
         trial = again
-    point = objective.point(trial.of, trial.inner, trial.features, trial.beside)
+    point = objective.point(trial.of, trial.inner, trial.features, trial.validated)
     step = point.features.log_h - before.features.log_h
     inverse = _bfgs(inverse, step, point.slopes - before.slopes)
     memory = OuterMemory(objective.mode != "paper", inverse, float(np.abs(step).max(initial=0.0)))

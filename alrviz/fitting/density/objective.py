@@ -52,7 +52,7 @@ class DensityPoint(Point):
         inner: the point of the weights at these features.
         of: the objective of the weights at these features.
         features: of the training rows.
-        beside: of the validation rows; None without any.
+        validated: of the validation rows; None without any.
         goal: E, what the bandwidths are to lower.
         validation: sums over the validation rows; None without any.
         slopes: (D_num,) dE/dlog h; 0 where h is fixed.
@@ -61,7 +61,7 @@ class DensityPoint(Point):
     inner: Point
     of: WeightsObjective
     features: VoteFeatures
-    beside: VoteFeatures | None
+    validated: VoteFeatures | None
     goal: float
     validation: Sums | None
     slopes: Floats
@@ -149,7 +149,7 @@ class DensityObjective:
         """Return the objective of the weights at these features."""
         return WeightsObjective(FeatureRows(self.rows, features.phi), self.alpha, self.center, self.stop)
 
-    def beside(
+    def validation_features(
         self, features: VoteFeatures, spacing: np.ndarray | None = None, previous: VoteFeatures | None = None
     ) -> VoteFeatures | None:
         """Return the features of the validation rows at the bandwidths of `features`, on grids of `spacing` (D_num,);
@@ -167,7 +167,7 @@ class DensityObjective:
         w, log_h = self.split(v)
         features = self.training(log_h)
         of = self.at(features)
-        return self.point(of, of.value_grad(w.copy()), features, self.beside(features))
+        return self.point(of, of.value_grad(w.copy()), features, self.validation_features(features))
 
     def follow(self, log_h: Floats, w: Floats, previous: VoteFeatures | None = None) -> DensityPoint:
         """Return the point at other bandwidths (D_num,), its weights at their optimum there, searched from `w`.
@@ -178,32 +178,32 @@ class DensityObjective:
         features = self.training(np.clip(log_h, low, high), previous=previous)
         of = self.at(features)
         inner, _, _ = minimise(of, np.array(w, np.float64))
-        return self.point(of, inner, features, self.beside(features))
+        return self.point(of, inner, features, self.validation_features(features))
 
-    def goal(self, inner: Point, beside: VoteFeatures | None) -> tuple[float, Sums | None, Floats | None]:
+    def goal(self, inner: Point, validated: VoteFeatures | None) -> tuple[float, Sums | None, Floats | None]:
         """Return E at a point of the weights, the sums over validation rows and their residuals (N, W); None without
         any.
         """
-        if self.validation is None or beside is None:
+        if self.validation is None or validated is None:
             return inner.objective, None, None
-        z = FeatureRows(self.validation, beside.phi).scores(inner.w, self.stop)
+        z = FeatureRows(self.validation, validated.phi).scores(inner.w, self.stop)
         residual = self.validation.scores()
         sums = self.validation.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         return sums.nll, sums, residual
 
     def point(
-        self, of: WeightsObjective, inner: Point, features: VoteFeatures, beside: VoteFeatures | None
+        self, of: WeightsObjective, inner: Point, features: VoteFeatures, validated: VoteFeatures | None
     ) -> DensityPoint:
         """Return the point of the stream at these weights and features."""
-        goal, sums, residual = self.goal(inner, beside)
+        goal, sums, residual = self.goal(inner, validated)
         slopes = np.zeros(len(features.log_h))
         if self.moves:
-            slopes = self._slopes(of, inner, features, beside, residual)
+            slopes = self._slopes(of, inner, features, validated, residual)
         v = np.concatenate([inner.w.ravel(), features.log_h])
         gradient = np.concatenate([inner.gradient.ravel(), slopes])
         return DensityPoint(
             v, inner.z, inner.sums, inner.penalty, inner.objective, gradient,
-            inner=inner, of=of, features=features, beside=beside, goal=goal, validation=sums, slopes=slopes,
+            inner=inner, of=of, features=features, validated=validated, goal=goal, validation=sums, slopes=slopes,
         )  # fmt: skip
 
     def _slopes(
@@ -211,17 +211,17 @@ class DensityObjective:
         of: WeightsObjective,
         inner: Point,
         features: VoteFeatures,
-        beside: VoteFeatures | None,
+        validated: VoteFeatures | None,
         residual: Floats | None,
     ) -> Floats:
         """dE/dlog h: of a sum over the training rows, or over the validation rows whose residuals are given."""
-        if self.validation is None or beside is None or residual is None:
+        if self.validation is None or validated is None or residual is None:
             return self._sum(of.of, inner.w, features, self._residual(inner))
-        rows = FeatureRows(self.validation, beside.phi)
-        partial = self._sum(rows, inner.w, beside, residual)
+        rows = FeatureRows(self.validation, validated.phi)
+        partial = self._sum(rows, inner.w, validated, residual)
         if self.mode == "paper":
             return partial
-        v, _ = solve(of, inner, rows.sums(beside.phi, residual, stop=self.stop))
+        v, _ = solve(of, inner, rows.sums(validated.phi, residual, stop=self.stop))
         bent = self.rows.hessian_product(inner.z, of.change(v), self.stop)
         followed = self._sum(of.of, inner.w, features, bent) + self._sum(of.of, v, features, self._residual(inner))
         return partial - followed
@@ -240,8 +240,8 @@ class DensityObjective:
     def curvature(self, point: DensityPoint) -> Floats:
         """Return Gauss-Newton's d2E/dlog h2 (D_num,) at fixed w, sum_i sum_k p (1 - p) (w dphi)^2."""
         rows, features, z = self.rows, point.features, point.z
-        if self.validation is not None and point.beside is not None:
-            rows, features = self.validation, point.beside
+        if self.validation is not None and point.validated is not None:
+            rows, features = self.validation, point.validated
             z = FeatureRows(rows, features.phi).scores(point.inner.w, self.stop)
         assert features.dphi is not None
         bent = rows.diagonal(z, self.stop)

@@ -1,10 +1,10 @@
-"""Readers of one race by its secret link: what 200 of them cost the server, and how late a step reaches them.
+"""Spectators of one race by its secret link: what 200 of them cost the server, and how late a step reaches them.
 
-A race takes a step every --pace seconds in a server of its own. Each reader opens the link as a browser does (the page,
-then the answer that brings the steps; nothing is drawn), and the race's owner has the explorer's page open beside them.
-Reported are the time until all are there, the processor time and the memory that a reader costs, and the time from a
-step to the message that brings it, to readers and to the owner, whose delay without readers (0) is to be compared.
-Readers share the machine with the server: their own reading is in the delays.
+A race takes a step every --pace seconds in a server of its own. Each spectator opens the link as a browser does (the
+page, then the answer that brings the steps; nothing is drawn), and the race's owner has the explorer's page open beside
+them. Reported are the time until all are there, the processor time and the memory that a spectator costs, and the time
+from a step to the message that brings it, to spectators and to the owner, whose delay without spectators (0) is to be
+compared. Spectators share the machine with the server: their own reading is in the delays.
 """
 
 import argparse
@@ -34,20 +34,20 @@ _READY = {
     "msg_data": {"type": "event", "name": "document_ready", "values": {"type": "map", "entries": []}},
 }
 ALL = 2**62
-AT_ONCE = 32  # readers that open the page at the same time
+AT_ONCE = 32  # spectators that open the page at the same time
 PATIENCE = 300.0  # seconds
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the crowd."""
-    parser.add_argument("--readers", type=int, nargs="+", default=[0, 50, 200], help="how many (default: 0 50 200)")
+    parser.add_argument("--spectators", type=int, nargs="+", default=[0, 50, 200], help="how many (default: 0 50 200)")
     parser.add_argument("--seconds", type=float, default=15.0, help="for which they are fed (default: 15)")
     parser.add_argument("--pace", type=float, default=0.5, help="seconds between two steps (default: 0.5)")
 
 
 @dataclass
-class Reader:
-    """One reader: when the last step of each message came, and their bytes; `greeted` by the first message."""
+class Spectator:
+    """One spectator: when the last step of each message came, and their bytes; `greeted` by the first message."""
 
     came: list[tuple[int, float]] = field(default_factory=list)
     size: int = 0
@@ -55,7 +55,7 @@ class Reader:
     leave: Any = None
 
     def read(self, data: bytes) -> None:
-        """Take a message of a reader's page: a line of JSON, or nothing but a sign of life."""
+        """Take a message of a spectator's page: a line of JSON, or nothing but a sign of life."""
         self.greeted.set()
         self.size += len(data)
         steps = json.loads(data).get("steps", []) if data.strip() else []
@@ -63,7 +63,7 @@ class Reader:
             self.came.append((int(max(steps)), time.time()))
 
 
-class Owner(Reader):
+class Owner(Spectator):
     """The same of the explorer's own page."""
 
     def read(self, data: bytes | str | None) -> None:
@@ -79,34 +79,34 @@ class Owner(Reader):
             self.came.append((ALL, time.time()))
 
 
-async def crowd(url: str, secret: str, count: int) -> list[Reader]:
-    """Open the link `count` times, some at a time; every reader listens from then on."""
+async def crowd(url: str, secret: str, count: int) -> list[Spectator]:
+    """Open the link `count` times, some at a time; every spectator listens from then on."""
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one() -> Reader:
+    async def one() -> Spectator:
         async with gate:
             return await _opened(urlsplit(url).netloc, f"/explorer/race/{secret}")
 
     return list(await asyncio.gather(*(one() for _ in range(count))))
 
 
-async def _opened(host: str, path: str) -> Reader:
+async def _opened(host: str, path: str) -> Spectator:
     name, port = host.split(":")
     stream, out = await asyncio.open_connection(name, int(port), limit=2**24)
     page = await _get(stream, out, host, path)
     if b"<canvas" not in gzip.decompress(await stream.readexactly(int(page["content-length"]))):
-        raise AlrvizError("the link leads to no page for readers")
+        raise AlrvizError("the link leads to no page for spectators")
     await _get(stream, out, host, path + "/steps")
-    reader = Reader()
-    task = asyncio.ensure_future(_listen(stream, reader))
+    spectator = Spectator()
+    task = asyncio.ensure_future(_listen(stream, spectator))
 
     def leave() -> None:
         task.cancel()
         out.close()
 
-    reader.leave = leave
-    await asyncio.wait_for(reader.greeted.wait(), PATIENCE)
-    return reader
+    spectator.leave = leave
+    await asyncio.wait_for(spectator.greeted.wait(), PATIENCE)
+    return spectator
 
 
 async def _get(stream: asyncio.StreamReader, out: asyncio.StreamWriter, host: str, path: str) -> dict[str, str]:
@@ -118,10 +118,10 @@ async def _get(stream: asyncio.StreamReader, out: asyncio.StreamWriter, host: st
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-async def _listen(stream: asyncio.StreamReader, reader: Reader) -> None:
+async def _listen(stream: asyncio.StreamReader, spectator: Spectator) -> None:
     """Read chunks; the server sends each message as one."""
     while size := int((await stream.readline()) or b"0", 16):
-        reader.read((await stream.readexactly(size + 2))[:-2])
+        spectator.read((await stream.readexactly(size + 2))[:-2])
 
 
 async def _owner(url: str, run: str) -> Owner:
@@ -150,16 +150,16 @@ async def _owner(url: str, run: str) -> Owner:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row for each crowd."""
-    rows = [_measured(count, options) for count in options.readers]
+    rows = [_measured(count, options) for count in options.spectators]
     print()
     show(
         (
-            (r["readers"], f"{r['opened']:.1f} s", f"{1e3 * r['open']:.1f} ms", f"{1024 * r['page']:.0f} KiB",
+            (r["spectators"], f"{r['opened']:.1f} s", f"{1e3 * r['open']:.1f} ms", f"{1024 * r['page']:.0f} KiB",
              f"{100 * r['load']:.0f} %", *(_ms(r[name]) for name in ("median", "p95", "most", "owner", "owner95")),
              f"{r['bytes']:.1f} kB/s")
             for r in rows
         ),
-        header=("readers", "all are there", "processor each", "memory each", "server's processor", "delay", "95 %",
+        header=("spectators", "all are there", "processor each", "memory each", "server's processor", "delay", "95 %",
                 "longest", "the owner's", "95 %", "each gets"),
     )  # fmt: skip
     yield from rows
@@ -180,33 +180,33 @@ async def _fed(server: Server, count: int, options: argparse.Namespace) -> Row:
         return asyncio.get_running_loop().run_in_executor(None, server.ask, name, *given)
 
     run, secret = await ask("shared", options.pace)
-    owner = await _owner(server.url, run)  # the first page imports; it is no part of what a reader costs
+    owner = await _owner(server.url, run)  # the first page imports; it is no part of what a spectator costs
     await asyncio.sleep(2.0)
-    for reader in await crowd(server.url, secret, min(count, 1)):
-        reader.leave()
+    for spectator in await crowd(server.url, secret, min(count, 1)):
+        spectator.leave()
     before = await ask("used")
     begun = time.perf_counter()
-    readers = await crowd(server.url, secret, count)
+    spectators = await crowd(server.url, secret, count)
     opened = time.perf_counter() - begun
     here = await ask("used")
-    print(f"{count} readers are there after {opened:.1f} s", flush=True)
+    print(f"{count} spectators are there after {opened:.1f} s", flush=True)
     await ask("begin")  # only now: the messages of a long line, whose points are thinned, do not tell its last step
     await asyncio.sleep(3.0)
     await ask("forget")
-    for one in (owner, *readers):
+    for one in (owner, *spectators):
         one.came.clear()
         one.size = 0
     first = await ask("used")
     await asyncio.sleep(options.seconds)
     last, notes = await ask("used"), await ask("notes")
-    for one in (owner, *readers):
+    for one in (owner, *spectators):
         one.leave()
     taken, each = last.at - first.at, max(count, 1)
-    delays, own = (np.array(delays_of(notes.steps, of) or [np.nan]) for of in (readers, [owner]))
+    delays, own = (np.array(delays_of(notes.steps, of) or [np.nan]) for of in (spectators, [owner]))
     if np.isnan(own).any() or (count and np.isnan(delays).any()):
-        raise AlrvizError("no step was seen by the readers, or by the race's owner")
+        raise AlrvizError("no step was seen by the spectators, or by the race's owner")
     return {
-        "readers": count,
+        "spectators": count,
         "opened": opened,
         "open": (here.processor - before.processor) / each,
         "page": (here.memory - before.memory) / each / 2**20,
@@ -216,19 +216,19 @@ async def _fed(server: Server, count: int, options: argparse.Namespace) -> Row:
         "most": float(delays.max()),
         "owner": float(np.median(own)),
         "owner95": float(np.percentile(own, 95)),
-        "bytes": sum(reader.size for reader in readers) / each / taken / 1e3,
+        "bytes": sum(spectator.size for spectator in spectators) / each / taken / 1e3,
     }
 
 
-def delays_of(steps: list[tuple[str, int, float]], readers: list[Any]) -> list[float]:
-    """Return the seconds from each step to the first message with it or a later one, of every reader."""
+def delays_of(steps: list[tuple[str, int, float]], spectators: list[Any]) -> list[float]:
+    """Return the seconds from each step to the first message with it or a later one, of every spectator."""
     made: dict[int, float] = {}
     for _, index, at in steps:  # the last racer's: then all of them are there to be shown
         made[index] = max(at, made.get(index, 0.0))
     found = []
-    for reader in readers:
+    for spectator in spectators:
         for index, at in made.items():
-            came = [when for last, when in reader.came if last >= index and when >= at]
+            came = [when for last, when in spectator.came if last >= index and when >= at]
             if came:
                 found.append(min(came) - at)
     return found

@@ -1,11 +1,11 @@
-"""The benchmark of readers: what a message says, and how it becomes a delay."""
+"""The benchmark of spectators: what a message says, and how it becomes a delay."""
 
 import json
 import time
 
 import pytest
 
-from alrviz.bench.readers import ALL, Owner, Reader, delays_of
+from alrviz.bench.spectators import ALL, Owner, Spectator, delays_of
 
 
 def streamed(*steps):
@@ -15,14 +15,14 @@ def streamed(*steps):
 
 
 def test_a_message_is_known_by_its_last_step():
-    reader = Reader()
+    spectator = Spectator()
     begun = time.time()
     lines = (b'{"from":3,"steps":[3,4]}\n', b"\n", b'{"from":5,"steps":[]}\n', b'{"state":"Live."}\n')
     for line in lines:
-        reader.read(line)
-    assert [step for step, _ in reader.came] == [4]
-    assert begun <= reader.came[0][1] <= time.time()
-    assert reader.size == sum(map(len, lines))
+        spectator.read(line)
+    assert [step for step, _ in spectator.came] == [4]
+    assert begun <= spectator.came[0][1] <= time.time()
+    assert spectator.size == sum(map(len, lines))
 
 
 def test_a_message_of_the_owners_page_too():
@@ -35,5 +35,5 @@ def test_a_message_of_the_owners_page_too():
 
 def test_a_delay_is_from_the_last_racers_step_to_the_first_message_with_it():
     steps = [("lr", 5, 10.0), ("alr", 5, 10.2), ("lr", 6, 11.0), ("alr", 6, 11.1), ("lr", 9, 20.0)]
-    reader = Reader(came=[(5, 10.1), (5, 10.5), (6, 11.3), (7, 12.0)])
-    assert delays_of(steps, [reader, Reader()]) == pytest.approx([0.3, 0.2])
+    spectator = Spectator(came=[(5, 10.1), (5, 10.5), (6, 11.3), (7, 12.0)])
+    assert delays_of(steps, [spectator, Spectator()]) == pytest.approx([0.3, 0.2])
