@@ -67,7 +67,7 @@ class FamilyTab:
         )
         self._found = session.tab == "any" and session.fit is not None
         self._build()
-        if self._found:
+        if self._found and session.fitted is not None:
             self.part.player.show(session.fitted)
 
     # ---- building ----------------------------------------------------------------------------------------------------
