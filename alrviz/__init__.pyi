@@ -37,7 +37,9 @@ from .estimators import (
 from .estimators.cells import (
     ALRClassifier as ALRClassifier,
     AnJEClassifier as AnJEClassifier,
+    HierarchicalALRClassifier as HierarchicalALRClassifier,
     LRClassifier as LRClassifier,
+    SelectiveALRClassifier as SelectiveALRClassifier,
 )
 from .estimators.model_file import (
     load_model as load_model,

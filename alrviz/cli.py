@@ -120,10 +120,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     fit.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
-    fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr or anje (default: alr)")
+    fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, salr, hsalr or anje (default: alr)")
     fit.add_argument("--order", type=int, default=2, metavar="N", help="columns a cell is of (default: 2)")
     fit.add_argument("--passes", type=int, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
     fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")
+    fit.add_argument("--keep", type=float, metavar="SHARE", help="of tuples, for salr and hsalr (default: .6)")
+    fit.add_argument("--selection", metavar="NAME", help="what scores tuples: mi, mi-mm or gain (default: mi)")
     fit.add_argument("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
                      help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip
     fit.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
@@ -260,7 +262,8 @@ def _fit(options: argparse.Namespace) -> int:
     given: dict[str, Any] = {"order": options.order}
     if options.family != "anje":
         given |= {"max_iter": options.passes, "solver": "adagrad"}
-        given |= {} if options.alpha is None else {"alpha": options.alpha}
+        said_of = {name: getattr(options, name) for name in ("alpha", "keep", "selection")}
+        given |= {name: value for name, value in said_of.items() if value is not None}
     discretize = None if options.discretize == "none" else options.discretize
     recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **given)
     stream = open_table(

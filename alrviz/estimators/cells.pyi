@@ -5,7 +5,7 @@ from typing import Any
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.linear import LinearClassifier
 
-__all__ = ["ALRClassifier", "AnJEClassifier", "LRClassifier"]
+__all__ = ["ALRClassifier", "AnJEClassifier", "HierarchicalALRClassifier", "LRClassifier", "SelectiveALRClassifier"]
 
 CLASSIFIERS: tuple[type[CellClassifier], ...]
 
@@ -73,6 +73,82 @@ class ALRClassifier(LinearClassifier):
         memory: int = 10,
         random_state: Any = None,
         scale: str = "theta",
+    ) -> None: ...
+
+class SelectiveALRClassifier(LinearClassifier):
+    """sALR^n, ALR^n on the tuples that tell most about the class."""
+
+    scale: str
+    keep: float
+    selection: str
+    def __init__(
+        self,
+        *,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        verbose: bool = False,
+        order: int = 2,
+        smoothing: float = 1.0,
+        missing: str = "level",
+        unseen: str = "neutral",
+        discretize: str | None = "mdl",
+        n_bins: int = 10,
+        alpha: float | str = 1.0,
+        penalty: str = "w",
+        center: int | str = 0,
+        start: str = "zero",
+        share: str = "cell-class",
+        objective: str = "nll",
+        solver: str = "auto",
+        bounds: tuple[int, int] | None = None,
+        class_weight: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-06,
+        memory: int = 10,
+        random_state: Any = None,
+        scale: str = "theta",
+        keep: float = 0.6,
+        selection: str = "mi",
+    ) -> None: ...
+
+class HierarchicalALRClassifier(LinearClassifier):
+    """hsALR^n, ALR^n on tuples that grow level after level."""
+
+    scale: str
+    keep: float
+    selection: str
+    grow: str
+    def __init__(
+        self,
+        *,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        verbose: bool = False,
+        order: int = 2,
+        smoothing: float = 1.0,
+        missing: str = "level",
+        unseen: str = "neutral",
+        discretize: str | None = "mdl",
+        n_bins: int = 10,
+        alpha: float | str = 1.0,
+        penalty: str = "w",
+        center: int | str = 0,
+        start: str = "zero",
+        share: str = "cell-class",
+        objective: str = "nll",
+        solver: str = "auto",
+        bounds: tuple[int, int] | None = None,
+        class_weight: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-06,
+        memory: int = 10,
+        random_state: Any = None,
+        scale: str = "theta",
+        keep: float = 0.6,
+        selection: str = "mi",
+        grow: str = "weak",
     ) -> None: ...
 
 class AnJEClassifier(CellClassifier):

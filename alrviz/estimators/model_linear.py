@@ -10,7 +10,7 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import cells, linear
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
-from alrviz.models.cell_space import CellSpace, count_cells
+from alrviz.models.cell_space import count_cells, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners
@@ -54,15 +54,14 @@ def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
 def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
     by_tuple, by_cell = tables["tuples.parquet"], tables["cells.parquet"]
     recipe, levels = model._recipe, model.encoder_.levels_
-    order = recipe.params["order"]
-    if (
-        order > len(levels)
-        or len(by_tuple) != math.comb(len(levels), order)
-        or len(by_cell) > count_cells(levels, order)
-    ):
+    order, some = recipe.params["order"], "keep" in recipe.params
+    most = math.comb(len(levels), order)
+    if not (len(by_tuple) == most or (some and len(by_tuple) < most)) or len(by_cell) > count_cells(levels, order):
         raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
-    space = CellSpace(levels, order)
-    if by_tuple.lists("members", len(levels)) != [tuple(own) for own in space.tuples.tolist()]:
+    members = by_tuple.lists("members", len(levels))
+    space = space_of(levels, tuple(members) if some else order)
+    ascending = members == sorted(set(members)) and all(own == tuple(sorted(set(own))) for own in members)
+    if {len(own) for own in members} != {order} or not ascending or len(members) != space.n_tuples:
         raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
     bias, class_counts = finite(about["bias"]), finite(about["class_counts"])
     found = Tables(

@@ -9,6 +9,18 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         '"cv" chooses it by held-out log loss of three folds of the training rows (of one where they are over 20,000); '
         "`alpha_` says which, `alphas_` what was tried.",
     ),
+    "keep": (
+        "float from 0.001 to 1",
+        "Share of the tuples looked at that are kept, those of the highest scores; of a hierarchy at each level.",
+    ),
+    "selection": (
+        '"mi", "mi-mm" or "gain"',
+        'What tuples are scored by. "mi": the mutual information of their cells and the class; "mi-mm": the same with '
+        'Miller and Madow\'s correction, as plain MI favours tuples of many cells; "gain": by how much held-out log '
+        "loss should fall beside a model of their parts, from its residuals: it sees exclusive or, and keeps none that "
+        "should raise it, but for the best.",
+    ),
+    "grow": ('"weak" or "strong"', "Whether a tuple needs one part that was kept, or all."),
     "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),
     "center": ("", "The model that the penalty shrinks toward, and that a large alpha gives: {models}."),
     "start": ("", "The model that the first step starts from: {models}."),

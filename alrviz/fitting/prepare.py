@@ -20,7 +20,7 @@ from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError, TableError
-from alrviz.models.cell_space import CellSpace
+from alrviz.models.cell_space import Tuples, space_of
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
 from alrviz.models.set_cover import Cover, cover_rows
@@ -85,9 +85,9 @@ class Prepared:
         self.splitting = splitting
         self._merge = merge
         self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
-        self._covered: OrderedDict[int, CoveredRows] = OrderedDict()
-        self._plans: OrderedDict[int, Plan] = OrderedDict()
-        self._tables: OrderedDict[tuple[int, float], Tables] = OrderedDict()
+        self._covered: OrderedDict[Tuples, CoveredRows] = OrderedDict()
+        self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
+        self._tables: OrderedDict[tuple[Tuples, float], Tables] = OrderedDict()
         self._seen: OrderedDict[int, int] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -116,34 +116,34 @@ class Prepared:
         with _turn(self._lock, stop):
             return _remember(self._seen, order, count)
 
-    def plan(self, order: int, stop: StopToken = NEVER) -> Plan:
-        """Return the plan of a cover of order n, from memory if it was asked for before."""
+    def plan(self, tuples: Tuples, stop: StopToken = NEVER) -> Plan:
+        """Return the plan of a cover of tuples, from memory if it was asked for before."""
         with _turn(self._lock, stop):
-            return _remember(self._plans, order, lambda: self._plan(order, stop))
+            return _remember(self._plans, tuples, lambda: self._plan(tuples, stop))
 
-    def covered(self, order: int, stop: StopToken = NEVER) -> CoveredRows:
-        """Return the rows covered for order n, from memory if they were asked for before."""
+    def covered(self, tuples: Tuples, stop: StopToken = NEVER) -> CoveredRows:
+        """Return the rows covered for tuples, from memory if they were asked for before."""
         with _turn(self._lock, stop):
-            return _remember(self._covered, order, lambda: self._cover(order, stop)).on(self.n_jobs)
+            return _remember(self._covered, tuples, lambda: self._cover(tuples, stop)).on(self.n_jobs)
 
-    def tables(self, order: int, smoothing: float, stop: StopToken = NEVER) -> Tables:
-        """Return the counts of order n, from memory if they were asked for before."""
+    def tables(self, tuples: Tuples, smoothing: float, stop: StopToken = NEVER) -> Tables:
+        """Return the counts of tuples, from memory if they were asked for before."""
         with _turn(self._lock, stop):
-            return _remember(self._tables, (order, smoothing), lambda: self._count(order, smoothing, stop))
+            return _remember(self._tables, (tuples, smoothing), lambda: self._count(tuples, smoothing, stop))
 
-    def _plan(self, order: int, stop: StopToken) -> Plan:
+    def _plan(self, tuples: Tuples, stop: StopToken) -> Plan:
         codes, rows = self._rows(stop)[0]
-        return plan_cover(codes, CellSpace(self.encoded.levels, order), rows.n_rows, stop, self.n_jobs)
+        return plan_cover(codes, space_of(self.encoded.levels, tuples), rows.n_rows, stop, self.n_jobs)
 
-    def _count(self, order: int, smoothing: float, stop: StopToken) -> Tables:
-        covered = self.covered(order, stop)
+    def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
+        covered = self.covered(tuples, stop)
         return count_tables(covered.rows, covered.cover, smoothing, stop)
 
-    def _cover(self, order: int, stop: StopToken) -> CoveredRows:
+    def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
         parts = self._rows(stop)
         live = parts[0][1].weights > 0
-        space = CellSpace(self.encoded.levels, order)
-        cover, keys = cover_rows(self.plan(order, stop), space, [codes for codes, _ in parts], live, self.n_jobs, stop)
+        space = space_of(self.encoded.levels, tuples)
+        cover, keys = cover_rows(self.plan(tuples, stop), space, [codes for codes, _ in parts], live, self.n_jobs, stop)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 

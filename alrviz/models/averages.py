@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import averages as kernels
-from alrviz.models.cell_space import CellSpace
+from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
 from alrviz.models.networks import NetworkModel
 from alrviz.models.tables import Tables
@@ -107,7 +107,7 @@ class AverageModel:
             self.parents.smoothing, self.naive.alone, first, z,
         )  # fmt: skip
 
-    def _prepared(self) -> tuple[CellIndex[CellSpace], CellIndex[CellSpace], NDArray[np.int64], Floats]:
+    def _prepared(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], Floats]:
         """Both indexes, which tuple a tuple and a column make, and log p(cell, class); kept until it is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:
@@ -128,7 +128,7 @@ class AverageModel:
         return {key: value for key, value in self.__dict__.items() if key != "_cached"}
 
 
-def _larger(space: CellSpace, wider: CellSpace) -> NDArray[np.int64]:
+def _larger(space: AnySpace, wider: AnySpace) -> NDArray[np.int64]:
     """(T, a) the tuple of `wider`, one order above `space`, that a tuple and a column make; -1 for its own columns."""
     number = {tuple(columns): t for t, columns in enumerate(wider.tuples.tolist())}
     larger = np.full((space.n_tuples, len(space.levels)), -1, np.int64)

@@ -188,3 +188,27 @@ class TupleSpace(Space):
         padded = [[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen]
         tuples = np.array(padded, np.int32).reshape(-1, wide)
         self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(exact, np.int64))
+
+    @property
+    def order(self) -> int:
+        """Columns of the largest tuple, n."""
+        return self.tuples.shape[1]
+
+    @property
+    def gamma(self) -> float:
+        """AnJE's exponent: the columns that are in a tuple are then counted once on average, as in `CellSpace`."""
+        return len(np.unique(self.tuples)) / max(1, sum(map(len, self.chosen)))
+
+    def n_parameters(self, n_classes: int) -> int:
+        """Number of parameters: one per cell and class, one per class."""
+        return n_classes * (1 + self.n_cells)
+
+
+AnySpace = CellSpace | TupleSpace
+# All tuples of n columns, or those that are listed.
+Tuples = int | tuple[tuple[int, ...], ...]
+
+
+def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
+    """Return the cells of tuples of columns of so many levels (a,)."""
+    return CellSpace(levels, tuples) if isinstance(tuples, int) else TupleSpace(levels, tuples)

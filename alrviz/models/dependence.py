@@ -9,7 +9,7 @@ p are shares of the summed row weights among the rows that have a cell in the tu
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import CellSpace
+from alrviz.models.cell_space import AnySpace
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 
@@ -39,7 +39,7 @@ def conditional_information(pairs: Tables) -> Floats:
     return matrix + matrix.T
 
 
-def _marginal(space: CellSpace, counts: Floats, codes: NDArray[np.int64], t: NDArray[np.int64], side: int) -> Floats:
+def _marginal(space: AnySpace, counts: Floats, codes: NDArray[np.int64], t: NDArray[np.int64], side: int) -> Floats:
     """(S, C) the count of each cell's level in one of its two columns, among the rows that have both."""
     levels = space.levels[space.tuples[:, side]]
     place = (np.cumsum(levels) - levels)[t] + codes[:, side]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import CellSpace
+from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, Unseen, cell_table
 from alrviz.models.joint_values import join
 from alrviz.models.plan import plan_cover
@@ -39,7 +39,7 @@ class LinearModel:
         unseen: what all other cells add, or None for nothing.
     """
 
-    space: CellSpace
+    space: AnySpace
     seen: NDArray[np.int64]
     phi: Floats
     bias: Floats
@@ -85,7 +85,7 @@ class LinearModel:
         rows = Rows(np.zeros(n, np.int32), np.ones(n), self.n_classes, joined.keys, jobs)
         return rows.forward(tables, table, self.bias, stop=stop)[:, : self.n_classes]
 
-    def _lookup(self) -> tuple[CellIndex[CellSpace], Floats]:
+    def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
         """The index of the seen cells and the cell table (2T + S, C), kept until the model is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import plan as kernels
-from alrviz.models.cell_space import CellSpace, Space
+from alrviz.models.cell_space import AnySpace, CellSpace, Space, TupleSpace
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
@@ -103,21 +103,25 @@ class Plan:
 
 def singles(space: Space, cells: float, largest: float = 0.0) -> Plan:
     """Return the cover of one block per tuple, the plain path; `cells` are expected to occur, `largest` in one."""
-    blocks = tuple(Block(columns, np.array([t])) for t, columns in enumerate(space.tuples))
+    own = space.tuples if isinstance(space, CellSpace) else map(np.unique, space.tuples)  # what a tuple repeats is once
+    blocks = tuple(Block(columns, np.array([t])) for t, columns in enumerate(own))
     return Plan(blocks, cells, cells, largest)
 
 
 def plan_cover(
     codes: NDArray[np.unsignedinteger],
-    space: CellSpace,
+    space: AnySpace,
     n_rows: int | None = None,
     stop: StopToken = NEVER,
     n_jobs: int = 1,
 ) -> Plan:
-    """Return the cover of all tuples of `space` for rows like those of `codes` (a, N); `n_rows` of them if not N."""
+    """Return the cover of all tuples of `space` for rows like those of `codes` (a, N); `n_rows` of them if not N.
+
+    Chosen tuples are a block each.
+    """
     rows = codes.shape[1]
     n_rows = rows if n_rows is None else n_rows
-    if space.n_tuples > MOST_TUPLES:
+    if isinstance(space, TupleSpace) or space.n_tuples > MOST_TUPLES:
         cells = np.minimum(space.cards, n_rows)
         return singles(space, float(cells.sum()), float(cells.max()))
     if rows > SAMPLE:  # a fixed seed: the same table has the same cover; at random: half of it is a sample too

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import CellSpace
+from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.joint_values import Codes, Joined, join
 from alrviz.models.plan import Plan
@@ -36,7 +36,7 @@ class Cover:
     """
 
     plan: Plan
-    index: CellIndex[CellSpace]
+    index: CellIndex[AnySpace]
     blocks: Blocks
     levels_seen: NDArray[np.int64]
 
@@ -52,7 +52,7 @@ class Cover:
 
 def cover_rows(
     plan: Plan,
-    space: CellSpace,
+    space: AnySpace,
     codes: Sequence[Codes],
     live: NDArray[np.bool_],
     n_jobs: int = 1,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import CellSpace, ascending_tuples
+from alrviz.models.cell_space import AnySpace, CellSpace, Tuples, ascending_tuples, space_of
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
@@ -34,7 +34,7 @@ class Streamed:
 
 def count_stream(
     levels: NDArray[np.int64],
-    order: int,
+    tuples: Tuples,
     chunks: Chunks,
     n_chunks: int,
     n_classes: int,
@@ -43,11 +43,11 @@ def count_stream(
     n_jobs: int | None = None,
     stop: StopToken = NEVER,
 ) -> Streamed:
-    """Count the cells of order n, of columns of so many levels (a,), in a pass; in two, where a row for every possible
+    """Count the cells of tuples of columns of so many levels (a,), in a pass; in two, where a row for every possible
     cell takes over `allowed` bytes.
     """
-    space = CellSpace(levels, order)
-    wide = _with_gaps(levels, order, allowed, n_classes)
+    space = space_of(levels, tuples)
+    wide = _with_gaps(space, allowed, n_classes)
     if wide is not None:
         return _dense(space, wide, chunks, n_chunks, n_classes, smoothing, n_jobs, stop)
     seen = np.empty(0, np.int64)
@@ -69,36 +69,29 @@ def count_stream(
     )
 
 
-def _seen_cells(index: CellIndex[CellSpace]) -> Cells:
+def _seen_cells(index: CellIndex[AnySpace]) -> Cells:
     return SeenCells(index.locate, index.n_rows, index.space.n_tuples)
 
 
-def _cards(space: CellSpace) -> Floats:
+def _cards(space: AnySpace) -> Floats:
     """The encoder's levels all occur in training rows."""
     return space.cards.astype(float)
 
 
-def _with_gaps(levels: NDArray[np.int64], order: int, allowed: int, n_classes: int) -> CellSpace | None:
+def _with_gaps(space: AnySpace, allowed: int, n_classes: int) -> AnySpace | None:
     """The cell space in which "no level" is one, where its tables are within what is allowed."""
-    possible = float(np.prod(np.sort(levels + 1)[-order:].astype(float)))
-    if possible > 2**31 or allowed <= 0:
+    possible = np.prod((space.levels + 1.0)[space.tuples], axis=1).sum()
+    if possible >= 2**31 or 8 * possible * max(2, n_classes) > allowed:
         return None
-    wide = CellSpace(levels + 1, order)
-    return wide if wide.n_cells < 2**31 and 8 * wide.n_cells * max(2, n_classes) <= allowed else None
+    return space_of(space.levels + 1, space.order if isinstance(space, CellSpace) else tuple(map(tuple, space.chosen)))
 
 
 def _dense(
-    space: CellSpace, wide: CellSpace, chunks: Chunks, n_chunks: int, n_classes: int, smoothing: float,
+    space: AnySpace, wide: AnySpace, chunks: Chunks, n_chunks: int, n_classes: int, smoothing: float,
     n_jobs: int | None, stop: StopToken,
 ) -> Streamed:  # fmt: skip
-    a, n = len(space.levels), space.order
-    prefixes = ascending_tuples(a, n - 1) if n > 1 else np.zeros((1, 0), np.int32)
-    if n > 1:
-        prefixes = prefixes[prefixes[:, -1] < a - 1]
-    width = a - 1 - prefixes[:, -1] if n > 1 else np.array([a])
-    starts = np.cumsum(width, dtype=np.int64) - width
     first = np.append(wide.first, wide.n_cells)
-    cells = DenseCells(space.levels, wide.tuples, prefixes, starts, first)
+    cells = DenseCells(space.levels, wide.tuples, first, _prefixes(space) if isinstance(space, CellSpace) else None)
     passes = StreamPasses(cells, chunks, n_chunks, n_classes, n_jobs)
     counts = passes.count(stop)[:, :n_classes]
     rows = np.flatnonzero(counts.any(axis=1))
@@ -123,3 +116,14 @@ def _dense(
         return table
 
     return Streamed(tables, passes, rows, blank)
+
+
+def _prefixes(space: CellSpace) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The beginnings of all ascending tuples, n - 1 columns each, and the number of the first tuple of each."""
+    a, n = len(space.levels), space.order
+    if n == 1:
+        return np.zeros((1, 0), np.int32), np.zeros(1, np.int64)
+    prefixes = ascending_tuples(a, n - 1)
+    prefixes = prefixes[prefixes[:, -1] < a - 1]
+    width = a - 1 - prefixes[:, -1].astype(np.int64)
+    return prefixes, np.cumsum(width) - width

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
-from alrviz.models.cell_space import CellSpace
+from alrviz.models.cell_space import AnySpace
 from alrviz.models.set_cover import Cover
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows
@@ -37,7 +37,7 @@ class Tables:
         smoothing: m.
     """
 
-    space: CellSpace
+    space: AnySpace
     seen: NDArray[np.int64]
     counts: Floats
     class_counts: Floats

@@ -52,27 +52,27 @@ class Cells(Protocol):
 
 
 class DenseCells:
-    """A row of the table for every possible cell of all tuples of n columns, "no level" counting as a level.
+    """A row of the table for every possible cell of some tuples, "no level" counting as a level.
 
     Args:
         levels: (a,) levels of the columns, without "no level".
-        tuples: (T, n) int32, all ascending ones in the order of a dictionary.
-        prefixes, starts: their beginnings and where those start, as in `kernels.cells.dense_cells`.
+        tuples: (T, n) int32 columns.
         first: (T + 1,) where a tuple's cells begin.
+        prefixes: where the tuples are all ascending ones in the order of a dictionary, their beginnings and where those
+            start, as in `kernels.cells.dense_cells`: rows then find their cells several times as fast.
     """
 
     def __init__(
         self,
         levels: NDArray[np.int64],
         tuples: NDArray[np.int32],
-        prefixes: NDArray[np.int32],
-        starts: NDArray[np.int64],
         first: NDArray[np.int64],
+        prefixes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
     ):
         self.first = first
         self.n_rows = int(first[-1])
         self._levels = np.array(levels + 1, np.int32)
-        self._tuples, self._prefixes, self._starts = tuples, prefixes, starts
+        self._tuples, self._prefixes = tuples, prefixes
         self._first = first[:-1].astype(np.int32)
         self._kind = np.uint16 if int(np.diff(first).max(initial=0)) <= 2**16 else np.uint32
 
@@ -84,8 +84,11 @@ class DenseCells:
 
     def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """As `Cells` says."""
+        if self._prefixes is None:
+            keys = self.keys(np.ascontiguousarray(codes[:, rows])).T
+            return np.add(keys, self._first, dtype=np.int32, order="C", casting="unsafe")
         out = np.empty((len(rows), len(self._tuples)), np.int32)
-        cell_kernels.dense_cells(codes, rows, self._prefixes, self._starts, self._levels, self._first, out)
+        cell_kernels.dense_cells(codes, rows, *self._prefixes, self._levels, self._first, out)
         return out
 
 
@@ -154,21 +157,22 @@ class StreamPasses:
         return z
 
     def loss_and_gradient(
-        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL
+        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: Cells | None = None
     ) -> tuple[Sums, Floats, Floats]:
         """Return the sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make; the residuals summed
-        by rows of the table (rows, W), and over all rows (C,).
+        by rows of the table, or of those of the cells `onto`, (rows, W); and over all rows (C,).
         """
-        totals, gradient, over = np.zeros(5), zeros(*table.shape), np.zeros(self.padded)
+        onto = self.cells if onto is None else onto
+        totals, gradient, over = np.zeros(5), zeros(onto.n_rows, self.padded), np.zeros(self.padded)
         source = iter(self._chunks(None, stop))
-        room = [zeros(*table.shape) for _ in range(min(self.n_jobs, max(1, self.n_chunks)))]
+        room = [zeros(*gradient.shape) for _ in range(min(self.n_jobs, max(1, self.n_chunks)))]
         own_bias = self._bias(bias, -np.inf)
         while group := list(islice(source, len(room))):
             found: list[Any] = [None] * len(group)
 
             def part(k: int, group: Any = group, found: Any = found) -> None:
                 codes, y = group[k]
-                found[k] = self._chunk_gradient(codes, y, table, own_bias, room[k], stop, loss)
+                found[k] = self._chunk_gradient(codes, y, table, own_bias, room[k], stop, loss, onto)
 
             share(part, len(group), self.n_jobs)
             for (sums, last), summed in zip(found, room, strict=False):
@@ -208,7 +212,7 @@ class StreamPasses:
 
     def _chunk_gradient(
         self, codes: Codes, y: NDArray[np.int32], table: Floats, bias: Floats, gradient: Floats, stop: StopToken,
-        loss: Loss,
+        loss: Loss, onto: Cells,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
         """Write the summed residuals of a chunk to `gradient`; return its sums, and the residuals over all its rows."""
         z, r = zeros(SPAN, self.padded), zeros(SPAN, self.padded)
@@ -220,7 +224,8 @@ class StreamPasses:
             self._forward(keys, table, bias, z)
             parts[:] = 0.0
             loss.loss_and_residual(z, z, 0.0, z, classes, np.ones(m), self.n_classes, r, True, parts, 0, m)
-            row_kernels.scatter(keys, self.cells.first, r, gradient, 0, m, 0, len(keys), False, self._width)
+            keys = keys if onto is self.cells else onto.keys(own)
+            row_kernels.scatter(keys, onto.first, r, gradient, 0, m, 0, len(keys), False, self._width)
             sums += parts.sum(axis=0)
             over += r[:m].sum(axis=0)
         return sums, over

@@ -171,7 +171,7 @@ def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path):
 
 def test_what_a_stream_has_not_is_refused(stream):
     for family in ("tan", "dlr"):
-        with pytest.raises(RecipeError, match=r"expected one of 'lr', 'alr', 'anje'|has no steps"):
+        with pytest.raises(RecipeError, match=r"expected one of 'lr', 'alr', .*'anje'|has no steps"):
             alrviz.Run(stream, alrviz.Recipe(family))
     for params in ({"solver": "tron"}, {"objective": "mse"}, {"bounds": (0, 1), "solver": "auto"}):
         with pytest.raises(RecipeError, match="is not there for a table read in batches"):

@@ -79,6 +79,9 @@ JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
 _FIELDS = (
     Field("scale", "Scale"),
     Field("order", "Order n"),
+    Field("keep", "Share of tuples kept", step=0.05),
+    Field("selection", "Tuples scored by"),
+    Field("grow", "Tuples need"),
     Field("objective", "Objective"),
     Field("alpha", "alpha: strength of the penalty", "alpha", 0.01),
     Field("penalty", "Penalty acts on"),

@@ -11,14 +11,13 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble, assemble_stream
+from alrviz.fitting.families.counted import InMemory, OverPasses, step_trial
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.objectives.streamed import CodedRows, Trial
+from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     NEEDS,
@@ -30,15 +29,15 @@ from alrviz.fitting.solvers.solver_support import (
     pulled,
 )
 from alrviz.fitting.warm import warm_fit, warm_stream
-from alrviz.models.streamed import count_stream
+from alrviz.models.cell_space import Tuples
+from alrviz.models.streamed import Streamed, count_stream
+from alrviz.models.tuple_selection import Counted
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.stream.cache import CodeCache
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.recipe import Recipe
 
-MOST_TRIED = 20_000  # rows on which step lengths are tried
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
 CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE"}
@@ -111,13 +110,14 @@ class Cells(Family):
     def make(self, request: FitRequest) -> BuiltFit:
         """Cover the rows, count, assemble; AnJE like the others, at its own weights and with no steps to take."""
         prepared, params, tell, stop = request.prepared, request.params, request.tell, request.stop
-        order, classes = params["order"], prepared.encoded.classes
+        smoothing, classes = params["smoothing"], prepared.encoded.classes
         tell("counting cells")
-        covered = prepared.covered(order, stop)
+        tuples = self.tuples(InMemory(request), params, prepared.encoded.n_columns)
+        covered = prepared.covered(tuples, stop)
         tell("compiling")
         compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.wide)
         tell("counting cells")
-        tables = prepared.tables(order, params["smoothing"], stop)
+        tables = prepared.tables(tuples, smoothing, stop)
         # before the objective: both hold a table of all cells
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
         fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed)
@@ -126,22 +126,32 @@ class Cells(Family):
     def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
-        cache, n_classes, order = coded.cache, len(coded.classes), params["order"]
+        cache, n_classes = coded.cache, len(coded.classes)
         request.tell("compiling")
         compiled = warm_stream(n_classes, coded.encoder.levels_)
         request.tell("counting cells")
-        streamed = count_stream(
-            coded.levels, order, partial(cache.chunks, "train"), len(cache.parts["train"]), n_classes,
-            params["smoothing"], request.allowed // 8, request.n_jobs, stop,
-        )  # fmt: skip
+
+        def count(tuples: Tuples) -> Streamed:
+            return count_stream(
+                coded.levels, tuples, partial(cache.chunks, "train"), len(cache.parts["train"]), n_classes,
+                params["smoothing"], request.allowed // 8, request.n_jobs, stop,
+            )  # fmt: skip
+
+        held = cache.whole("held") if "held" in cache.parts else None
+        rows = None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
+        trial = step_trial(cache, rows, n_classes)
+        streamed = count(self.tuples(OverPasses(count, trial, request), params, len(coded.levels)))
         price = price_stream(streamed, request.allowed, self.solver(params) != "none")
         require_memory(price)
-        held = cache.whole("held") if "held" in cache.parts else None
         request.tell("comparing with AnJE")
-        rows = None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
         baseline = observers.stream_losses(streamed, rows, stop)
-        fit = assemble_stream(streamed, _trial(cache, rows, n_classes), params, stop, seed=request.recipe.seed)
+        fit = assemble_stream(streamed, trial, params, stop, seed=request.recipe.seed)
         return BuiltFit(fit, rows, baseline, streamed.tables, compiled), price
+
+    def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
+        """Return the tuples whose cells are the model's, which the rows may tell."""
+        order: int = params["order"]
+        return order
 
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
@@ -161,15 +171,6 @@ class Cells(Family):
         plain = of.get("scale") in (None, "none")
         on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
         return (*common, float(of["alpha"]), *toward, *on)
-
-
-def _trial(cache: "CodeCache", held: CodedRows | None, n_classes: int) -> Trial:
-    """Rows on which step lengths are tried: held-out ones, or without any the first that are learned from."""
-    codes, y = next(iter(cache.chunks("train", [0]))) if held is None else (held.codes, held.y)
-    n = min(len(y), MOST_TRIED)
-    cut = max(1, n - max(1, n // 10))
-    parts = [(np.ascontiguousarray(codes[:, low:high]), y[low:high]) for low, high in ((0, cut), (cut, n))]
-    return Trial(*(CodedRows(*part, n_classes) for part in parts))
 
 
 class Fitted(Cells):

@@ -1,0 +1,98 @@
+"""What selecting tuples asks of rows: counts of any tuples, and what a model of some leaves unexplained in others."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from alrviz.data.stream.cache import CodeCache
+from alrviz.fitting.families.build_fit import assemble, assemble_stream
+from alrviz.fitting.families.family import FitRequest, StreamRequest
+from alrviz.fitting.objectives.streamed import CodedRows, Trial
+from alrviz.models.cell_space import Tuples
+from alrviz.models.streamed import Streamed
+from alrviz.models.tables import Tables
+from alrviz.models.tuple_selection import Counted
+from alrviz.passes.aligned_buffers import Floats, zeros
+
+MOST_TRIED = 20_000  # rows on which step lengths are tried
+STEPS_BELOW, PASSES_BELOW = 30, 5  # of the fit beside which tuples are judged by their gain
+
+
+class InMemory(Counted):
+    """What selecting asks of rows in memory."""
+
+    def __init__(self, request: FitRequest):
+        self._request = request
+
+    def tables(self, tuples: Tuples) -> Tables:
+        """Counts, kept with the rows."""
+        of = self._request
+        return of.prepared.tables(tuples, of.params["smoothing"], of.stop)
+
+    def excess(self, tuples: Tuples, below: Tuples) -> Floats:
+        """Return G (S, C): the residuals of a fit of `below`, of STEPS_BELOW steps at most, summed by cell."""
+        of, prepared = self._request, self._request.prepared
+        of.tell(f"fitting what {of.recipe.family} selects beside")
+        covered = prepared.covered(tuples, of.stop)
+        rows, blocks = covered.rows, covered.cover.blocks
+        if below == 0:
+            log_pi = self.tables(tuples).log_pi
+            z = np.full((rows.n_rows, rows.padded), -np.inf)
+            z[:, : rows.n_classes] = log_pi
+        else:
+            lower = prepared.covered(below, of.stop)
+            fit = assemble(
+                lower.rows, lower.cover, self.tables(below), of.params, prepared.encoded.classes, of.stop,
+                seed=of.recipe.seed,
+            )  # fmt: skip
+            state = fit.solver.init(fit.objective, fit.w0)
+            for _ in range(STEPS_BELOW):
+                before, state = state.point.objective, fit.solver.advance(fit.objective, state)
+                if before - state.point.objective < 1e-4 * abs(before):
+                    break
+            z = fit.objective.scores(fit.solver.look(fit.objective, state).point.w)
+        residual = rows.scores()
+        rows.loss_and_residual(z, None, 0.0, z, residual, of.stop)
+        table = rows.scatter(blocks, residual, zeros(blocks.n_joint, rows.padded), of.stop)
+        cells = blocks.scatter_to_cells(table, zeros(blocks.n_cells, rows.padded), rows.n_jobs, of.stop)
+        index = covered.cover.index
+        return cells[2 * index.space.n_tuples : index.n_rows, : rows.n_classes].copy()
+
+
+class OverPasses(Counted):
+    """What selecting asks of rows that come in chunks: counts in a pass, residuals after PASSES_BELOW of AdaGrad."""
+
+    def __init__(self, count: Callable[[Tuples], Streamed], trial: Trial, request: StreamRequest):
+        self._count, self._trial, self._request = count, trial, request
+
+    def tables(self, tuples: Tuples) -> Tables:
+        """Counts, in a pass."""
+        return self._count(tuples).tables
+
+    def excess(self, tuples: Tuples, below: Tuples) -> Floats:
+        """Return G (S, C): the residuals of a model of `below`, summed by cell in one more pass."""
+        of, above = self._request, self._count(tuples)
+        of.tell(f"fitting what {of.recipe.family} selects beside")
+        if below == 0:
+            lower = self._count(1)
+            table, bias = lower.blank(None), lower.tables.log_pi
+        else:
+            lower = self._count(below)
+            fit = assemble_stream(lower, self._trial, of.recipe.params, of.stop, seed=of.recipe.seed)
+            state = fit.solver.init(fit.objective, fit.w0)
+            for _ in range(PASSES_BELOW):
+                state = fit.solver.advance(fit.objective, state)
+            phi = fit.objective.model(fit.solver.look(fit.objective, state).point.w)
+            table, bias = lower.blank(None), phi.bias
+            table[lower.rows, : len(bias)] = phi.phi
+        summed = lower.passes.loss_and_gradient(table, bias, of.stop, onto=above.passes.cells)[1]
+        return summed[above.rows, : above.tables.n_classes]
+
+
+def step_trial(cache: CodeCache, held: CodedRows | None, n_classes: int) -> Trial:
+    """Return rows on which step lengths are tried: held-out ones, or without any the first that are learned from."""
+    codes, y = next(iter(cache.chunks("train", [0]))) if held is None else (held.codes, held.y)
+    n = min(len(y), MOST_TRIED)
+    cut = max(1, n - max(1, n // 10))
+    parts = [(np.ascontiguousarray(codes[:, low:high]), y[low:high]) for low, high in ((0, cut), (cut, n))]
+    return Trial(*(CodedRows(*part, n_classes) for part in parts))

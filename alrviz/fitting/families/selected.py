@@ -1,0 +1,102 @@
+"""Families of chosen tuples: alr on those that tell most about the class, or on those grown level after level. [sALR]
+
+salr    all tuples of n columns are scored by counts, and a share of them is kept
+hsalr   the columns are scored, a share is kept; tuples of two grow from these, are scored, a share is kept; and so on
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from alrviz.fitting.families.cells import ALR
+from alrviz.fitting.families.param import Param
+from alrviz.models.tuple_selection import SCORES, Counted, select
+
+if TYPE_CHECKING:
+    from alrviz.fitting.recipe import Recipe
+    from alrviz.models.cell_space import Tuples
+
+_SELECTION: Mapping[str, Param] = {
+    "keep": Param(0.6, low=0.001, high=1.0),
+    "selection": Param("mi", (*SCORES, "gain")),
+}
+# The paper learns in five passes of AdaGrad, without a penalty, from counts smoothed by 0.1.
+_PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
+
+
+class SelectiveALR(ALR):
+    """ALR^n on the tuples of the highest scores."""
+
+    name = words = "salr"
+    learns_rows = ""
+    rival = "alr"
+    about = """sALR^n, ALR^n on the tuples that tell most about the class.
+
+        log p(k|x) = w_k log pi_k + sum over the kept tuples t of  w[x_t, k] log theta(x_t | k)
+                     - log of the sum over classes                                              [sALR] 3
+
+    Every tuple of n columns is scored by the mutual information of its cells and the class, and a share `keep` of them
+    is kept, those of the highest scores. keep = 1 is ALR^n.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import SelectiveALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = SelectiveALRClassifier(order=2, keep=0.25).fit(data.X, data.y)
+    >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
+    (6, 0.74)
+    """
+    params: ClassVar[Mapping[str, Param]] = {**ALR.params, **_SELECTION}
+    paper: ClassVar[Mapping[str, Any]] = _PAPER
+    colours: ClassVar[Mapping[str, str]] = {"salr": "#009E73"}
+    aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
+    _labels: ClassVar[Mapping[str, str]] = {}
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """As of alr, with the share that is kept."""
+        return f"{super().title(params)}, {params['keep']:.0%} of tuples by {params['selection']}"
+
+    def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
+        """Those of the highest scores."""
+        return select(counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params))
+
+    def objective_key(self, recipe: "Recipe") -> Hashable:
+        """Equal only for the same tuples."""
+        of = recipe.params
+        return (super().objective_key(recipe), self.name, *(of[name] for name in self.params if name not in ALR.params))
+
+    def _hierarchy(self, params: Mapping[str, Any]) -> str:
+        return ""
+
+
+class HierarchicalALR(SelectiveALR):
+    """ALR^n on tuples grown level after level."""
+
+    name = words = "hsalr"
+    rival = "salr"
+    about = """hsALR^n, ALR^n on tuples that grow level after level.
+
+        level 1: all columns; level i: kept tuples of level i - 1 and one column more             [sALR] 4
+        at each level a share `keep` of the tuples goes on, those of the highest scores; the model has those of level n
+
+    With `grow="weak"` a tuple is looked at if one of its parts was kept, with "strong" if all were. It never counts all
+    tuples of n columns, which of many columns are too many; but what tells only together, as in exclusive or, is not
+    seen from below.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import HierarchicalALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = HierarchicalALRClassifier(order=2, keep=0.5).fit(data.X, data.y)
+    >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
+    (9, 0.74)
+    """
+    params: ClassVar[Mapping[str, Param]] = {**SelectiveALR.params, "grow": Param("weak", ("weak", "strong"))}
+    colours: ClassVar[Mapping[str, str]] = {"hsalr": "#117733"}
+    aliases: ClassVar[Mapping[str, str]] = {"hierarchicalalr": 'Recipe("hsalr")'}
+
+    def _hierarchy(self, params: Mapping[str, Any]) -> str:
+        return str(params["grow"])

@@ -1,0 +1,130 @@
+"""Which tuples a model is made of: [sALR]'s scores by counts, a gain by residuals, and the levels of its hierarchy.
+
+    MI(t; Y)  = sum over the cells c of t and classes k of  N_ck / N log(N_ck N / (N_c N_k))          nats
+    mi-mm     = MI - (m_tY - m_t - m_Y + 1) / 2N,       m: occupied cells with classes, cells, classes (Miller-Madow)
+
+Plain MI prefers tuples of many cells, whose counts are thin: a table of chance alone has an MI of about
+(m_t - 1)(m_Y - 1) / 2N, which the correction takes away. Neither sees from single columns what tells only together
+(exclusive or); the predicted gain, of what a model of the parts leaves over, does.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
+from math import ceil
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.models.cell_space import Tuples
+from alrviz.models.tables import Tables
+from alrviz.passes.aligned_buffers import Floats
+
+Columns = tuple[int, ...]
+
+
+def mutual_information(tables: Tables) -> Floats:
+    """Return MI (T,) of each tuple's cells and the class, nats, of the rows that have a level in all its columns."""
+    of, counts = tables.tuple_of_seen, tables.counts
+    total = tables.tuple_counts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = counts.sum(axis=1)[:, None] * tables.tuple_counts[of] / total[of][:, None]
+        terms = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
+    summed = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)
+    return np.maximum(0.0, np.divide(summed, total, out=np.zeros_like(summed), where=total > 0))
+
+
+def miller_madow(tables: Tables) -> Floats:
+    """Return the same (T,) with Miller and Madow's correction, below 0 where there is less than chance gives."""
+    of, space = tables.tuple_of_seen, tables.space
+    pairs = np.bincount(of, (tables.counts > 0).sum(axis=1), space.n_tuples)
+    cells = np.bincount(of, minlength=space.n_tuples)
+    classes = (tables.tuple_counts > 0).sum(axis=1)
+    total = tables.tuple_counts.sum(axis=1)
+    bias = (pairs - cells - classes + 1) / 2.0
+    return mutual_information(tables) - np.divide(bias, total, out=np.zeros_like(bias), where=total > 0)
+
+
+SCORES: Mapping[str, Callable[[Tables], Floats]] = MappingProxyType({"mi": mutual_information, "mi-mm": miller_madow})
+
+
+def best(scores: Floats, keep: float) -> NDArray[np.intp]:
+    """Return the tuples of the highest scores (T,), a share `keep`, one at least, ascending; of equals the first."""
+    size = max(1, ceil(keep * len(scores) - 1e-9))
+    return np.sort(np.argsort(-scores, kind="stable")[:size])
+
+
+def grown(selected: Iterable[Columns], n_columns: int, strong: bool) -> list[Columns]:
+    """Return the tuples of one column more than `selected`, in the order of a dictionary.
+
+    Of each one sub-tuple at least is selected ("weak"), or all are ("strong").
+    """
+    known = set(selected)
+    wider = {tuple(sorted((*columns, c))) for columns in known for c in range(n_columns) if c not in columns}
+    if strong:
+        wider = {columns for columns in wider if all(part in known for part in combinations(columns, len(columns) - 1))}
+    return sorted(wider)
+
+
+def predicted_gain(tables: Tables, excess: Floats) -> Floats:
+    """Return (T,): by how many nats a row each tuple would lower held-out log loss, beside a model that lacks it.
+
+        X2 = sum over cells and classes of G^2 / E where E >= 1,     G = sum over the cell's rows of p - 1[y]
+        gain = (X2 - 2 df) / 2N,                                     E = N_ck + G: what the model expects there
+
+    `excess` is G (S, C) of a model of the tuples' parts, which explains all of a table but (L_1 - 1)(L_2 - 1)... of its
+    cells for each class but one: these are the degrees of freedom df, in proportion where not all cells are looked at.
+    """
+    of, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
+    expected = tables.counts + excess
+    looked = expected >= 1.0
+    terms = np.where(looked, excess**2, 0.0) / np.where(looked, expected, 1.0)
+    found = np.bincount(of, terms.sum(axis=1), space.n_tuples)
+    levels = space.levels[space.tuples].astype(float)
+    free = ((levels - 1.0) / levels).prod(axis=1) * (classes - 1.0) / classes
+    df = np.bincount(of, looked.sum(axis=1), space.n_tuples) * free
+    return (found - 2.0 * df) / (2.0 * tables.class_counts.sum())
+
+
+def columns_of(tables: Tables, chosen: NDArray[np.intp]) -> tuple[Columns, ...]:
+    """Return the columns of tuples of one size, whose numbers are `chosen` (K,)."""
+    return tuple(map(tuple, tables.space.tuples[chosen].tolist()))
+
+
+class Counted(Protocol):
+    """What selecting asks of the rows."""
+
+    def tables(self, tuples: Tuples) -> Tables:
+        """Return the counts of all tuples of an order, or of a list of them."""
+
+    def excess(self, tuples: Tuples, below: Tuples) -> Floats:
+        """Return G (S, C) of the seen cells of tuples, for a model of those of `below`."""
+
+
+def select(
+    counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
+) -> tuple[Columns, ...]:
+    """Return the tuples of `order` columns that a model is made of.
+
+    Args:
+        counted: the rows.
+        n_columns: a.
+        order: n.
+        score: one of SCORES, or "gain": tuples that would raise held-out log loss are then not kept, but for the best.
+        keep: share of the tuples looked at that are kept, of each level.
+        hierarchy: "weak" or "strong" for level after level, each grown from what was kept of the one before; "" for all
+            tuples of n columns at once.
+    """
+    looked: Tuples = 1 if hierarchy else order
+    below: Tuples = 0 if hierarchy else order - 1
+    for level in range(1 if hierarchy else order, order + 1):
+        tables = counted.tables(looked)
+        gains = score == "gain"
+        scores = predicted_gain(tables, counted.excess(looked, below)) if gains else SCORES[score](tables)
+        kept = best(scores, min(keep, max(float((scores > 0).mean()), 1e-12)) if gains else keep)
+        below = columns_of(tables, kept)
+        if level < order:
+            looked = tuple(grown(below, n_columns, hierarchy == "strong")) or tuple(grown(below, n_columns, False))
+    assert not isinstance(below, int)
+    return below

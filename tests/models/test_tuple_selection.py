@@ -1,0 +1,162 @@
+"""Which tuples are chosen: scores by another library and by hand, hierarchy by a list, the gain by a planted pair."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mutual_info_score
+
+import alrviz
+from alrviz.data.encoded import Encoded
+from alrviz.data.stream.table import open_table
+from alrviz.fitting.prepare import Prepared
+from alrviz.models.tuple_selection import best, grown, miller_madow, mutual_information, select
+
+
+def planted(rows: int = 4000, columns: int = 7, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns of two levels; the class is the exclusive or of the last two, with noise, and a little of the first."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({f"c{j}": rng.integers(0, 2, rows).astype(str) for j in range(columns)})
+    told = (X.iloc[:, -1] != X.iloc[:, -2]) * 2.0 + (X["c0"] == "1") * 0.5
+    return X, np.where(rng.random(rows) < 1 / (1 + np.exp(1.2 - told)), "yes", "no")
+
+
+def prepared(X, y) -> Prepared:
+    codes = np.array([X[name].astype(int) for name in X]).astype(np.uint8)
+    levels, labels = codes.max(axis=1).astype(np.int64) + 1, np.unique(y)
+    of = np.searchsorted(labels, y).astype(np.int32)
+    return Prepared(Encoded(codes, of, np.ones(len(y)), levels, labels, tuple(X)), None, n_jobs=1)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_mutual_information_is_scikit_learns(order):
+    X, y = planted(500)
+    tables = prepared(X, y).tables(order, 1.0)
+    want = [mutual_info_score(X.iloc[:, columns].agg("".join, axis=1), y) for columns in tables.space.tuples.tolist()]
+    np.testing.assert_allclose(mutual_information(tables), want, rtol=1e-9, atol=1e-12)
+
+
+def test_miller_and_madow_by_hand_and_of_chance():
+    X, y = planted(200, 3)
+    tables = prepared(X[["c0"]], y).tables(1, 1.0)
+    assert miller_madow(tables)[0] == pytest.approx(mutual_information(tables)[0] - (4 - 2 - 2 + 1) / 400)
+    rng = np.random.default_rng(5)
+    noise = pd.DataFrame({"a": rng.integers(0, 20, 3000).astype(str), "b": rng.integers(0, 20, 3000).astype(str)})
+    of_chance = prepared(noise, rng.choice(["p", "q"], 3000)).tables(2, 1.0)
+    assert mutual_information(of_chance)[0] > 0.05
+    assert abs(miller_madow(of_chance)[0]) < 0.02
+
+
+def test_the_best_are_a_share_and_of_equals_the_first():
+    assert best(np.array([0.1, 0.5, 0.5, 0.2]), 0.5).tolist() == [1, 2]
+    assert best(np.array([0.3, 0.3, 0.3, 0.3]), 0.5).tolist() == [0, 1]
+    assert best(np.zeros(10), 0.001).tolist() == [0]
+    assert best(np.zeros(10), 0.3).tolist() == [0, 1, 2]
+
+
+def test_tuples_grow_from_one_part_or_from_all():
+    kept = [(0, 1), (1, 2), (0, 2)]
+    assert grown(kept, 4, strong=False) == [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    assert grown(kept, 4, strong=True) == [(0, 1, 2)]
+    assert grown([(2,)], 4, strong=False) == [(0, 2), (1, 2), (2, 3)]
+
+
+def chosen(data, family: str, **params) -> list[list[int]]:
+    run = alrviz.Run(data, alrviz.Recipe(family, **params))
+    list(run.steps())
+    return run.model.space.tuples.tolist()
+
+
+def test_exclusive_or_is_found_by_its_gain_and_not_from_below_by_mutual_information():
+    data = alrviz.Dataset.from_arrays(*planted())
+    assert [5, 6] in chosen(data, "salr", order=2, keep=0.05)  # all pairs at once show it
+    below = chosen(data, "hsalr", order=2, keep=0.2, grow="strong")
+    assert [5, 6] not in below
+    gained = chosen(data, "salr", order=2, keep=1.0, selection="gain")
+    assert [5, 6] in gained
+    assert len(gained) <= 9  # of 21: noise is above 0 in one of six
+
+
+def test_the_gain_is_about_what_a_refit_gains():
+    """Twice: where the pair tells, and where no pair does."""
+    train, test = planted(20_000, seed=1), planted(20_000, seed=2)
+    losses = {}
+    for order in (1, 2):
+        model = alrviz.ALRClassifier(order=order, alpha=1e-3).fit(*train)
+        p = model.predict_proba(test[0])
+        losses[order] = -np.log(p[np.arange(len(p)), (test[1] == "yes").astype(int)]).mean()
+    gains = gains_of(*train)
+    pair = gains[-1]
+    assert pair == pytest.approx(losses[1] - losses[2], rel=0.15)
+    assert np.abs(gains[:-1]).max() < 0.02 * pair
+
+
+def gains_of(X, y) -> np.ndarray:
+    from alrviz.fitting.families.counted import InMemory
+    from alrviz.fitting.families.family import FitRequest
+    from alrviz.models.tuple_selection import predicted_gain
+
+    recipe = alrviz.Recipe("salr", order=2, alpha=1e-3)
+    counted = InMemory(FitRequest(prepared(X, y), recipe, recipe.params, lambda what: None))
+    return predicted_gain(counted.tables(2), counted.excess(2, 1))
+
+
+def test_to_keep_all_is_alr_bit_for_bit_level_by_level_or_at_once():
+    data = alrviz.load_demo("tic-tac-toe")
+    phis = []
+    for family, more in (
+        ("alr", {}),
+        ("salr", {"keep": 1.0}),
+        ("hsalr", {"keep": 1.0}),
+        ("hsalr", {"keep": 1.0, "grow": "strong"}),
+    ):
+        run = alrviz.Run(data, alrviz.Recipe(family, order=2, max_iter=20, solver="lbfgs", **more))
+        list(run.steps())
+        phis.append((run.model.phi, run.trace[-1].objective))
+    np.testing.assert_array_equal(phis[1][0], phis[2][0])
+    np.testing.assert_array_equal(phis[1][0], phis[3][0])
+    np.testing.assert_allclose(phis[1][0], phis[0][0], rtol=1e-6, atol=1e-9)  # alr's super-tables add in another order
+
+
+@pytest.mark.parametrize("family", ["salr", "hsalr"])
+@pytest.mark.parametrize("selection", ["mi", "mi-mm"])
+def test_a_table_in_batches_has_the_tuples_of_the_one_in_memory(tmp_path, family, selection):
+    X, y = planted(3000)
+    X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
+    stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
+    params = {"order": 2, "keep": 0.3, "selection": selection, "holdout": 0.0}
+    whole = alrviz.read_table(tmp_path / "t.parquet", "class")
+    assert chosen(stream, family, max_iter=1, **params) == chosen(whole, family, max_iter=1, **params)
+    if family == "salr":
+        assert [5, 6] in chosen(stream, family, max_iter=1, order=2, keep=0.05, selection="gain")
+
+
+def test_a_model_of_chosen_tuples_is_saved_and_explained(tmp_path):
+    data = alrviz.load_demo("tic-tac-toe")
+    model = alrviz.SelectiveALRClassifier(order=2, keep=0.4).fit(data.X, data.y)
+    alrviz.save_model(model, tmp_path / "m.zip")
+    again = alrviz.load_model(tmp_path / "m.zip")
+    np.testing.assert_array_equal(again.predict_proba(data.X), model.predict_proba(data.X))
+    assert again.cells_.tuples.tolist() == model.cells_.tuples.tolist()
+    parts = model.explain(data.X[:5]).groupby(level=0).sum()
+    scores = np.log(model.predict_proba(data.X[:5]))
+    np.testing.assert_allclose(parts.iloc[:, 0] - parts.iloc[:, 1], scores[:, 0] - scores[:, 1], rtol=1e-9)
+
+
+def test_selecting_is_told_by_whatever_counts():
+    """Levels by hand: the columns 0 and 2 first, then what grows from them."""
+
+    class Told:
+        def __init__(self):
+            self.looked = []
+
+        def tables(self, tuples):
+            self.looked.append(tuples)
+            X, y = planted(300, 4)
+            return prepared(X, y).tables(tuples, 1.0)
+
+    told = Told()
+    select(told, 4, 2, "mi", 0.5, "weak")
+    first, second = told.looked
+    assert first == 1
+    kept = best(mutual_information(Told().tables(1)), 0.5).tolist()
+    assert second == tuple(grown([(j,) for j in kept], 4, False))
