@@ -17,7 +17,7 @@ from alrviz.stop import StopToken
 def test_the_price_table_says_what_is_not_known_yet():
     html = order_prices.offers_html((), waiting=True)
     assert html.count("being priced") == 5
-    offer = order_prices.Offer(3, 0, None, "the table has only <2> used columns")
+    offer = order_prices.OrderPrice(3, 0, None, "the table has only <2> used columns")
     assert "refused</span>: the table has only &lt;2&gt; used columns" in order_prices.offers_html(
         (offer,), waiting=False
     )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
+from alrviz import __version__
 from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.server.tables import FileLink, Upload
@@ -156,6 +157,13 @@ class Session(TableLoading):
     def link(self) -> str:
         """The query of the link to what is shown."""
         return write_link(self.state)
+
+    def about(self) -> dict[str, object]:
+        """Where the numbers of the table shown come from: version, data set, its hash, the seed; {} without one."""
+        if self.dataset is None:
+            return {}
+        data = self.dataset
+        return {"alrviz": __version__, "data": data.name, "data hash": data.hash, "seed": self.seed}
 
     # ---- runs --------------------------------------------------------------------------------------------------
 

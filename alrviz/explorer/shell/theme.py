@@ -11,7 +11,8 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz.explorer.shell import asset, browser_history, connection
+from alrviz.explorer.session.state import State
+from alrviz.explorer.shell import asset, connection
 from alrviz.explorer.shell.accessibility import REPAIRS
 from alrviz.views.core.state_sync import STATE_SYNC
 from alrviz.views.core.style import safe as safe  # one way to show a stranger's text, for pages as for views
@@ -176,29 +177,10 @@ def card(*parts: Viewable, **params: object) -> pn.Column:
 _HEAD_SCRIPT = asset("theme.js")
 
 # Seen from the first byte until the page is drawn: its header, its rail and its ground, where they will be.
-PROGRESS_CSS = """
-[role=progressbar] { height: 6px; margin-top: 8px; border-radius: 3px; background: linear-gradient(90deg,
-  var(--alrviz-line) 30%, var(--alrviz-accent) 50%, var(--alrviz-line) 70%) 0 0 / 300% 100%;
-  animation: opening 1.6s linear infinite; }
-@keyframes opening { from { background-position: 100% 0; } to { background-position: 0 0; } }
-@media (prefers-reduced-motion: reduce) { [role=progressbar] { animation: none; } }
-"""
-_OPENING_CSS = (
-    PROGRESS_CSS.replace("[role", "#alrviz-opening [role")
-    + f"""
-#alrviz-opening {{ position: fixed; inset: 0; z-index: 1200; background: var(--alrviz-ground);
-  color: var(--alrviz-text); font: 400 16px/1.5 {FONT}; }}
-#alrviz-opening b {{ display: block; box-sizing: border-box; height: 56px; padding: 0 16px;
-  font: 700 1.375rem/55px {FONT}; background: var(--alrviz-paper); border-bottom: 1px solid var(--alrviz-line); }}
-#alrviz-opening > div {{ margin: 12px 16px; }}
-#alrviz-opening p {{ margin: 0; }}
-html[data-drawn] #alrviz-opening, html:not([data-drawn]) #loader .spinner {{ display: none; }}
-@media (min-width: 1200px) {{
-  #alrviz-opening > div {{ margin: 0 0 0 {RAIL}px; padding: 12px 16px; height: 100vh;
-    border-left: 1px solid var(--alrviz-line); }}
-}}
-"""
-)
+PROGRESS_CSS = asset("progress.css")
+_OPENING_CSS = PROGRESS_CSS.replace("[role", "#alrviz-opening [role") + asset("opening.css").replace(
+    "FONT", FONT
+).replace("RAIL", str(RAIL))
 OPENING = (
     f"<style>{_OPENING_CSS}</style><div id='alrviz-opening'><b>alrviz</b><div><p role='status'>Opening …</p>"
     "<div role='progressbar' aria-label='Opening the page'></div></div></div>"
@@ -208,23 +190,14 @@ OPENING = (
 # NATIVE lets the browser import it: Panel's es-module-shims would read all of it as text, for an import map that it
 # does not need, and give the browser another script, which is compiled a second time at every visit.
 PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
-NATIVE = """
-(() => {
-  const own = new URL(PRELOAD, document.baseURI).href;
-  let shim;
-  Object.defineProperty(window, "importShim", { configurable: true, get: () => shim, set: (given) => {
-    shim = new Proxy(given, { apply: (load, self, args) =>
-      new URL(args[0], document.baseURI).href === own ? import(own) : load(...args) });
-  } });
-})();
-""".replace("PRELOAD", json.dumps(PRELOAD))
+NATIVE = asset("native_import.js").replace("PRELOAD", json.dumps(PRELOAD))
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
     "<script>"
     + NATIVE
     + connection.script()
-    + browser_history.SCRIPT
+    + asset("browser_history.js").replace("FIRST", State().page)
     + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT))
     + REPAIRS
     + STATE_SYNC

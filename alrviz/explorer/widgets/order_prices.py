@@ -12,7 +12,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.cost import planned_price, steps_seconds
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,39 +101,32 @@ def offers_frame(found: tuple[OrderPrice, ...]) -> "pd.DataFrame":
 
 def offers_html(found: tuple[OrderPrice, ...], waiting: bool) -> str:
     """Return the table of offers; rows not known yet say so."""
-    head = (
-        f"<tr><th>{term_html('order')} n</th><th class='n'>{term_html('tuple', 'tuples')}</th>"
-        f"<th class='n'>parameters</th><th class='n'>memory</th><th class='n'>one {term_html('pass')}</th>"
-        f"<th class='n'>one fit, about</th>"
-        f"<th style='padding-left:1.5em'>can it be run here?</th></tr>"
-    )
+    heads = [
+        f"{term_html('order')} n",
+        *(_number(text, "th") for text in (term_html("tuple", "tuples"), "parameters", "memory")),
+        *(_number(text, "th") for text in (f"one {term_html('pass')}", "one fit, about")),
+        "<th style='padding-left:1.5em'>can it be run here?</th>",
+    ]
     by_order = {offer.order: offer for offer in found}
-    rows = "".join(_row(by_order[n]) if n in by_order else _row_waiting(n, waiting) for n in ORDERS)
-    return f"<div class='scroll'><table>{head}{rows}</table></div>"
+    rows = (_cells(by_order[n]) if n in by_order else _waiting(n, waiting) for n in ORDERS)
+    return html_table(heads, rows)
 
 
-def _row_waiting(order: int, waiting: bool) -> str:
+def _number(text: str, tag: str = "td") -> str:
+    return f"<{tag} class='n'>{text}</{tag}>"
+
+
+def _waiting(order: int, waiting: bool) -> list[str]:
     text = "being priced …" if waiting else "not priced"
-    return f"<tr><td>{order}</td><td colspan='5'></td><td class='quiet' style='padding-left:1.5em'>{text}</td></tr>"
+    return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{text}</td>"]
 
 
-def _row(offer: OrderPrice) -> str:
-    price = offer.price
-    verdict = (
-        f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}"
-        if offer.refused
-        else ("<span class='good'>yes</span>")
-    )
-    cells = (
-        ("—",) * 4
-        if price is None
-        else (
-            count_text(price.parameters),
-            bytes_text(price.bytes),
-            seconds_text(price.seconds_per_pass),
-            seconds_text(float(f"{offer.seconds:.1g}")),
-        )
-    )
-    tuples = count_text(offer.tuples) if offer.tuples else "—"
-    numbers = "".join(f"<td class='n'>{text}</td>" for text in (tuples, *cells))
-    return f"<tr><td>{offer.order}</td>{numbers}<td style='padding-left:1.5em'>{verdict}</td></tr>"
+def _cells(offer: OrderPrice) -> list[str]:
+    price, texts = offer.price, ["—"] * 4
+    if price is not None:
+        seconds = seconds_text(price.seconds_per_pass), seconds_text(float(f"{offer.seconds:.1g}"))
+        texts = [count_text(price.parameters), bytes_text(price.bytes), *seconds]
+    verdict = f"<span class='bad'>refused</span>: {safe(offer.refused, 300)}"
+    answer = verdict if offer.refused else "<span class='good'>yes</span>"
+    numbers = map(_number, (count_text(offer.tuples) if offer.tuples else "—", *texts))
+    return [str(offer.order), *numbers, f"<td style='padding-left:1.5em'>{answer}</td>"]

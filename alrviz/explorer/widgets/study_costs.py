@@ -9,7 +9,7 @@ from alrviz.pictures.formatting import bytes_text, count_text, left_text, second
 from alrviz.stop import StopToken
 from alrviz.studies.core import cost
 from alrviz.studies.core.cost import RecipePrice
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -79,19 +79,20 @@ def costs_html(costs: Costs, what: str = "recipe", about: str = "about ", number
 
     what: a line is of, as HTML. about: before the seconds. number: class of the cells of numbers ("n": to the right).
     """
-    cell = f"<{{0}} class='{number}'>{{1}}</{{0}}>"
-    head = f"<tr><th>{what}</th>" + "".join(cell.format("th", one) for one in ("parameters", "memory", "one fit"))
-    body = ""
+
+    def cell(tag: str, text: str) -> str:
+        return f"<{tag} class='{number}'>{text}</{tag}>"
+
+    rows = []
     for one in costs.priced:
-        body += f"</tr><tr><td>{safe(one.name, 60)}</td>"
         if one.refused or one.price is None:
             why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
-            body += f"<td colspan='3' style='white-space:normal'>{why}</td>"
+            rows.append([safe(one.name, 60), f"<td colspan='3' style='white-space:normal'>{why}</td>"])
             continue
         seconds = seconds_text(float(f"{one.seconds:.1g}"))  # a guess has no more digits
         texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{about}{seconds}")
-        body += "".join(cell.format("td", text) for text in texts)
-    return f"<div class='scroll'><table>{head}{body}</tr></table></div>"
+        rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
+    return html_table([what, *(cell("th", one) for one in ("parameters", "memory", "one fit"))], rows)
 
 
 def time_line(costs: Costs) -> str:

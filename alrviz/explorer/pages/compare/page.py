@@ -30,7 +30,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.core.names import short_names
 from alrviz.studies.protocols.compare import COMPARED, compare
-from alrviz.views.core.style import safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.studies.compare import CompareView
 
 if TYPE_CHECKING:
@@ -269,20 +269,16 @@ def prices_html(known: TableCosts) -> str:
     """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
     if not known.tables:
         return NOTHING
-    head = "".join(f"<th>{safe(name, 40)}</th>" for name in known.names)
-    body = ""
+    rows = []
     for table, line in zip(known.tables, known.lines, strict=True):
         data = table.dataset
         shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        cells = "".join(f"<td>{_price(one)}</td>" for one in line)
-        body += f"<tr><td><abbr title='{shape}'>{safe(data.name, 60)}</abbr></td>{cells}</tr>"
-    absent = "".join(
-        f"<tr><td>{safe(name, 60)}</td><td colspan='{len(known.names)}' style='white-space:normal'>"
-        f"<span class='bad'>left out</span>: {safe(why, 400)}</td></tr>"
-        for name, why in known.absent
-    )
-    title = f"<tr><th>parameters · memory · one fit, about {term_html('pass', 'passes')} included</th>{head}</tr>"
-    return f"<div class='scroll'><table>{title}{body}{absent}</table></div>"
+        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_price, line)])
+    for name, why in known.absent:
+        lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
+        rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
+    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
+    return html_table([title, *(safe(name, 40) for name in known.names)], rows)
 
 
 def _price(one: RecipePrice) -> str:

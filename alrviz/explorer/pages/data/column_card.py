@@ -10,7 +10,6 @@ from bokeh.models import ColumnDataSource
 from panel.viewable import Viewable
 from param.parameterized import Event
 
-from alrviz import __version__
 from alrviz.explorer.pages.data.cards import numbers_html
 from alrviz.explorer.pages.data.column_picture import picture_of
 from alrviz.explorer.pages.data.columns_grid import KINDS
@@ -127,8 +126,7 @@ class ColumnCard:
         dataset, picture = self.session.dataset, self._picture
         if dataset is None or picture is None:
             return {}
-        about = {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
-        return about | {"column": picture.axis}
+        return self.session.about() | {"column": picture.axis}
 
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""

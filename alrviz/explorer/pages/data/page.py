@@ -12,7 +12,6 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz import __version__
 from alrviz.errors import TableError
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
@@ -272,15 +271,12 @@ class DataPage:
     def columns_csv(self) -> str:
         """Return the list of columns, with the table it is of."""
         dataset = self.session.dataset
-        return "" if dataset is None else to_csv(columns_frame(dataset), self._origin(dataset))
+        return "" if dataset is None else to_csv(columns_frame(dataset), self.session.about())
 
     def prices_csv(self) -> str:
         """Return what each order would cost, with the table it is of."""
         dataset = self.session.dataset
-        return "" if dataset is None else to_csv(order_prices.offers_frame(tuple(self._offers)), self._origin(dataset))
-
-    def _origin(self, dataset: "Dataset") -> dict[str, object]:
-        return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": self.session.seed}
+        return "" if dataset is None else to_csv(order_prices.offers_frame(tuple(self._offers)), self.session.about())
 
 
 def _line(session: Session) -> str:

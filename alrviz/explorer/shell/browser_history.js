@@ -1,20 +1,16 @@
-"""The browser's Back and Forward: what is looked at is an entry of its history; a setting changes the entry.
+/* The browser's Back and Forward: what is looked at is an entry of its history; a setting changes the entry.
 
-That is the page or a tab of it, the table, and of races the question and the orders. Panel's `Location` makes an entry
-of every change of the address and does not listen when the reader goes through them. Back shows what the entry is about
-(`Session.visit`); other settings are as they are by now, and the entry takes them on.
-"""
+   That is the page or a tab of it, the table, and of races the question and the orders. Panel's `Location` makes an entry
+   of every change of the address and does not listen when the reader goes through them. Back shows what the entry is about
+   (`Session.visit`); other settings are as they are by now, and the entry takes them on.
 
-from alrviz.explorer.session.state import State
-
-# Runs in the page's head, before Panel changes the address for the first time.
-SCRIPT = """
+   Runs in the page's head, before Panel changes the address for the first time; FIRST is the page without a name. */
 (() => {
   const push = history.pushState.bind(history), replace = history.replaceState.bind(history);
   const place = (url) => {
     const asked = new URL(url, window.location.href).searchParams;
     const races = (asked.get("page") || "FIRST") === "FIRST";
-    const orders = (asked.get("racers") || "").match(/_o\\d+/g) || [];
+    const orders = (asked.get("racers") || "").match(/_o\d+/g) || [];
     const keys = ["tab", "data", "file", "points", ...(races ? ["q"] : [])];
     const said = keys.map((key) => asked.get(key) || "");
     return [asked.get("page") || "FIRST", ...said, ...(races ? orders : [])].join(" ");
@@ -36,4 +32,3 @@ SCRIPT = """
     location.search = window.location.search;
   });
 })();
-""".replace("FIRST", State().page)
