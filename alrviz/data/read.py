@@ -103,23 +103,16 @@ def read_columns(
     )
 
 
-def read_raw(
-    source: Any,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    notes: list[str],
-    known: KnownNames | None = None,
-) -> RawTable:
+def read_raw(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]) -> RawTable:
     """Return the columns of whatever `read_table` takes, before it is decided what texts are.
 
-    What of an archive was passed over is added to `notes`; `known` are the names of a table like it.
+    What of an archive was passed over is added to `notes`.
     """
     if is_taken(source):
         return read_taken(source, options, limits, stop, _values_of)
     if isinstance(source, io.TextIOBase):
         options = replace(options, encoding="utf-8")  # it is text already
-    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop, known)
+    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop)
 
 
 def raw_of_bytes(

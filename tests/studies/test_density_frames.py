@@ -8,7 +8,7 @@ import alrviz
 from alrviz.data.encode import Encoder
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import DensityModel
-from alrviz.studies.density.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, scene_of
+from alrviz.studies.density.density_film import GRID, MOST_LEVELS, RUG, bandwidth_path, density_frame_of
 from alrviz.studies.density.density_frames import BandwidthPath, ColumnRatio, DensityFrame, path_frame, scene_frame
 
 
@@ -26,7 +26,7 @@ def labels_of(run):
 
 def test_a_scene_adds_up_to_the_models_scores(run):
     """Curves and levels, read off at the training rows, give the scores of those rows."""
-    scene = scene_of(run.model, run.encoded, labels_of(run))
+    scene = density_frame_of(run.model, run.encoded, labels_of(run))
     assert {ratio.column for ratio in scene.columns} == set(run.encoded.names)
     names = list(run.encoded.names)
     z = np.full(run.encoded.n_rows, float(run.model.w[-1, 0]))
@@ -45,7 +45,7 @@ def test_a_scene_adds_up_to_the_models_scores(run):
 
 
 def test_levels_have_their_names_and_numbers_their_bandwidth(run):
-    scene = scene_of(run.model, run.encoded, labels_of(run), iteration=6, note="by hand")
+    scene = density_frame_of(run.model, run.encoded, labels_of(run), iteration=6, note="by hand")
     by_name = {ratio.column: ratio for ratio in scene.columns}
     assert set(by_name["smoker"].levels) == {"no", "yes"}
     assert np.isnan(by_name["smoker"].bandwidth)
@@ -58,9 +58,9 @@ def test_levels_have_their_names_and_numbers_their_bandwidth(run):
 def test_a_curve_whose_bandwidth_did_not_move_is_kept(run):
     from dataclasses import replace
 
-    first = scene_of(run.model, run.encoded, labels_of(run))
+    first = density_frame_of(run.model, run.encoded, labels_of(run))
     moved = replace(run.model, log_h=run.model.log_h + np.array([0.1, 0.0]), w=2 * run.model.w)
-    second = scene_of(moved, run.encoded, labels_of(run), previous=first)
+    second = density_frame_of(moved, run.encoded, labels_of(run), previous=first)
     old, new = ({ratio.column: ratio for ratio in scene.columns} for scene in (first, second))
     assert new["pressure"].phi is old["pressure"].phi
     assert new["pressure"].weight == 2 * old["pressure"].weight
@@ -73,7 +73,7 @@ def test_three_classes_have_a_curve_each():
     run = alrviz.Run(alrviz.load_demo("iris"), alrviz.Recipe("dlr", bandwidth="loo", max_iter=2))
     for _ in run.steps():
         pass
-    scene = scene_of(run.model, run.encoded)
+    scene = density_frame_of(run.model, run.encoded)
     assert scene.classes == ("setosa", "versicolor", "virginica")
     assert scene.columns[0].phi.shape == (GRID, 3)
     np.testing.assert_array_equal(scene.columns[0].weight, run.model.w[0])
@@ -127,13 +127,13 @@ def test_of_ninety_thousand_levels_a_scene_has_the_most_frequent():
     features = DensityFeatures(np.empty((0, encoded.n_rows)), codes, encoded.levels, encoded.y, weights, 2)
     model = DensityModel(features, np.ones((2, 1)), np.empty(0))
     labels = [column.labels for column in encoder.columns_]
-    (column,) = (scene := scene_of(model, encoded, labels)).columns
+    (column,) = (scene := density_frame_of(model, encoded, labels)).columns
     assert len(column.levels) == len(column.phi) == MOST_LEVELS
     assert {"v00007", "v88888"} <= set(column.levels)
     assert column.left_out == rows - MOST_LEVELS
-    (again,) = scene_of(model, encoded, labels, previous=scene).columns
+    (again,) = density_frame_of(model, encoded, labels, previous=scene).columns
     assert again.levels == column.levels
     frame = scene_frame(scene)
     assert frame["level"].tolist() == list(labels[0]), "a file has all of them"
     assert frame["phi"].to_numpy()[column.shown] == pytest.approx(column.phi)
-    assert scene_frame(scene_of(model, encoded, labels, previous=scene)).equals(frame)
+    assert scene_frame(density_frame_of(model, encoded, labels, previous=scene)).equals(frame)

@@ -17,7 +17,7 @@ MOST_LEVELS = 200  # of a column in a scene: more could not be told apart, and e
 AIR = 0.04  # share of a column's range beyond its first and last value
 
 
-def scene_of(
+def density_frame_of(
     model: DensityModel,
     encoded: Encoded,
     labels: Sequence[Sequence[str]] = (),

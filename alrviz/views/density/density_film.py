@@ -92,7 +92,7 @@ class DensityFilmView(NotebookViewer):
         def moments(stop: StopToken) -> Iterator[Any]:
             from alrviz.studies.density.density_film import (  # numba with it: a page need not wait
                 bandwidth_path,
-                scene_of,
+                density_frame_of,
             )
             from alrviz.studies.maps.run_classifier import model_at
 
@@ -100,7 +100,7 @@ class DensityFilmView(NotebookViewer):
             if model is not None:
                 stop.check()
                 labels = [column.labels for column in run.encoder.columns_]
-                scene = scene_of(model.model, run.encoded, labels, iteration=model.step, previous=previous)
+                scene = density_frame_of(model.model, run.encoded, labels, iteration=model.step, previous=previous)
                 yield model, race.dataset, scene, bandwidth_path(run)
 
         self._moment.stream(moments, self._show_moment, self._failed)

@@ -177,7 +177,7 @@ def _about(race: RaceLike) -> list[str]:
 
 def _bandwidth_film(race: RaceLike, watched: RaceReader) -> Film:
     """The film of a dlr fit: bandwidths and losses as lines, what columns add as panels."""
-    from alrviz.studies.density.density_film import bandwidth_path, scene_of
+    from alrviz.studies.density.density_film import bandwidth_path, density_frame_of
 
     run: Any = race.runs[0]  # a dlr fit, with its encoder and rows
     path = bandwidth_path(run)
@@ -188,7 +188,7 @@ def _bandwidth_film(race: RaceLike, watched: RaceReader) -> Film:
     for step in path.iterations[places].tolist():
         found: Any = model_at(run, step)
         previous = scenes[-1] if scenes else None
-        scenes.append(scene_of(found.model, run.encoded, labels, iteration=step, previous=previous))
+        scenes.append(density_frame_of(found.model, run.encoded, labels, iteration=step, previous=previous))
         models.append(found)
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(watched, path, x)

@@ -12,7 +12,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.models.density_model import DensityModel, parts_of
 from alrviz.passes.rows import Floats
 from alrviz.stop import StopToken
-from alrviz.studies.density.density_film import bandwidth_path, scene_of
+from alrviz.studies.density.density_film import bandwidth_path, density_frame_of
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.density.gram import Gram, gram
 from alrviz.studies.density.live_density import LiveDensity, at_bandwidths, follow
@@ -63,7 +63,7 @@ def of_run(run: Any, step: int, previous: DensityFrame | None, stop: StopToken) 
     stop.check()
     if isinstance(model, StepModel):
         of = cast("DensityModel", model.model)
-        scene = scene_of(of, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
+        scene = density_frame_of(of, run.encoded, _labels(run.encoder), iteration=model.step, previous=previous)
         stop.check()
         yield DlrFrame(model, scene, bandwidth_path(run), run=run)
 
@@ -79,12 +79,14 @@ def of_hand(
     held = DensityModel(run.objective.features, w, np.clip(log_h, low, high))
     labels, path, nan = _labels(run.encoder), bandwidth_path(run), float("nan")
     first = LiveDensity(run.encoder, run.encoded, held, nan, nan, False)
-    scene = scene_of(held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous)
+    scene = density_frame_of(
+        held, run.encoded, labels, iteration=step, note="By hand: the weights follow.", previous=previous
+    )
     yield DlrFrame(_model(first, step), scene, path, first, run)
     stop.rest(rest)
     live = at_bandwidths(run, log_h, w, stop)
     note = f"By hand: NLL {live.nll:.4f} per training row."
-    settled = scene_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)
+    settled = density_frame_of(live.model, live.encoded, labels, iteration=step, note=note, previous=scene)
     stop.check()
     yield DlrFrame(_model(live, step), settled, path, live, run)
 
@@ -99,7 +101,7 @@ def of_points(
     """
     stop.rest(rest)
     for live in follow(X, y, recipe, _fitted(before), stop):
-        scene = scene_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
+        scene = density_frame_of(live.model, live.encoded, _labels(live.encoder), note="Of the points drawn.")
         stop.check()
         yield DlrFrame(_model(live, 0), scene, None, live, None, X, y)
 
